@@ -1,0 +1,176 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
+
+const httpOrigin = z
+  .string()
+  .refine((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    return (url?.protocol === 'http:' || url?.protocol === 'https:') && !url.search && !url.hash
+  }, 'must be an http:// or https:// URL without query, like https://easel.example')
+  .transform((text) => text.replace(/\/+$/, ''))
+
+const urlWith = (protocols: readonly string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    )
+
+const BACKEND_SCHEMES = ['preview', 'a1111+http', 'a1111+https']
+
+const backendUrl = z.string().superRefine((text, context) => {
+  const scheme = /^([a-z0-9+]+):/.exec(text)?.[1]
+  if (!scheme) {
+    context.addIssue({
+      code: 'custom',
+      message: `"${text}" is not a backend URL; use preview: or a1111+http://host:7860`,
+    })
+  } else if (!BACKEND_SCHEMES.includes(scheme)) {
+    context.addIssue({
+      code: 'custom',
+      message: `the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`,
+    })
+  } else if (scheme !== 'preview' && !URL.canParse(text.slice(text.indexOf('+') + 1))) {
+    context.addIssue({ code: 'custom', message: `"${text}" has no host; write it like a1111+http://host:7860` })
+  }
+})
+
+const variables = z.object({
+  DATABASE_URL: urlWith(['postgres:', 'postgresql:']),
+  REDIS_URL: urlWith(['redis:', 'rediss:']).optional(),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: wholeNumber(1, 65535).default(3000),
+  BASE_URL: httpOrigin.optional(),
+  API_BASE_URL: httpOrigin.optional(),
+  STORAGE_URL: z
+    .string()
+    .default('file:.easel/images')
+    .refine((text) => /^file:./.test(text), "must be file:PATH (s3:// storage isn't built yet)"),
+  CDN_BASE_URL: httpOrigin.optional(),
+  INFERENCE_URL: z
+    .string()
+    .default('preview:')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(backendUrl).min(1, 'must name at least one backend, like preview:')),
+  INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
+  GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),
+  RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
+  RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
+  MODERATION_URL: urlWith(['http:', 'https:']).optional(),
+  MODERATION_API_KEY: z.string().optional(),
+  MODERATION_RULES: z.string().optional(),
+  REFUND_FAILED: flag.default(true),
+  KEY_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,20}$/, 'must be 1 to 20 letters, digits or hyphens')
+    .default('easel'),
+  TRUST_PROXY: z
+    .string()
+    .default('false')
+    .refine((text) => text !== 'true', 'must be false or the addresses of the proxies in front, like 10.0.0.0/8')
+    .transform((text) =>
+      text === 'false'
+        ? []
+        : text
+            .split(',')
+            .map((part) => part.trim())
+            .filter(Boolean),
+    )
+    .pipe(
+      z.array(
+        z.union(
+          [z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()],
+          'must be false or the addresses of the proxies in front, like 10.0.0.0/8',
+        ),
+      ),
+    ),
+  LOG_LEVEL: z
+    .enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'must be trace, debug, info, warn, error, fatal or silent',
+    )
+    .default('info'),
+})
+
+/** Everything a process is told from outside, parsed once. */
+export interface Config {
+  readonly databaseUrl: string
+  /** Undefined: one-machine mode. */
+  readonly redisUrl: string | undefined
+  readonly host: string
+  readonly port: number
+  readonly baseUrl: string
+  readonly apiBaseUrl: string
+  readonly cdnBaseUrl: string
+  /** Absolute directory of the pictures. */
+  readonly storagePath: string
+  readonly inferenceUrls: readonly string[]
+  readonly inferenceTimeoutMs: number
+  readonly generationDeadlineSeconds: number
+  readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
+  readonly moderation: {
+    readonly url: string | undefined
+    readonly apiKey: string | undefined
+    readonly rulesFile: string | undefined
+  }
+  readonly refundFailed: boolean
+  readonly keyPrefix: string
+  readonly trustedProxies: readonly string[]
+  readonly logLevel: string
+}
+
+/** A configuration that can't be used; the message names each variable and what it should be. */
+export class ConfigError extends Error {}
+
+/** @throws ConfigError with one readable line */
+export function parseConfig(env: Record<string, string | undefined>): Config {
+  // An empty variable, as compose files write one that is not set, counts as absent.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = variables.safeParse(given)
+  if (!parsed.success) {
+    throw new ConfigError(
+      parsed.error.issues
+        .map(({ path, message }) => {
+          const name = String(path[0])
+          return given[name] === undefined ? `${name} is required` : `${name} ${message}`
+        })
+        .join('; '),
+    )
+  }
+  const v = parsed.data
+  const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
+  return Object.freeze({
+    databaseUrl: v.DATABASE_URL,
+    redisUrl: v.REDIS_URL,
+    host: v.HOST,
+    port: v.PORT,
+    baseUrl,
+    apiBaseUrl: v.API_BASE_URL ?? baseUrl,
+    cdnBaseUrl: v.CDN_BASE_URL ?? `${baseUrl}/cdn`,
+    storagePath: resolve(v.STORAGE_URL.slice('file:'.length)),
+    inferenceUrls: v.INFERENCE_URL,
+    inferenceTimeoutMs: v.INFERENCE_TIMEOUT_SECONDS * 1000,
+    generationDeadlineSeconds: v.GENERATION_DEADLINE_SECONDS,
+    rateLimit: { max: v.RATE_LIMIT_MAX, windowSeconds: v.RATE_LIMIT_WINDOW_SECONDS },
+    moderation: { url: v.MODERATION_URL, apiKey: v.MODERATION_API_KEY, rulesFile: v.MODERATION_RULES },
+    refundFailed: v.REFUND_FAILED,
+    keyPrefix: v.KEY_PREFIX,
+    trustedProxies: v.TRUST_PROXY,
+    logLevel: v.LOG_LEVEL,
+  })
+}

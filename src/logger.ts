@@ -1,0 +1,53 @@
+import { type Logger, pino } from 'pino'
+
+/**
+ * One logger per process, JSON lines on stderr. Keys and prompts never get in: nothing logs a body, and what might
+ * carry one is redacted or reduced here.
+ */
+export function createLogger(level: string, process: string): Logger {
+  return pino(
+    {
+      level,
+      base: { process },
+      redact: {
+        paths: [
+          'authorization',
+          '*.authorization',
+          'headers',
+          '*.headers',
+          'prompt',
+          '*.prompt',
+          'negativePrompt',
+          '*.negativePrompt',
+        ],
+        censor: '[redacted]',
+      },
+      serializers: { err: describeError },
+    },
+    pino.destination(2),
+  )
+}
+
+// Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes say what went wrong.
+function describeError(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) return thrown
+  const innermost = causeOf(thrown)
+  const { code, constraint, kind } = innermost as { code?: unknown; constraint?: unknown; kind?: unknown }
+  return {
+    type: innermost.name,
+    message: innermost.message,
+    stack: innermost.stack,
+    ...(code !== undefined && { code }),
+    ...(constraint !== undefined && { constraint }),
+    ...(kind !== undefined && { kind }),
+    ...(innermost !== thrown && !isQueryError(thrown) && { outer: thrown.message }),
+  }
+}
+
+const isQueryError = (error: Error) => error.message.startsWith('Failed query:')
+
+function causeOf(error: Error): Error {
+  let innermost = error
+  while (innermost.cause instanceof Error) innermost = innermost.cause
+  return innermost
+}
