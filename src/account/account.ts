@@ -1,0 +1,43 @@
+import { noActiveSubscription } from '../errors.js'
+
+export interface Subscription {
+  readonly status: string
+  readonly plan: string
+  readonly endDate: Date
+}
+
+export interface Account {
+  readonly id: string
+  readonly username: string
+  readonly credits: number
+  readonly subscription: Subscription | null
+  /** A deleted account keeps its generations, pictures and ledger; its keys open nothing any more. */
+  readonly deleted: boolean
+}
+
+export type ApiKeyKind = 'personal' | 'developer'
+
+/** Who is calling: the account, and the key that speaks for it. */
+export interface Caller {
+  readonly account: Account
+  readonly keyId: string
+  readonly keyKind: ApiKeyKind
+  /** Developer keys: how many generations may be active at once. */
+  readonly concurrency: number
+}
+
+export interface AccountStore {
+  /** Looks a live (not revoked) key up by its SHA-256; a deleted account's keys are still found. */
+  findCaller(keyHash: Buffer): Promise<Caller | undefined>
+}
+
+/** What the account endpoint shows: a subscription whose end has passed is expired, whatever it was called before. */
+export function subscriptionStatus({ status, endDate }: Subscription, now: Date): string {
+  return endDate <= now ? 'expired' : status
+}
+
+/** @throws subscription_required unless the subscription is active and its end lies ahead */
+export function requireActiveSubscription(account: Account, now: Date): void {
+  const { subscription } = account
+  if (!subscription || subscriptionStatus(subscription, now) !== 'active') throw noActiveSubscription()
+}

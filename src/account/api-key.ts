@@ -1,0 +1,44 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const RANDOM_LENGTH = 32 // 32 base62 characters are 190 bits
+const CHECKSUM_LENGTH = 6
+
+const SHAPE = new RegExp(`^[A-Za-z0-9-]+_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
+
+/** `<prefix>_` + 32 random base62 characters + the CRC-32 of all before it in base62, the format GitHub described in 2021. */
+export function newApiKey(prefix: string): string {
+  let random = ''
+  while (random.length < RANDOM_LENGTH)
+    for (const byte of randomBytes(48)) {
+      // Bytes from 248 up would favour the first letters of the alphabet.
+      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % 62]
+    }
+  const body = `${prefix}_${random}`
+  return body + checksum(body)
+}
+
+/** Whether a key could be one of ours, told from the text alone: a typo or a fake is refused without a look-up. */
+export function isWellFormedApiKey(key: string, prefix: string): boolean {
+  if (!key.startsWith(`${prefix}_`) || !SHAPE.test(key)) return false
+  return checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
+}
+
+/** All that is stored of a key. A fast hash is right: 190 random bits cannot be guessed. */
+export function hashApiKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest()
+}
+
+/** The last characters, kept for display. */
+export const apiKeyHint = (key: string): string => key.slice(-4)
+
+function checksum(text: string): string {
+  let rest = crc32(text)
+  let digits = ''
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    digits = ALPHABET[rest % 62] + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}

@@ -1,0 +1,104 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import pg from 'pg'
+import * as schema from './schema.js'
+
+/** Drizzle for typed queries, the pool beneath for the few hot statements that want a prepared name. */
+export interface Database {
+  readonly orm: Orm
+  readonly pool: pg.Pool
+}
+
+export type Orm = NodePgDatabase<typeof schema>
+
+export interface DatabaseOptions {
+  readonly maxConnections: number
+  readonly onError: (error: Error) => void
+}
+
+/** The server's own deadlines end before ours, so that a query we gave up on does not run on behind our back. */
+const STATEMENT_TIMEOUT_MS = 5000
+const QUERY_TIMEOUT_MS = 6000
+
+const SESSION_SETTINGS = `
+  SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000; SET idle_in_transaction_session_timeout = 5000;
+  SET synchronous_commit = on; SET timezone = 'UTC'`
+
+/** Not every platform has these; where they are refused, the deadlines above have to do. */
+const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
+
+/** Opens a pool; nothing is connected until the first query. */
+export function createDatabase(url: string, { maxConnections, onError }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: 2000,
+    query_timeout: QUERY_TIMEOUT_MS,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'easel',
+    types: { getTypeParser },
+    // Awaited by the pool before it hands the connection out, whatever its types say.
+    onConnect: async (client) => {
+      await client.query(SESSION_SETTINGS)
+      for (const setting of OPTIONAL_SETTINGS) await client.query(setting).catch(() => undefined)
+    },
+  })
+  // Without these two listeners a connection that dies takes the process with it.
+  pool.on('error', onError)
+  pool.on('connect', (client) => client.on('error', onError))
+  return { orm: drizzle(pool, { schema }), pool }
+}
+
+/**
+ * Runs `work` in one transaction on one connection. Ours, not Drizzle's: db.transaction() on a pool leaks the client
+ * when BEGIN times out. Nothing remote belongs inside.
+ */
+export async function withTransaction<T>(
+  db: Database,
+  work: (tx: Orm, client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await db.pool.connect()
+  try {
+    await client.query('BEGIN')
+    const result = await work(drizzle(client, { schema }), client)
+    await client.query('COMMIT')
+    client.release()
+    return result
+  } catch (error) {
+    // A refusal by the server leaves the connection usable; anything else leaves it in an unknown state.
+    if (sqlState(error) === undefined && !(error instanceof Rollback)) client.release(true)
+    else
+      await client.query('ROLLBACK').then(
+        () => client.release(),
+        () => client.release(true),
+      )
+    throw error
+  }
+}
+
+/** Thrown inside withTransaction to undo its work on purpose. */
+export class Rollback extends Error {}
+
+/** The SQLSTATE of a Postgres refusal, however deep Drizzle has wrapped it. */
+export function sqlState(error: unknown): string | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e.code
+  return undefined
+}
+
+export function violatedConstraint(error: unknown): string | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e.constraint
+  return undefined
+}
+
+/** Whether the first word about a statement is missing: it may have been executed or not. */
+export const outcomeUnknown = (error: unknown): boolean => {
+  const state = sqlState(error)
+  // 57P01-57P03: the server ended the connection; 08xxx: the connection broke.
+  return state === undefined || state.startsWith('08') || /^57P0[1-3]$/.test(state)
+}
+
+// Bigints (ids, credits, seeds) all lie within 2^53; the rest is left to pg.
+const INT8 = 20
+function getTypeParser(oid: number, format?: unknown): (text: string) => unknown {
+  return oid === INT8 ? Number : (pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown)
+}

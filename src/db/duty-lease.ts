@@ -1,0 +1,23 @@
+import type { DutyLease } from '../generation/ports.js'
+import type { Database } from './client.js'
+
+const LEASE_SECONDS = 6
+
+// A row with an end instead of an advisory lock: it works through a connection pooler, and a paused holder loses it.
+const HOLD = {
+  name: 'hold_duty',
+  text: `
+    INSERT INTO leases AS l (name, holder, until) VALUES ($1, $2, now() + interval '${LEASE_SECONDS} seconds')
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+      WHERE l.holder = excluded.holder OR l.until < now()`,
+}
+
+export const dutyLease = ({ pool }: Database, name: string, holder: string): DutyLease => ({
+  async hold() {
+    return (await pool.query({ ...HOLD, values: [name, holder] })).rowCount === 1
+  },
+
+  async release() {
+    await pool.query('DELETE FROM leases WHERE name = $1 AND holder = $2', [name, holder])
+  },
+})

@@ -1,0 +1,25 @@
+import type { ProgressBoard } from '../generation/ports.js'
+import type { Database } from './client.js'
+
+/** One-machine mode: live progress in an unlogged table. */
+export const postgresProgressBoard = ({ pool }: Database): ProgressBoard => ({
+  async set(id, attempt, progress) {
+    await pool.query({
+      name: 'set_progress',
+      text: `
+        INSERT INTO generation_progress AS p (generation_id, attempt, progress) VALUES ($1, $2, $3)
+        ON CONFLICT (generation_id) DO UPDATE SET attempt = excluded.attempt, progress = excluded.progress, updated_at = now()
+          WHERE p.attempt <= excluded.attempt`,
+      values: [id, attempt, progress],
+    })
+  },
+
+  async get(id) {
+    const { rows } = await pool.query<{ progress: number }>({
+      name: 'get_progress',
+      text: 'SELECT progress FROM generation_progress WHERE generation_id = $1',
+      values: [id],
+    })
+    return rows[0]?.progress
+  },
+})

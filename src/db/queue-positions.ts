@@ -1,0 +1,71 @@
+import type { Lane } from '../generation/generation.js'
+import type { QueuePositions } from '../generation/ports.js'
+import { type QueueDepths, queuePosition } from '../generation/queue-position.js'
+import type { Database } from './client.js'
+
+/** A snapshot serves every poll that comes within this time of its query's start. */
+const FRESH_MS = 400
+
+// Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
+const SNAPSHOT = {
+  name: 'queue_snapshot',
+  text: `
+    SELECT (SELECT create_image_streak FROM queue_turn) AS streak,
+           (SELECT string_agg(int8send(seq), ''::bytea ORDER BY seq) FROM generations
+             WHERE status = 'queued' AND lane = 'personal') AS personal,
+           (SELECT string_agg(int8send(seq), ''::bytea ORDER BY seq) FROM generations
+             WHERE status = 'queued' AND lane = 'create_image') AS create_image`,
+}
+
+interface Snapshot {
+  readonly lanes: Readonly<Record<Lane, Buffer>>
+  readonly depths: QueueDepths
+}
+
+/**
+ * Places in the queue from one shared snapshot of it per process, at most half a second old and taken only while
+ * somebody polls a queued generation. A poll is a binary search, however many wait and however many ask.
+ */
+export function queuePositions({ pool }: Database): QueuePositions {
+  let current: { readonly since: number; readonly snapshot: Promise<Snapshot> } | undefined
+
+  const take = async (): Promise<Snapshot> => {
+    const { rows } = await pool.query<{ streak: number; personal: Buffer | null; create_image: Buffer | null }>(
+      SNAPSHOT,
+    )
+    const row = rows[0]
+    const lanes = { personal: row?.personal ?? EMPTY, create_image: row?.create_image ?? EMPTY }
+    const waiting = { personal: lanes.personal.length / 8, create_image: lanes.create_image.length / 8 }
+    return { lanes, depths: { streak: row?.streak ?? 0, waiting } }
+  }
+
+  return {
+    async of({ lane, seq }) {
+      const now = performance.now()
+      if (!current || now - current.since > FRESH_MS) {
+        const snapshot = take()
+        current = { since: now, snapshot }
+        snapshot.catch(() => {
+          current = undefined
+        })
+      }
+      const { lanes, depths } = await current.snapshot
+      // One that was submitted after the snapshot stands behind all that are in it.
+      return queuePosition(lane, countBelow(lanes[lane], seq) + 1, depths)
+    },
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** How many of the sorted seqs are smaller. They stay below 2^48, so the low six bytes of each tell. */
+function countBelow(seqs: Buffer, seq: number): number {
+  let low = 0
+  let high = seqs.length / 8
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (seqs.readUIntBE(middle * 8 + 2, 6) < seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}

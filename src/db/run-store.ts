@@ -1,0 +1,161 @@
+import { sql } from 'drizzle-orm'
+import type { ClaimedGeneration, RunStore } from '../generation/ports.js'
+import { CREATE_IMAGE_RUN } from '../generation/queue-position.js'
+import type { Database } from './client.js'
+import { failGenerations } from './failing.js'
+
+/** How long a claim holds without a heartbeat; heartbeats come every third of it. */
+export const LEASE_SECONDS = 10
+
+/** What makes a queued generation `g` claimable by a backend: $2 models or null, $3 samplers, $4 largest seed. */
+const CLAIMABLE = `g.status = 'queued' AND g.not_before <= now() AND g.deadline_at > now()
+  AND ($2::text[] IS NULL OR g.filename = ANY ($2::text[])) AND g.sampler = ANY ($3::text[])
+  AND least(g.seed + g.batch_size - 1, 4294967295) <= $4::bigint`
+
+const firstOf = (lane: string) => `
+  SELECT g.id, g.lane FROM generations g
+   WHERE (SELECT streak FROM turn) IS NOT NULL AND g.lane = '${lane}' AND ${CLAIMABLE}
+   ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED`
+
+/**
+ * The first claimable row in queue order. Whoever claims holds the turn's row, so claims come one after the other and
+ * the lanes' rule (queue-position.ts) holds over all workers; while nothing waits the turn is not touched.
+ */
+const CLAIM = {
+  name: 'claim_generation',
+  text: `
+    WITH turn AS MATERIALIZED (
+      SELECT create_image_streak AS streak FROM queue_turn
+       WHERE EXISTS (SELECT FROM generations WHERE status = 'queued') FOR UPDATE
+    ), create_image AS MATERIALIZED (${firstOf('create_image')}
+    ), personal AS MATERIALIZED (${firstOf('personal')}
+    ), chosen AS MATERIALIZED (
+      SELECT c.id, c.lane FROM (SELECT * FROM create_image UNION ALL SELECT * FROM personal) c, turn
+       ORDER BY (c.lane = 'create_image') = (turn.streak < ${CREATE_IMAGE_RUN}) DESC LIMIT 1
+    ), turned AS (
+      UPDATE queue_turn SET create_image_streak =
+        CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END
+        FROM chosen
+    )
+    UPDATE generations g
+       SET status = 'processing', worker = $1, backend = $5, started_at = coalesce(g.started_at, now()),
+           lease_until = now() + interval '${LEASE_SECONDS} seconds'
+      FROM chosen WHERE g.id = chosen.id
+    RETURNING g.*, extract(epoch FROM g.deadline_at - now()) * 1000 AS remaining_ms`,
+}
+
+const HEARTBEAT = {
+  name: 'heartbeat_generation',
+  text: `
+    UPDATE generations SET lease_until = now() + interval '${LEASE_SECONDS} seconds'
+     WHERE id = $1 AND attempt = $2 AND status = 'processing'`,
+}
+
+// Images, usage and success in one statement: all or nothing.
+const SUCCEED = {
+  name: 'succeed_generation',
+  text: `
+    WITH ended AS (
+      UPDATE generations SET status = 'succeeded', finished_at = now(), lease_until = NULL
+       WHERE id = $1 AND attempt = $2 AND status = 'processing'
+      RETURNING id, user_id, api_key_id, model_version_id, metered
+    ), picture AS (
+      SELECT * FROM jsonb_to_recordset($3::jsonb)
+        AS p (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text)
+    ), shown AS (
+      INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+      SELECT p.slug, ended.id, p.idx, p.seed, p.width, p.height, p.bytes, p.sha256 FROM ended, picture p
+    ), billed AS (
+      INSERT INTO usage (generation_id, idx, api_key_id, user_id, model_version_id)
+      SELECT ended.id, p.idx, ended.api_key_id, ended.user_id, ended.model_version_id FROM ended, picture p
+       WHERE ended.metered
+    )
+    SELECT pg_notify('generation_finished', id) FROM ended`,
+}
+
+const REQUEUE = {
+  name: 'requeue_generation',
+  text: `
+    UPDATE generations
+       SET status = 'queued', attempt = attempt + 1, tries = tries + $3::integer, rung = false, worker = NULL,
+           backend = NULL, lease_until = NULL, not_before = now() + make_interval(secs => $4::float8)
+     WHERE id = $1 AND attempt = $2 AND status = 'processing'
+    RETURNING attempt`,
+}
+
+const ENDED_AS = {
+  name: 'ended_as',
+  text: `SELECT status, attempt FROM generations WHERE id = $1`,
+}
+
+export const runStore = (db: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
+  const { pool, orm } = db
+  /** A repeated write finds no row any more; if the first one, whose answer was lost, was ours, it still counts. */
+  const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
+    const { rows } = await pool.query({ ...ENDED_AS, values: [id] })
+    return rows[0]?.status === status && rows[0]?.attempt === attempt
+  }
+
+  return {
+    async claim({ worker, backend }, serves) {
+      const { rows } = await pool.query({
+        ...CLAIM,
+        values: [worker, serves.models, serves.samplers, serves.maxSeed, backend],
+      })
+      return rows[0] && toClaimed(rows[0])
+    },
+
+    async heartbeat(id, attempt) {
+      return (await pool.query({ ...HEARTBEAT, values: [id, attempt] })).rowCount === 1
+    },
+
+    async succeed(generation, images) {
+      const pictures = images.map((image, idx) => ({ ...image, idx }))
+      const { rowCount } = await pool.query({
+        ...SUCCEED,
+        values: [generation.id, generation.attempt, JSON.stringify(pictures)],
+      })
+      return rowCount === 1 || endedAs(generation, 'succeeded')
+    },
+
+    async fail(generation, reason) {
+      const { id, attempt } = generation
+      const which = sql`g.id = ${id} AND g.attempt = ${attempt} AND g.status = 'processing'`
+      const ended = await failGenerations(orm, which, sql`${reason}::text`, refundFailed)
+      return ended.length === 1 || endedAs(generation, 'failed')
+    },
+
+    async requeue({ id, attempt }, { countTry, delayMs }) {
+      const { rows } = await pool.query({ ...REQUEUE, values: [id, attempt, countTry ? 1 : 0, delayMs / 1000] })
+      return rows[0]?.attempt
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: one row of RETURNING g.*, as wide as the table
+function toClaimed(row: any): ClaimedGeneration {
+  return {
+    id: row.id,
+    accountId: row.user_id,
+    keyId: row.api_key_id,
+    lane: row.lane,
+    metered: row.metered,
+    modelVersionId: row.model_version_id,
+    modelName: row.model_name,
+    filename: row.filename,
+    prompt: row.prompt,
+    negativePrompt: row.negative_prompt,
+    width: row.width,
+    height: row.height,
+    batchSize: row.batch_size,
+    steps: row.steps,
+    cfgScale: row.cfg_scale,
+    sampler: row.sampler,
+    seed: row.seed,
+    slugs: row.slugs,
+    cost: row.cost,
+    attempt: row.attempt,
+    tries: row.tries,
+    remainingMs: Number(row.remaining_ms),
+  }
+}

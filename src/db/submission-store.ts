@@ -1,0 +1,176 @@
+import type pg from 'pg'
+import { serviceUnavailable } from '../errors.js'
+import type { Generation } from '../generation/generation.js'
+import type { InsertOutcome, SubmissionStore, SubmittedGeneration } from '../generation/ports.js'
+import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
+
+const COLUMNS = `id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt, negative_prompt,
+  width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at`
+
+// $1 to $19: the generation; $20: seconds to its deadline; $21: the idempotency key or null.
+const VALUES = `$1, $2::uuid, $3::uuid, $4, $5::boolean, $6::bigint, $7, $8, $9, $10,
+  $11::integer, $12::integer, $13::integer, $14::integer, $15::float8, $16, $17::bigint, $18::text[], $19::bigint,
+  now() + make_interval(secs => $20::float8)`
+
+// The reservation is locked, so that whoever takes it over either sees this generation or stops it from being stored.
+const RESERVED = `reserved AS (
+  SELECT 1 FROM idempotency_keys WHERE user_id = $2::uuid AND key = $21::text AND generation_id = $1 FOR UPDATE)`
+const MAY_STORE = `($21::text IS NULL OR EXISTS (SELECT FROM reserved))`
+
+/**
+ * Charge, generation and ledger row in one statement: all or nothing. It asks for an active generation first, so that
+ * "active" is reported before "insufficient"; under a race the unique index decides.
+ */
+const INSERT_CHARGED = {
+  name: 'insert_charged',
+  text: `
+    WITH active AS (
+      SELECT id FROM generations WHERE user_id = $2::uuid AND status IN ('queued', 'processing') AND NOT metered LIMIT 1
+    ), ${RESERVED}, debited AS (
+      UPDATE users SET credits = credits - $19::bigint
+       WHERE id = $2::uuid AND credits >= $19::bigint AND deleted_at IS NULL
+         AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE}
+      RETURNING credits
+    ), stored AS (
+      INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} FROM debited RETURNING id, created_at
+    ), entered AS (
+      INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
+      SELECT $2::uuid, 'charge', -$19::bigint, debited.credits, stored.id FROM stored, debited
+    )
+    SELECT (SELECT created_at FROM stored) AS created_at, (SELECT credits FROM debited) AS credits_left,
+           (SELECT id FROM active) AS active_id, ${MAY_STORE} AS may_store,
+           (SELECT credits FROM users WHERE id = $2::uuid) AS held`,
+}
+
+const INSERT_METERED = {
+  name: 'insert_metered',
+  text: `WITH ${RESERVED} INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} WHERE ${MAY_STORE} RETURNING created_at`,
+}
+
+const FIND = {
+  name: 'find_submitted',
+  text: `SELECT id, user_id, model_version_id, model_name, cost, seed, created_at FROM generations WHERE id = $1`,
+}
+
+export const submissionStore = (db: Database): SubmissionStore => ({
+  async insert(generation, options) {
+    const values = [...valuesOf(generation), options.deadlineSeconds, options.idempotencyKey ?? null]
+    try {
+      return generation.metered
+        ? await insertMetered(db, generation, options.concurrency, values)
+        : await insertCharged(db.pool, values)
+    } catch (error) {
+      if (violatedConstraint(error) === 'generations_one_active') {
+        return { outcome: 'active', generationId: await activeGeneration(db, generation.accountId) }
+      }
+      if (!outcomeUnknown(error)) throw error
+      return settleUnknown(db, generation, error)
+    }
+  },
+
+  activeGeneration: (accountId) => activeGeneration(db, accountId),
+  find: (id) => find(db, id),
+})
+
+async function insertCharged(pool: pg.Pool, values: unknown[]): Promise<InsertOutcome> {
+  const { rows } = await pool.query({ ...INSERT_CHARGED, values })
+  const { created_at: createdAt, credits_left: creditsLeft, active_id: activeId, may_store: mayStore, held } = rows[0]
+  if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft }
+  if (activeId) return { outcome: 'active', generationId: activeId }
+  return mayStore ? { outcome: 'insufficient', held: held ?? 0 } : { outcome: 'reservation_lost' }
+}
+
+function insertMetered(db: Database, { keyId }: Generation, limit: number, values: unknown[]): Promise<InsertOutcome> {
+  return withTransaction(db, async (_tx, client) => {
+    // The key's row is the lock: two submits at once count one after the other.
+    await client.query('SELECT 1 FROM api_keys WHERE id = $1 FOR UPDATE', [keyId])
+    const active = await client.query(
+      `SELECT count(*) AS n FROM generations WHERE api_key_id = $1 AND status IN ('queued', 'processing') AND metered`,
+      [keyId],
+    )
+    if (active.rows[0].n >= limit) return { outcome: 'too_many', limit }
+    const { rows } = await client.query({ ...INSERT_METERED, values })
+    const createdAt = rows[0]?.created_at
+    return createdAt ? { outcome: 'inserted', createdAt, creditsLeft: 0 } : { outcome: 'reservation_lost' }
+  })
+}
+
+async function activeGeneration({ pool }: Database, accountId: string): Promise<string | undefined> {
+  const { rows } = await pool.query({
+    name: 'active_generation',
+    text: `SELECT id FROM generations WHERE user_id = $1 AND status IN ('queued', 'processing') AND NOT metered`,
+    values: [accountId],
+  })
+  return rows[0]?.id
+}
+
+async function find(
+  { pool }: Database,
+  id: string,
+): Promise<(SubmittedGeneration & { accountId: string }) | undefined> {
+  const { rows } = await pool.query({ ...FIND, values: [id] })
+  const row = rows[0]
+  return (
+    row && {
+      id: row.id,
+      accountId: row.user_id,
+      modelVersionId: row.model_version_id,
+      modelName: row.model_name,
+      cost: row.cost,
+      seed: row.seed,
+      createdAt: row.created_at,
+    }
+  )
+}
+
+/** How long the outcome of a statement whose answer was lost is looked for; past the server's own statement timeout. */
+const SETTLE_MS = 5000
+
+/**
+ * The answer was lost, so the charge may have been committed. The id was ours beforehand: if the row is there, it was.
+ * @throws AppError `unavailable` when Postgres can't be asked; the generation, if stored, then simply runs
+ */
+async function settleUnknown(db: Database, { id, metered }: Generation, cause: unknown): Promise<InsertOutcome> {
+  const until = Date.now() + SETTLE_MS
+  for (let pauseMs = 50; Date.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    try {
+      const found = await find(db, id)
+      if (!found) {
+        // An answer that came at once means the server knows; one statement more can no longer arrive after it has died.
+        if (sqlState(cause) !== undefined) break
+        continue
+      }
+      const { rows } = await db.pool.query(
+        `SELECT balance FROM credit_ledger WHERE generation_id = $1 AND kind = 'charge'`,
+        [id],
+      )
+      return { outcome: 'inserted', createdAt: found.createdAt, creditsLeft: metered ? 0 : rows[0].balance }
+    } catch (error) {
+      if (!outcomeUnknown(error)) throw error
+    }
+  }
+  throw serviceUnavailable(5, cause)
+}
+
+const valuesOf = (g: Generation): unknown[] => [
+  g.id,
+  g.accountId,
+  g.keyId,
+  g.lane,
+  g.metered,
+  g.modelVersionId,
+  g.modelName,
+  g.filename,
+  g.prompt,
+  g.negativePrompt,
+  g.width,
+  g.height,
+  g.batchSize,
+  g.steps,
+  g.cfgScale,
+  g.sampler,
+  g.seed,
+  g.slugs,
+  g.cost,
+]

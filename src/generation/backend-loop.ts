@@ -1,0 +1,171 @@
+import type { InferenceBackend } from './backend.js'
+import type { BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
+import { type RunOutcome, type RunPorts, runGeneration } from './run.js'
+
+export interface BackendLoopPorts extends RunPorts {
+  readonly backends: BackendRegistry
+}
+
+/** How often a backend that is up is asked what it serves, and reported as alive. */
+const CHECK_MS = 5000
+const CHECK_TIMEOUT_MS = 4000
+/** The first look after an outage, doubling up to the cap. */
+const PROBE_MS = 500
+const PROBE_CAP_MS = 5000
+
+const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0 }
+
+/**
+ * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left; leaves it alone
+ * while it is down and looks until it answers again.
+ */
+export class BackendLoop {
+  readonly #ports: BackendLoopPorts
+  readonly #backend: InferenceBackend
+  readonly #worker: string
+  /** Aborts when claims must stop; what runs may still finish. */
+  readonly #draining = new AbortController()
+  /** Aborts what runs, too. */
+  readonly #leaving = new AbortController()
+  #serves = UNKNOWN
+  #up = false
+  #outages = 0
+  #busy: Promise<boolean> | undefined
+  #checking: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  /** Generations in whose midst the server went away: how many others it has finished since. */
+  readonly #drops = new Map<string, { othersFinished: number }>()
+
+  constructor(ports: BackendLoopPorts, backend: InferenceBackend, worker: string) {
+    this.#ports = ports
+    this.#backend = backend
+    this.#worker = worker
+  }
+
+  get idle(): boolean {
+    return this.#up && !this.#busy
+  }
+
+  /** Looks at the backend for the first time and from then on. */
+  async start(): Promise<void> {
+    await this.#check()
+  }
+
+  /**
+   * Claims and runs until nothing claimable is left; at once over when busy, down or draining.
+   * @returns whether there was anything to run
+   */
+  serve(): Promise<boolean> {
+    if (!this.idle || this.#draining.signal.aborted) return Promise.resolve(false)
+    this.#busy = this.#workOff().finally(() => {
+      this.#busy = undefined
+    })
+    return this.#busy
+  }
+
+  /** No more claims; resolves when the running generation has ended. */
+  async drain(): Promise<void> {
+    this.#draining.abort()
+    clearTimeout(this.#timer)
+    await this.#busy
+  }
+
+  /** Puts the running generation back in its place, and closes the backend. */
+  async close(): Promise<void> {
+    this.#leaving.abort(new Error('the worker is leaving'))
+    await this.drain()
+    await this.#checking
+    await this.#backend.close()
+  }
+
+  async #workOff(): Promise<boolean> {
+    let ran = false
+    while (this.#up && !this.#draining.signal.aborted) {
+      let generation: ClaimedGeneration | undefined
+      try {
+        generation = await this.#ports.runs.claim({ worker: this.#worker, backend: this.#backend.name }, this.#serves)
+      } catch (err) {
+        // Postgres is away; the next bell or the next look tries again.
+        this.#ports.log.warn({ err, backend: this.#backend.name }, 'claim failed')
+        return ran
+      }
+      if (!generation) return ran
+      ran = true
+      await this.#run(generation)
+    }
+    return ran
+  }
+
+  async #run(generation: ClaimedGeneration): Promise<void> {
+    const { id } = generation
+    let outcome: RunOutcome
+    try {
+      outcome = await runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, () =>
+        this.#isCulprit(id),
+      )
+    } catch (err) {
+      // Its outcome could not be recorded: the lease runs out and the reconciler takes over.
+      this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler')
+      return
+    }
+    if (typeof outcome === 'object') {
+      if (outcome.server.kind === 'lost') this.#drops.set(id, { othersFinished: 0 })
+      this.#wentDown(outcome.server)
+      return
+    }
+    this.#drops.delete(id)
+    if (outcome === 'succeeded') for (const drop of this.#drops.values()) drop.othersFinished++
+  }
+
+  /** A server that dies of this one generation, and finished others between its deaths, is not to blame. */
+  #isCulprit(id: string): boolean {
+    return (this.#drops.get(id)?.othersFinished ?? 0) > 0
+  }
+
+  #wentDown(error: unknown): void {
+    if (this.#up) this.#ports.log.warn({ err: error, backend: this.#backend.name }, 'backend is down')
+    this.#up = false
+    this.#outages++
+    this.#lookAgain(PROBE_MS)
+  }
+
+  /** Asks the backend what it serves, unless it is at work, and reports it. */
+  async #check(): Promise<void> {
+    const wasUp = this.#up
+    if (!this.#busy) {
+      // Not AbortSignal.timeout: on Node 20 the garbage collector may take it out of a combined signal.
+      const limit = new AbortController()
+      const timer = setTimeout(() => limit.abort(new Error('the backend did not answer in time')), CHECK_TIMEOUT_MS)
+      try {
+        const { models, samplers, maxSeed } = await this.#backend.capabilities(limit.signal)
+        this.#serves = { models, samplers, maxSeed }
+        this.#up = true
+        this.#outages = 0
+        if (!wasUp)
+          this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
+      } catch (error) {
+        if (!this.#busy) this.#wentDown(error)
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    await this.#ports.backends
+      .announce(this.#worker, this.#backend.name, this.#up, this.#serves)
+      .catch((err) => this.#ports.log.warn({ err, backend: this.#backend.name }, 'backend could not be announced'))
+    if (this.#up) {
+      // Whatever was rung while it was down or busy, or is now possible, is found here.
+      void this.serve()
+      this.#lookAgain(CHECK_MS)
+    } else {
+      this.#lookAgain(Math.min(PROBE_MS * 2 ** Math.max(0, this.#outages - 1), PROBE_CAP_MS))
+    }
+  }
+
+  #lookAgain(inMs: number): void {
+    if (this.#draining.signal.aborted) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#checking = this.#check()
+    }, inMs)
+  }
+}

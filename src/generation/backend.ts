@@ -1,0 +1,94 @@
+/** The port to a GPU inference server. Adapters live in inference/, one file per kind of server. */
+import type { Sampler } from './sampler.js'
+
+/** One attempt of one generation, as a backend needs it. */
+export interface InferenceRequest {
+  /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
+  readonly attemptId: string
+  /** The checkpoint's file name from the catalog. */
+  readonly model: string
+  readonly prompt: string
+  readonly negativePrompt: string
+  /** Pixels. */
+  readonly width: number
+  readonly height: number
+  readonly steps: number
+  readonly cfgScale: number
+  readonly sampler: Sampler
+  /** One per image: (seed + n) mod 2^32. */
+  readonly seeds: readonly number[]
+}
+
+export interface InferredImage {
+  /** An encoded picture (PNG, JPEG or WebP), not yet checked or stripped of metadata. */
+  readonly bytes: Buffer
+  readonly seed: number
+}
+
+export interface Capabilities {
+  /** Checkpoint file names the server can load; null when it draws with any (preview). */
+  readonly models: readonly string[] | null
+  readonly samplers: readonly Sampler[]
+  /** The largest seed the server keeps; a generation with a larger one is not given to it. */
+  readonly maxSeed: number
+}
+
+export interface InferenceOptions {
+  /** Aborts the inference: cancel on the server as far as it can (at most 5 s), then throw `canceled`. */
+  readonly signal: AbortSignal
+  /** Fraction done, 0 to 1, never falling within an attempt. */
+  readonly onProgress?: (progress: number) => void
+}
+
+/**
+ * One inference server, used for one inference at a time.
+ */
+export interface InferenceBackend {
+  /** For logs and the operator: the server's address without credentials, e.g. `a1111+http://gpu1:7860`. */
+  readonly name: string
+  /**
+   * Asks the server what it can do now; also the health probe.
+   * @throws BackendError `unavailable` or `auth` while the server can't be used
+   */
+  capabilities(signal: AbortSignal): Promise<Capabilities>
+  /**
+   * Draws exactly `seeds.length` images of the asked size.
+   * @throws BackendError, always and only
+   */
+  generate(request: InferenceRequest, options: InferenceOptions): Promise<InferredImage[]>
+  close(): Promise<void>
+}
+
+/**
+ * - `unavailable`, `busy`, `auth`, `lost`: the server's fault; costs the generation no try, and the backend is left
+ *   alone until it answers again
+ * - `timeout`, `oom`, `backend_fault`, `bad_output`: names the job; costs one of its three tries
+ * - `invalid_request`, `unsupported`, `model_missing`: trying again here cannot help
+ * - `canceled`: we asked for it
+ */
+export type BackendErrorKind =
+  | 'unavailable'
+  | 'busy'
+  | 'auth'
+  | 'lost'
+  | 'timeout'
+  | 'oom'
+  | 'backend_fault'
+  | 'bad_output'
+  | 'invalid_request'
+  | 'unsupported'
+  | 'model_missing'
+  | 'canceled'
+
+/** `message` is for logs and may name hosts and paths; `publicMessage` is one sentence a subscriber understands. */
+export class BackendError extends Error {
+  readonly kind: BackendErrorKind
+  readonly publicMessage: string
+
+  constructor(kind: BackendErrorKind, message: string, publicMessage: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'BackendError'
+    this.kind = kind
+    this.publicMessage = publicMessage
+  }
+}

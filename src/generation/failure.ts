@@ -1,0 +1,26 @@
+/** What a subscriber reads when a generation fails: one sentence each, without hosts, paths or traces. */
+import { BackendError } from './backend.js'
+
+/** Faults that name the job are tried this many times in all. */
+export const MAX_TRIES = 3
+
+const GIVEN_BACK = 'Please submit it again.'
+
+export const CANCELED = 'Canceled.'
+export const DEADLINE_PASSED = `The generation was not finished before its deadline. ${GIVEN_BACK}`
+export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${GIVEN_BACK}`
+export const STORE_FAILED = `The finished pictures could not be stored. ${GIVEN_BACK}`
+export const INTERNAL = `The generation failed because of an internal error. ${GIVEN_BACK}`
+
+/** A generation that no live backend can serve; which of the three it lacks. */
+export type Lacking = 'model' | 'sampler' | 'seed'
+
+/** `%` stands for the model's name, the sampler or the seed. */
+export const LACKING: Readonly<Record<Lacking, string>> = {
+  model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
+  sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
+  seed: 'The seed % is larger than the GPU servers can keep. Choose a seed up to 2147483644.',
+}
+
+/** What to tell the subscriber about an error of the last try. */
+export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)

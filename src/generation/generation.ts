@@ -1,0 +1,112 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import type { ModelVersion } from '../catalog/model-version.js'
+import type { Sampler } from './sampler.js'
+
+export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
+
+/** Which interface a generation came through. Create Image goes first, within a bound: see queue-position.ts. */
+export type Lane = 'personal' | 'create_image'
+
+/** What to draw, as either interface asks for it. */
+export interface GenerationRequest {
+  readonly prompt: string
+  readonly negativePrompt: string
+  /** Pixels, multiples of 8. */
+  readonly width: number
+  readonly height: number
+  readonly batchSize: number
+  readonly steps: number
+  readonly cfgScale: number
+  readonly sampler: Sampler
+  /** 0 to 2^32 - 1; undefined means random. */
+  readonly seed: number | undefined
+}
+
+/** One generation: what was asked for, by whom, at what price. Its row in Postgres is the truth about it. */
+export interface Generation extends Omit<GenerationRequest, 'seed'> {
+  /** `gen_` and 26 characters of base32: 128 random bits. */
+  readonly id: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly lane: Lane
+  /** Metered generations (developer keys) are counted instead of charged. */
+  readonly metered: boolean
+  readonly modelVersionId: number
+  readonly modelName: string
+  readonly filename: string
+  readonly cost: number
+  /** The seed of the first image; image n uses (seed + n) mod 2^32. */
+  readonly seed: number
+  /** One per image, drawn at submit, so that a second attempt overwrites its own files. */
+  readonly slugs: readonly string[]
+}
+
+export interface GenerationImage {
+  readonly slug: string
+  readonly url: string
+}
+
+/** What a poll sees. `seq` is the place in Postgres's order; it says nothing by itself. */
+export interface GenerationView {
+  readonly id: string
+  readonly status: GenerationStatus
+  readonly lane: Lane
+  readonly seq: number
+  readonly seed: number
+  /** In batch order; pictures that were removed are absent. */
+  readonly slugs: readonly string[]
+  readonly error: string | null
+  readonly createdAt: Date
+}
+
+const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SLUG_LENGTH = 22 // 131 bits
+/** Random seeds end here, so that every backend (int32) keeps the seeds of a whole batch. */
+const MAX_RANDOM_SEED = 2147483644
+export const MAX_SEED = 4294967295
+
+export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
+export const SLUG = /^[0-9A-Za-z]{22}$/
+
+export function newGenerationId(): string {
+  let bits = BigInt(`0x${randomBytes(16).toString('hex')}`)
+  let text = ''
+  for (let i = 0; i < 26; i++) {
+    text = BASE32[Number(bits & 31n)] + text
+    bits >>= 5n
+  }
+  return `gen_${text}`
+}
+
+export function newSlug(): string {
+  let slug = ''
+  while (slug.length < SLUG_LENGTH)
+    for (const byte of randomBytes(32)) if (byte < 248 && slug.length < SLUG_LENGTH) slug += BASE62[byte % 62]
+  return slug
+}
+
+/** Draws what the server decides (slugs and, unless asked for, the seed) and prices the request. */
+export function newGeneration(
+  id: string,
+  request: GenerationRequest,
+  model: ModelVersion,
+  from: { readonly accountId: string; readonly keyId: string; readonly lane: Lane; readonly metered: boolean },
+): Generation {
+  const { seed, ...asked } = request
+  return {
+    ...asked,
+    ...from,
+    id,
+    modelVersionId: model.id,
+    modelName: model.modelName,
+    filename: model.filename,
+    cost: from.metered ? 0 : model.creditsPerImage * request.batchSize,
+    seed: seed ?? randomInt(MAX_RANDOM_SEED + 1),
+    slugs: Array.from({ length: request.batchSize }, newSlug),
+  }
+}
+
+/** The seeds of all images of a batch: (seed + n) mod 2^32. */
+export const seedsOf = (seed: number, batchSize: number): number[] =>
+  Array.from({ length: batchSize }, (_, n) => (seed + n) % (MAX_SEED + 1))

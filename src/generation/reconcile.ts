@@ -1,0 +1,113 @@
+import type { ActiveGenerationLock, DutyLease, EndedGeneration, GenerationQueue, ReconcileStore } from './ports.js'
+import type { RunLog } from './run.js'
+
+export interface ReconcilePorts {
+  readonly rows: ReconcileStore
+  readonly queue: GenerationQueue
+  readonly lock: ActiveGenerationLock
+  /** Something in Redis that a wipe takes along; `set` puts it back once all has been rebuilt. */
+  readonly sentinel: { present(): Promise<boolean>; set(): Promise<void> }
+  readonly duty: DutyLease
+  readonly log: RunLog
+}
+
+const EVERY_MS = 1000
+const FULL_EVERY_MS = 60_000
+/** Locks outlive their generation's deadline by this much, so that they never end before it. */
+export const LOCK_MARGIN_MS = 60_000
+
+/**
+ * Heals what a crash left behind: Postgres is the truth, the queue and the locks are made to follow it. Every rule is
+ * guarded by its own condition, so that two reconcilers at once do no harm.
+ */
+export async function reconcile(ports: ReconcilePorts, full: boolean): Promise<void> {
+  const { rows, queue, log } = ports
+  const requeued = await rows.requeueLost()
+  const ended = [...(await rows.failLost()), ...(await rows.failExpired()), ...(await rows.failUnservable())]
+  if (requeued.length > 0) {
+    log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
+  }
+  for (const generation of ended) {
+    log.warn({ generationId: generation.id }, 'generation ended by the reconciler')
+    await free(ports, generation)
+  }
+  for (;;) {
+    const unrung = await rows.unrung()
+    if (unrung.length === 0 || !(await queue.ring(unrung))) break
+    await rows.markRung(unrung)
+  }
+  if (full || !(await ports.sentinel.present())) await rebuild(ports)
+}
+
+/** Everything anew, in pages: at start, once a minute, and when Redis has lost its keys. */
+async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise<void> {
+  for (let after = 0, more = true; more; ) {
+    const page = await rows.queuedPage(after)
+    more = page.length > 0
+    if (more && !(await queue.ring(page))) return
+    after = page.at(-1)?.seq ?? after
+  }
+  for (let after: string | undefined, more = true; more; ) {
+    const page = await rows.activePage(after)
+    more = page.length > 0
+    await lock.keep(
+      page.map(({ id, accountId, remainingMs }) => ({
+        accountId,
+        generationId: id,
+        ttlMs: remainingMs + LOCK_MARGIN_MS,
+      })),
+    )
+    after = page.at(-1)?.accountId
+  }
+  // A lock whose generation has ended is a leftover; one whose generation is not known yet belongs to a submit and expires.
+  for await (const locks of lock.all()) {
+    const ended = new Set(await rows.endedAmong(locks.map(({ generationId }) => generationId)))
+    for (const { accountId, generationId } of locks) {
+      if (ended.has(generationId)) await lock.release(accountId, generationId)
+    }
+  }
+  await sentinel.set()
+  await rows.clean()
+}
+
+async function free({ lock, queue }: ReconcilePorts, generation: EndedGeneration): Promise<void> {
+  if (!generation.metered) await lock.release(generation.accountId, generation.id)
+  await queue.unring(generation)
+}
+
+/** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */
+export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> } {
+  let stopped = false
+  let fullAt = 0
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+
+  const pass = async () => {
+    try {
+      if (await ports.duty.hold()) {
+        const full = Date.now() >= fullAt
+        await reconcile(ports, full)
+        if (full) fullAt = Date.now() + FULL_EVERY_MS
+      } else {
+        // Whoever takes over begins with everything.
+        fullAt = 0
+      }
+    } catch (err) {
+      ports.log.warn({ err }, 'reconciler pass failed')
+    }
+    if (!stopped) timer = setTimeout(start, EVERY_MS)
+  }
+  const start = () => {
+    running = pass()
+  }
+  start()
+
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+      await ports.duty.release().catch(() => undefined)
+    },
+  }
+}

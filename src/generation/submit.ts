@@ -1,0 +1,151 @@
+import { type Caller, requireActiveSubscription } from '../account/account.js'
+import type { ModelVersion } from '../catalog/model-version.js'
+import {
+  AppError,
+  generationActive,
+  idempotencyInFlight,
+  idempotencyMismatch,
+  insufficientCredits,
+  promptFlagged,
+  tooManyConcurrent,
+} from '../errors.js'
+import { type Generation, type GenerationRequest, type Lane, newGeneration, newGenerationId } from './generation.js'
+import type {
+  ActiveGenerationLock,
+  GenerationQueue,
+  IdempotencyStore,
+  Moderator,
+  SubmissionStore,
+  SubmittedGeneration,
+} from './ports.js'
+import { LOCK_MARGIN_MS } from './reconcile.js'
+
+export interface SubmitPorts {
+  readonly moderator: Moderator
+  readonly lock: ActiveGenerationLock
+  readonly submissions: SubmissionStore
+  readonly idempotency: IdempotencyStore
+  readonly queue: GenerationQueue
+  readonly generationDeadlineSeconds: number
+}
+
+export interface Submission {
+  readonly lane: Lane
+  readonly request: GenerationRequest
+  /** Finds the model version asked for, or refuses. Called in its place in the order of checks. */
+  readonly model: () => Promise<ModelVersion>
+  readonly idempotency: IdempotencyRequest | undefined
+}
+
+export interface IdempotencyRequest {
+  readonly key: string
+  /** SHA-256 over the interface and the body. */
+  readonly bodyHash: Buffer
+}
+
+export interface Submitted extends SubmittedGeneration {
+  /** This is the answer to an earlier request with the same Idempotency-Key; nothing was charged now. */
+  readonly replayed: boolean
+}
+
+/**
+ * Charges and queues one generation, or leaves no trace. The order of checks is the contract's: idempotent replay,
+ * subscription, model, moderation, active generation, credits.
+ */
+export async function submitGeneration(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
+  const { idempotency } = submission
+  const id = newGenerationId()
+  if (!idempotency) return submitOnce(ports, caller, submission, id)
+
+  const { account } = caller
+  const first = await ports.idempotency.reserve(account.id, idempotency.key, idempotency.bodyHash, id)
+  if (first.outcome === 'mismatch') throw idempotencyMismatch()
+  if (first.outcome === 'in_flight') throw idempotencyInFlight()
+  if (first.outcome === 'replay') return { ...first.generation, replayed: true }
+  try {
+    return await submitOnce(ports, caller, submission, id)
+  } catch (error) {
+    // A refusal frees the key. Where the outcome is unknown it stays reserved, or a repeat might charge twice.
+    if (error instanceof AppError && error.code !== 'unavailable') {
+      await ports.idempotency.release(account.id, idempotency.key, id).catch(() => undefined)
+    }
+    throw error
+  }
+}
+
+async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
+  const { account } = caller
+  const metered = caller.keyKind === 'developer'
+  if (!metered) requireActiveSubscription(account, new Date())
+  const model = await submission.model()
+  await requireCleanPrompt(ports.moderator, submission.request, model)
+
+  const generation = newGeneration(id, submission.request, model, {
+    accountId: account.id,
+    keyId: caller.keyId,
+    lane: submission.lane,
+    metered,
+  })
+  if (!metered) await takeLock(ports, generation)
+  let createdAt: Date
+  try {
+    createdAt = await insert(ports, generation, caller.concurrency, submission.idempotency?.key)
+  } catch (error) {
+    if (!metered) await ports.lock.release(account.id, id)
+    throw error
+  }
+  // Charged and stored: from here on nothing may turn it into an error. What does not reach Redis now, the reconciler adds.
+  const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
+  await Promise.all([
+    metered || ports.lock.keep([{ accountId: account.id, generationId: id, ttlMs }]),
+    ports.queue.ring([{ id, attempt: 1 }]),
+  ])
+  const { modelVersionId, modelName, cost, seed } = generation
+  return { id, modelVersionId, modelName, cost, seed, createdAt, replayed: false }
+}
+
+async function requireCleanPrompt(
+  moderator: Moderator,
+  request: GenerationRequest,
+  model: ModelVersion,
+): Promise<void> {
+  const { prompt, negativePrompt } = request
+  const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model.nsfw })
+  if (verdict.flagged) throw promptFlagged(verdict.parameter, verdict.category, verdict.matched)
+}
+
+/** @throws active_generation, naming the one that is active; a lock left behind by an ended one is taken over */
+async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: Generation): Promise<void> {
+  const taken = await lock.acquire(accountId, id)
+  if (taken.acquired) return
+  const active = await submissions.activeGeneration(accountId)
+  if (active) throw generationActive(active)
+  // Not stored: another submit is between its lock and its charge. Stored: it has ended, and its lock is a leftover.
+  const ended = await submissions.find(taken.holder)
+  if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
+}
+
+async function insert(
+  { submissions, generationDeadlineSeconds }: SubmitPorts,
+  generation: Generation,
+  concurrency: number,
+  idempotencyKey: string | undefined,
+): Promise<Date> {
+  const result = await submissions.insert(generation, {
+    deadlineSeconds: generationDeadlineSeconds,
+    concurrency,
+    idempotencyKey,
+  })
+  switch (result.outcome) {
+    case 'inserted':
+      return result.createdAt
+    case 'active':
+      throw generationActive(result.generationId)
+    case 'insufficient':
+      throw insufficientCredits(generation.cost, result.held)
+    case 'too_many':
+      throw tooManyConcurrent(result.limit)
+    case 'reservation_lost':
+      throw idempotencyInFlight()
+  }
+}

@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { runStore } from '../../src/db/run-store.js'
+import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { useDatabase } from '../support/database.js'
+import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+
+const context = useDatabase()
+const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const BY = { worker: 'w1', backend: 'preview:' }
+const runs = () => runStore(context.db, { refundFailed: true })
+const claim = (serves = ANYTHING) => runs().claim(BY, serves)
+
+beforeEach(async () => {
+  await context.db.pool.query(
+    `DELETE FROM images; DELETE FROM usage; ALTER TABLE credit_ledger DISABLE TRIGGER USER;
+     DELETE FROM credit_ledger WHERE generation_id IS NOT NULL; ALTER TABLE credit_ledger ENABLE TRIGGER USER;
+     DELETE FROM generations; UPDATE queue_turn SET create_image_streak = 0`,
+  )
+})
+
+const pictures = (generation: ClaimedGeneration) =>
+  generation.slugs.map((slug, i) => ({
+    slug,
+    seed: generation.seed + i,
+    width: 832,
+    height: 1216,
+    bytes: 10,
+    sha256: 'x',
+  }))
+
+async function givenWaiting(lane: 'personal' | 'create_image', count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) {
+    const user = await givenUser(context.db)
+    ids.push((await givenGeneration(context.db, user, { lane })).id)
+  }
+  return ids
+}
+
+describe('claiming', () => {
+  it('takes the first in order, and each only once however many claim', async () => {
+    const waiting = await givenWaiting('personal', 5)
+    expect((await claim())?.id).toBe(waiting[0])
+    const rest = await Promise.all(Array.from({ length: 12 }, () => claim()))
+    expect(rest.flatMap((row) => row?.id ?? []).sort()).toEqual(waiting.slice(1).sort())
+  })
+
+  it('starts at least one of four for the Personal API while it has one waiting', async () => {
+    const create = await givenWaiting('create_image', 8)
+    const personal = await givenWaiting('personal', 2)
+    const order: (string | undefined)[] = []
+    for (let i = 0; i < 10; i++) order.push((await claim())?.id)
+    expect(order).toEqual([...create.slice(0, 3), personal[0], ...create.slice(3, 6), personal[1], ...create.slice(6)])
+  })
+
+  it('lets the Personal API in at once when it has waited through a run of Create Image', async () => {
+    const create = await givenWaiting('create_image', 6)
+    for (let i = 0; i < 5; i++) await claim()
+    const [personal] = await givenWaiting('personal', 1)
+    expect((await claim())?.id).toBe(personal)
+    expect((await claim())?.id).toBe(create[5])
+  })
+
+  it('passes over what the backend cannot serve', async () => {
+    const [first, second, third] = [
+      await givenUser(context.db),
+      await givenUser(context.db),
+      await givenUser(context.db),
+    ]
+    await givenGeneration(context.db, first, { sampler: 'deis' })
+    await givenGeneration(context.db, second, { seed: 4294967295 })
+    const fits = await givenGeneration(context.db, third)
+    const serves = { models: [fits.filename], samplers: SAMPLERS.filter((s) => s !== 'deis'), maxSeed: 2147483647 }
+    expect((await claim(serves))?.id).toBe(fits.id)
+    expect(await claim(serves)).toBeUndefined()
+    expect(await claim({ ...ANYTHING, models: ['other.safetensors'] })).toBeUndefined()
+  })
+
+  it('finds nothing in an empty queue', async () => {
+    expect(await claim()).toBeUndefined()
+  })
+})
+
+describe('a claimed attempt', () => {
+  it('succeeds with its images, once', async () => {
+    const user = await givenUser(context.db)
+    const { id } = await givenGeneration(context.db, user, { batchSize: 2 })
+    const claimed = (await claim()) as ClaimedGeneration
+    expect(await runs().succeed(claimed, pictures(claimed))).toBe(true)
+    expect(await runs().succeed(claimed, pictures(claimed))).toBe(true) // the first answer was lost
+    expect(await runs().fail(claimed, 'late')).toBe(false)
+    expect(await rowOf(context.db, { id })).toMatchObject({ status: 'succeeded', lease_until: null })
+    const { rows } = await context.db.pool.query(
+      'SELECT slug, idx, seed FROM images WHERE generation_id = $1 ORDER BY idx',
+      [id],
+    )
+    expect(rows).toEqual(claimed.slugs.map((slug, idx) => ({ slug, idx, seed: 42 + idx })))
+    expect(await chargesOf(context.db, user)).toEqual([['charge', -2]])
+  })
+
+  it('is refunded once when it fails, however often that is said', async () => {
+    const user = await givenUser(context.db)
+    await givenGeneration(context.db, user)
+    const claimed = (await claim()) as ClaimedGeneration
+    const said = await Promise.all(Array.from({ length: 20 }, () => runs().fail(claimed, 'The GPU melted.')))
+    expect(said.every(Boolean)).toBe(true)
+    expect(await chargesOf(context.db, user)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+    expect(await rowOf(context.db, claimed)).toMatchObject({ status: 'failed', error: 'The GPU melted.' })
+  })
+
+  it('keeps the charge when refunds are switched off', async () => {
+    const user = await givenUser(context.db)
+    await givenGeneration(context.db, user)
+    const claimed = (await claim()) as ClaimedGeneration
+    expect(await runStore(context.db, { refundFailed: false }).fail(claimed, 'no')).toBe(true)
+    expect(await chargesOf(context.db, user)).toEqual([['charge', -1]])
+  })
+
+  it('loses every right once it was requeued', async () => {
+    await givenGeneration(context.db, await givenUser(context.db))
+    const stale = (await claim()) as ClaimedGeneration
+    expect(await runs().requeue(stale, { countTry: true, delayMs: 0 })).toBe(2)
+    expect(await runs().heartbeat(stale.id, stale.attempt)).toBe(false)
+    const fresh = (await claim()) as ClaimedGeneration
+    expect(fresh).toMatchObject({ id: stale.id, attempt: 2, tries: 1, slugs: stale.slugs, seed: stale.seed })
+    expect(await runs().succeed(stale, pictures(stale))).toBe(false)
+    expect(await runs().fail(stale, 'stale')).toBe(false)
+    expect(await runs().heartbeat(fresh.id, fresh.attempt)).toBe(true)
+    expect(await runs().succeed(fresh, pictures(fresh))).toBe(true)
+  })
+
+  it('is counted for its owner instead of charged when metered', async () => {
+    const user = await givenUser(context.db, { developer: { concurrency: 4 } })
+    await givenGeneration(context.db, user, { batchSize: 2 })
+    const claimed = (await claim()) as ClaimedGeneration
+    await runs().succeed(claimed, pictures(claimed))
+    const { rows } = await context.db.pool.query('SELECT idx, api_key_id FROM usage WHERE user_id = $1 ORDER BY idx', [
+      user.id,
+    ])
+    expect(rows).toEqual([
+      { idx: 0, api_key_id: user.keyId },
+      { idx: 1, api_key_id: user.keyId },
+    ])
+  })
+})
+
+describe('an ended generation', () => {
+  it('cannot be changed by anyone', async () => {
+    await givenGeneration(context.db, await givenUser(context.db))
+    const claimed = (await claim()) as ClaimedGeneration
+    await runs().fail(claimed, 'over')
+    const change = (set: string) => context.db.pool.query(`UPDATE generations SET ${set} WHERE id = $1`, [claimed.id])
+    await expect(change(`status = 'queued', error = NULL, finished_at = NULL`)).rejects.toThrow(/has ended/)
+    await expect(change(`error = 'other'`)).rejects.toThrow(/has ended/)
+    await expect(change(`seed = 1`)).rejects.toThrow(/has ended/)
+  })
+})

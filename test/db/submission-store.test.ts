@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import { cancelStore } from '../../src/db/cancel-store.js'
+import { idempotencyStore } from '../../src/db/idempotency-store.js'
+import { submissionStore } from '../../src/db/submission-store.js'
+import { useDatabase } from '../support/database.js'
+import { aGeneration, chargesOf, creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+
+const context = useDatabase()
+const OPTIONS = { deadlineSeconds: 60, concurrency: 4, idempotencyKey: undefined }
+
+describe('storing a charged generation', () => {
+  it('debits the price, stores the row and writes the ledger', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 10 })
+    const generation = aGeneration(user, { batchSize: 3 })
+    const stored = await submissionStore(db).insert(generation, OPTIONS)
+    expect(stored).toMatchObject({ outcome: 'inserted', creditsLeft: 7 })
+    expect(await rowOf(db, generation)).toMatchObject({
+      status: 'queued',
+      attempt: 1,
+      cost: 3,
+      slugs: generation.slugs,
+    })
+    expect(await chargesOf(db, user)).toEqual([['charge', -3]])
+  })
+
+  it('lets one of fifty submits at once through and charges once', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 100 })
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, () => submissionStore(db).insert(aGeneration(user), OPTIONS)),
+    )
+    expect(outcomes.filter(({ outcome }) => outcome === 'inserted')).toHaveLength(1)
+    expect(outcomes.filter(({ outcome }) => outcome === 'active')).toHaveLength(49)
+    expect(await creditsOf(db, user)).toBe(99)
+  })
+
+  it('reports what is missing and keeps nothing when the credits do not suffice', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 1 })
+    const generation = aGeneration(user, { batchSize: 2 })
+    expect(await submissionStore(db).insert(generation, OPTIONS)).toEqual({ outcome: 'insufficient', held: 1 })
+    expect(await rowOf(db, generation)).toBeUndefined()
+    expect(await chargesOf(db, user)).toEqual([])
+  })
+
+  it('names the active generation before it complains of credits', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 1 })
+    const active = await givenGeneration(db, user)
+    expect(await submissionStore(db).insert(aGeneration(user), OPTIONS)).toEqual({
+      outcome: 'active',
+      generationId: active.id,
+    })
+  })
+
+  it('is free again once the active generation has ended', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 1 })
+    const first = await givenGeneration(db, user)
+    expect(await cancelStore(db).cancel(first.id, 'Canceled.', { onlyQueued: false })).toMatchObject({ id: first.id })
+    expect(await submissionStore(db).insert(aGeneration(user), OPTIONS)).toMatchObject({ outcome: 'inserted' })
+    expect(await chargesOf(db, user)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+      ['charge', -1],
+    ])
+  })
+})
+
+describe('storing a metered generation', () => {
+  it('charges nothing and stops at the key’s concurrency, also under a race', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 0, subscription: null, developer: { concurrency: 3 } })
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, () => submissionStore(db).insert(aGeneration(user), { ...OPTIONS, concurrency: 3 })),
+    )
+    expect(outcomes.filter(({ outcome }) => outcome === 'inserted')).toHaveLength(3)
+    expect(outcomes.filter(({ outcome }) => outcome === 'too_many')).toHaveLength(9)
+    expect(await chargesOf(db, user)).toEqual([])
+  })
+})
+
+describe('an idempotency key', () => {
+  const hash = (text: string) => Buffer.alloc(32, text)
+
+  it('is reserved once, then in flight, then replayed', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db)
+    const generation = aGeneration(user)
+    expect(await keys.reserve(user.id, 'k', hash('a'), generation.id)).toEqual({ outcome: 'reserved' })
+    expect(await keys.reserve(user.id, 'k', hash('a'), 'gen_other')).toEqual({ outcome: 'in_flight' })
+    expect(await keys.reserve(user.id, 'k', hash('b'), 'gen_other')).toEqual({ outcome: 'mismatch' })
+    await submissionStore(db).insert(generation, { ...OPTIONS, idempotencyKey: 'k' })
+    expect(await keys.reserve(user.id, 'k', hash('a'), 'gen_other')).toMatchObject({
+      outcome: 'replay',
+      generation: { id: generation.id, seed: 42, cost: 1 },
+    })
+  })
+
+  it('is free after a refusal, but not once its generation exists', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db)
+    await keys.reserve(user.id, 'k', hash('a'), 'gen_refused')
+    await keys.release(user.id, 'k', 'gen_refused')
+    const generation = aGeneration(user)
+    expect(await keys.reserve(user.id, 'k', hash('b'), generation.id)).toEqual({ outcome: 'reserved' })
+    await submissionStore(db).insert(generation, { ...OPTIONS, idempotencyKey: 'k' })
+    await keys.release(user.id, 'k', generation.id)
+    expect(await keys.reserve(user.id, 'k', hash('b'), 'gen_other')).toMatchObject({ outcome: 'replay' })
+  })
+
+  it('can be taken over from a submit that died, which then stores nothing', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db)
+    const dead = aGeneration(user)
+    await keys.reserve(user.id, 'k', hash('a'), dead.id)
+    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '20 seconds' WHERE user_id = $1`, [
+      user.id,
+    ])
+    const next = aGeneration(user)
+    expect(await keys.reserve(user.id, 'k', hash('a'), next.id)).toEqual({ outcome: 'reserved' })
+    expect(await submissionStore(db).insert(dead, { ...OPTIONS, idempotencyKey: 'k' })).toEqual({
+      outcome: 'reservation_lost',
+    })
+    expect(await submissionStore(db).insert(next, { ...OPTIONS, idempotencyKey: 'k' })).toMatchObject({
+      outcome: 'inserted',
+    })
+    expect(await chargesOf(db, user)).toEqual([['charge', -1]])
+  })
+})

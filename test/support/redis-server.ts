@@ -1,0 +1,125 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants } from 'node:fs'
+import { type AddressInfo, createConnection, createServer } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+/** Also what services.ts counts up to. */
+export const REDIS_DATABASES = 512
+
+export interface RedisServer {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a Redis of our own on a free loopback port, its log and process ID (`redis.pid`) in `directory`.
+ * Undefined, after one line that says why, where there is none and none can be had without a question.
+ */
+export async function startRedis(directory: string): Promise<RedisServer | undefined> {
+  const program = findRedis() ?? (await installRedis())
+  if (!program) {
+    const missing = 'No redis-server or valkey-server on the PATH, and none could be installed'
+    if (process.env.CI === 'true') throw new Error(`${missing}: with CI=true the tests need one.`)
+    console.log(`${missing}: the Redis half of the tests is skipped. Install Redis 6.2 or newer to run it.`)
+    return undefined
+  }
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const port = await freePort()
+    const child = spawn(program, redisArguments(directory, port), { stdio: 'ignore' })
+    if (await answers(child, port)) return { url: `redis://127.0.0.1:${port}`, stop: () => stopRedis(child) }
+  }
+  throw new Error(`${program} doesn't start; its log is in ${directory}/redis.log.`)
+}
+
+const redisArguments = (directory: string, port: number): string[] => [
+  ...['--bind', '127.0.0.1', '--port', String(port), '--databases', String(REDIS_DATABASES)],
+  ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
+  ...['--dir', directory, '--pidfile', join(directory, 'redis.pid'), '--logfile', join(directory, 'redis.log')],
+]
+
+function findRedis(): string | undefined {
+  return findProgram('redis-server') ?? findProgram('valkey-server')
+}
+
+function findProgram(name: string): string | undefined {
+  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
+    try {
+      accessSync(join(directory, name), constants.X_OK)
+      return join(directory, name)
+    } catch {}
+  }
+  return undefined
+}
+
+/** Through apt, as root or where sudo asks nothing. */
+async function installRedis(): Promise<string | undefined> {
+  const root = process.getuid?.() === 0
+  if (!findProgram('apt-get') || !(root || (await succeeds('sudo', ['-n', 'true'])))) return undefined
+  console.log('No redis-server or valkey-server on the PATH: installing one with apt, for the tests.')
+  const apt = (...args: string[]) => {
+    const command = [
+      'env',
+      'DEBIAN_FRONTEND=noninteractive',
+      'apt-get',
+      '-q',
+      '-y',
+      '-o',
+      'DPkg::Lock::Timeout=60',
+      ...args,
+    ]
+    return root ? succeeds('env', command.slice(1)) : succeeds('sudo', ['-n', ...command])
+  }
+  const install = async (name: string) => apt('install', '--no-install-recommends', name)
+  if (!(await install('redis-server'))) {
+    await apt('update') // a fresh image has no lists
+    if (!(await install('redis-server'))) await install('valkey-server')
+  }
+  return findRedis()
+}
+
+const succeeds = (program: string, args: string[]): Promise<boolean> =>
+  promisify(execFile)(program, args, { maxBuffer: 2 ** 26, timeout: 300_000 }).then(
+    () => true,
+    () => false,
+  )
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/** Whether the server says PONG before it ends. */
+async function answers(child: ChildProcess, port: number): Promise<boolean> {
+  let ended = false
+  child.once('error', () => (ended = true)).once('exit', () => (ended = true))
+  for (const deadline = Date.now() + 10_000; !ended && Date.now() < deadline; await delay(10)) {
+    if (await ping(port)) return !ended
+  }
+  child.kill('SIGKILL')
+  return false
+}
+
+const ping = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port }, () => socket.write('PING\r\n'))
+    socket.setTimeout(1000, () => socket.destroy())
+    socket.once('data', (data) => {
+      resolve(data.toString().startsWith('+PONG'))
+      socket.destroy()
+    })
+    socket.once('error', () => resolve(false)).once('close', () => resolve(false))
+  })
+
+async function stopRedis(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL') // nothing in it is worth saving
+  await exit
+}

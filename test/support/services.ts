@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { inject } from 'vitest'
+import type {} from './global-setup.js' // what inject() knows; its code stays out of the test files
+import { REDIS_DATABASES } from './redis-server.js'
+
+export interface TestDatabase {
+  readonly url: string
+  /** Ends the connections that are left. Not needed for tidiness: the server goes with the run. */
+  drop(): Promise<void>
+}
+
+/** A fresh database with every migration applied and the seeded catalog: a copy of the run's template. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const { postgresAdminUrl, templateDatabase } = inject('services')
+  const name = `t_${randomBytes(8).toString('hex')}`
+  await asAdmin(async (admin) => {
+    // Copying files beats copying through the log for a database this small; before 15 it was the only way.
+    const { rows } = await admin.query(`SELECT current_setting('server_version_num')::int >= 150000 AS modern`)
+    const strategy = rows[0].modern ? 'STRATEGY file_copy' : ''
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${templateDatabase} ${strategy}`)
+  })
+  const url = new URL(postgresAdminUrl)
+  url.pathname = name
+  return {
+    url: url.href,
+    drop: () => asAdmin(async (admin) => void (await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
+  }
+}
+
+async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {
+  const admin = new pg.Client(inject('services').postgresAdminUrl)
+  await admin.connect()
+  try {
+    await work(admin)
+  } finally {
+    await admin.end()
+  }
+}
+
+/** Without it skip, with describe.skipIf(!redisAvailable); a run with CI=true has it or fails. */
+export const redisAvailable: boolean = inject('services').redisUrl !== undefined
+
+let ownDatabase: Promise<number> | undefined
+
+/** The run's Redis, at a database number that no other test file has. */
+export async function redisUrl(): Promise<string> {
+  const base = inject('services').redisUrl
+  if (!base) throw new Error('This run has no Redis: skip the test with describe.skipIf(!redisAvailable).')
+  ownDatabase ??= claimRedisDatabase(base)
+  return `${base}/${await ownDatabase}`
+}
+
+/** Database 0 counts the others. */
+async function claimRedisDatabase(base: string): Promise<number> {
+  const redis = new Redis(base)
+  try {
+    const number = await redis.incr('easel-test:databases')
+    if (number >= REDIS_DATABASES)
+      throw new Error(`More than ${REDIS_DATABASES - 1} test files: raise REDIS_DATABASES.`)
+    return number
+  } finally {
+    redis.disconnect()
+  }
+}
