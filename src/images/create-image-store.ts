@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, opendir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type FileImageStore, fileImageStore, TEMPORARY_FILE } from './file-image-store.js'
+
+/** No put takes that long: a temporary file this old was left by a process that was killed. */
+const ABANDONED_AFTER_MS = 3_600_000
+
+/**
+ * Opens the picture directory, creating it if need be, and clears away what killed processes left half-written.
+ * @throws Error with one sentence when the directory can't be created or written
+ */
+export async function createImageStore(config: {
+  /** Absolute. */
+  readonly storagePath: string
+  readonly cdnBaseUrl: string
+}): Promise<FileImageStore> {
+  const root = config.storagePath
+  try {
+    await mkdir(root, { recursive: true, mode: 0o750 })
+    await requireWritable(root)
+    await removeAbandoned(root)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `Pictures can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`,
+      {
+        cause: error,
+      },
+    )
+  }
+  return fileImageStore({ root, cdnBaseUrl: config.cdnBaseUrl })
+}
+
+/** Permission bits don't tell of read-only mounts and full disks; a file does. */
+async function requireWritable(root: string) {
+  const probe = join(root, `.probe.${randomBytes(8).toString('hex')}.tmp`)
+  try {
+    const handle = await open(probe, 'wx', 0o600)
+    await handle.close()
+  } finally {
+    await rm(probe, { force: true })
+  }
+}
+
+async function removeAbandoned(root: string) {
+  for await (const entry of await opendir(root, { bufferSize: 1024 })) {
+    if (!TEMPORARY_FILE.test(entry.name)) continue
+    const file = join(root, entry.name)
+    const found = await stat(file).catch(() => undefined) // its writer may rename it meanwhile
+    if (found && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true })
+  }
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SLUG } from '../generation/generation.js'
+import type { ImageStore } from '../generation/ports.js'
+
+/** Owner reads and writes, group reads: a web server in front may serve the directory. A stricter umask is respected. */
+const FILE_MODE = 0o640
+/** Temporary files begin with a dot, so that file servers that skip dot files never show a half-written picture. */
+export const TEMPORARY_FILE = /^\.[0-9A-Za-z]+\.[0-9a-f]{16}\.tmp$/
+
+export interface FileImageStore extends ImageStore {
+  /** The stored file, or undefined when there is none. */
+  read(slug: string): Promise<Buffer | undefined>
+}
+
+export interface FileImageStoreOptions {
+  /** An existing directory, absolute. */
+  readonly root: string
+  /** Without a slash at the end. */
+  readonly cdnBaseUrl: string
+}
+
+/**
+ * Pictures as files `<root>/<slug>.png`. The directory is flat, so that the path below the CDN's prefix is the path
+ * below the root and any file server can serve it; today's file systems look up names in large directories quickly.
+ * Every method throws on a slug that isn't one; what the file system refuses (disk full, permissions) rejects.
+ */
+export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): FileImageStore {
+  // The only place where a slug becomes a path: its 22 letters and digits can't leave the root.
+  const fileOf = (slug: string) => join(root, `${requireSlug(slug)}.png`)
+
+  return {
+    async put(slug, png) {
+      const file = fileOf(slug)
+      const temporary = join(root, `.${slug}.${randomBytes(8).toString('hex')}.tmp`)
+      try {
+        await closing(await open(temporary, 'wx', FILE_MODE), async (handle) => {
+          await handle.writeFile(png)
+          await handle.sync()
+        })
+        await rename(temporary, file)
+      } catch (error) {
+        await rm(temporary, { force: true }).catch(() => undefined) // the first failure is the one to tell
+        throw error
+      }
+      await syncDirectory(root)
+      const { size } = await stat(file)
+      if (size !== png.length) throw new Error(`${file} holds ${size} bytes instead of ${png.length}`)
+    },
+
+    async remove(slug) {
+      await rm(fileOf(slug), { force: true })
+      await syncDirectory(root)
+    },
+
+    async read(slug) {
+      const file = fileOf(slug)
+      try {
+        return await closing(await open(file, constants.O_RDONLY | constants.O_NOFOLLOW), (handle) => handle.readFile())
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        throw error
+      }
+    },
+
+    url: (slug) => `${cdnBaseUrl}/${requireSlug(slug)}.png`,
+  }
+}
+
+function requireSlug(slug: string): string {
+  if (!SLUG.test(slug)) throw new Error(`${JSON.stringify(slug)} is no image slug`)
+  return slug
+}
+
+/** A rename or a removal outlives a power cut only once the directory itself is on disk. */
+const syncDirectory = async (directory: string) => closing(await open(directory, 'r'), (handle) => handle.sync())
+
+async function closing<T>(handle: FileHandle, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+  try {
+    return await use(handle)
+  } finally {
+    await handle.close()
+  }
+}

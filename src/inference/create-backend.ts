@@ -1,0 +1,29 @@
+import type { Logger } from 'pino'
+import type { InferenceBackend } from '../generation/backend.js'
+import { createA1111Backend } from './a1111-backend.js'
+import { createPreviewBackend } from './preview-backend.js'
+
+export interface BackendOptions {
+  /** One inference. */
+  readonly timeoutMs: number
+  readonly logger?: Logger
+}
+
+/**
+ * The backend that one entry of INFERENCE_URL names, by its scheme.
+ * @throws Error with a sentence that shows the scheme only, since the URL may hold a password
+ */
+export function createBackend(url: string, options: BackendOptions): InferenceBackend {
+  const scheme = url.slice(0, url.indexOf(':'))
+  switch (scheme) {
+    case 'preview':
+      return createPreviewBackend()
+    case 'a1111+http':
+    case 'a1111+https':
+      return createA1111Backend(url, options)
+    default:
+      throw new Error(
+        `There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview: or a1111+http://host:7860.`,
+      )
+  }
+}

@@ -1,0 +1,49 @@
+import { createPostgresBackend, Worker, withBackend } from 'bullmq'
+import { GENERATION_QUEUE } from './generation-job.js'
+import type { QueueConnection } from './generation-queue.js'
+
+export interface GenerationWorkerOptions {
+  /** With Redis, a patient connection of the worker's own. */
+  readonly connection: QueueConnection
+  /** How many deliveries are heard at once: one per backend. */
+  readonly concurrency: number
+  /** Called for each delivery; the next one is taken when it resolves. */
+  readonly onBell: () => Promise<void>
+  readonly onError: (error: Error) => void
+}
+
+/** The consuming end: hears deliveries and passes them on. What is done about one is not its business. */
+export function startGenerationWorker({ connection, concurrency, onBell, onError }: GenerationWorkerOptions) {
+  const options = {
+    concurrency,
+    prefix: connection.prefix,
+    lockDuration: 10_000,
+    stalledInterval: 2000,
+    // A delivery heard twice does no harm; Postgres counts the tries.
+    maxStalledCount: 1000,
+    // Another worker may have taken the wake-up and stopped; look again soon.
+    drainDelay: 1,
+  }
+  const worker =
+    connection.kind === 'redis'
+      ? new Worker(GENERATION_QUEUE, onBell, { ...options, connection: connection.redis })
+      : new (withBackend(createPostgresBackend).Worker)(GENERATION_QUEUE, onBell, {
+          ...options,
+          connection: { connectionString: connection.url, max: 2 },
+        })
+  worker.on('error', onError)
+  worker.on('failed', (_job, error) => onError(error))
+
+  return {
+    /** Stops hearing; resolves when every delivery in hand has been dealt with, or at the deadline. */
+    async close(deadlineMs: number): Promise<void> {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, deadlineMs)
+      })
+      // close() hangs while Redis is down.
+      await Promise.race([worker.close().catch(onError), late])
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import type { Redis } from 'ioredis'
+import type { ActiveGenerationLock, HeldLock } from '../generation/ports.js'
+
+/** From submit until the generation is stored; then the lock is kept until past its deadline. */
+const SUBMIT_TTL_MS = 15_000
+
+// SET … NX GET would say the same in one command, but only from Redis 7 on.
+const SET_IF_FREE = `
+  local held = redis.call('GET', KEYS[1])
+  if held == false then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
+  return held`
+const COMPARE_AND_DELETE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+const COMPARE_AND_SET = `
+  local held = redis.call('GET', KEYS[1])
+  if held == false or held == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 end
+  return 0`
+
+/**
+ * One key per account whose value is the generation's id. Only the holder's id releases it. Redis being away counts as
+ * "taken": Postgres's unique index is the guard that counts, this one only refuses early.
+ */
+export function redisActiveGenerationLock(redis: Redis, prefix: string): ActiveGenerationLock {
+  const keyOf = (accountId: string) => `${prefix}:lock:${accountId}`
+  const set = (accountId: string, holder: string, generationId: string, ttlMs: number) =>
+    redis.eval(COMPARE_AND_SET, 1, keyOf(accountId), holder, generationId, Math.ceil(ttlMs))
+
+  return {
+    async acquire(accountId, generationId) {
+      try {
+        const held = await redis.eval(SET_IF_FREE, 1, keyOf(accountId), generationId, SUBMIT_TTL_MS)
+        // Our own id: the first answer got lost on the way.
+        if (held === null || held === generationId) return { acquired: true }
+        return { acquired: false, holder: String(held) }
+      } catch {
+        return { acquired: true }
+      }
+    },
+
+    async replace(accountId, holder, generationId) {
+      return (await set(accountId, holder, generationId, SUBMIT_TTL_MS).catch(() => 1)) === 1
+    },
+
+    async keep(locks) {
+      const pipeline = redis.pipeline()
+      for (const { accountId, generationId, ttlMs } of locks) {
+        pipeline.eval(COMPARE_AND_SET, 1, keyOf(accountId), generationId, generationId, Math.ceil(ttlMs))
+      }
+      await pipeline.exec().catch(() => undefined)
+    },
+
+    async release(accountId, generationId) {
+      await redis.eval(COMPARE_AND_DELETE, 1, keyOf(accountId), generationId).catch(() => undefined)
+    },
+
+    async *all() {
+      const start = keyOf('').length
+      for await (const keys of redis.scanStream({ match: `${keyOf('')}*`, count: 500 }) as AsyncIterable<string[]>) {
+        if (keys.length === 0) continue
+        const holders = await redis.mget(keys)
+        const locks: HeldLock[] = []
+        for (const [i, key] of keys.entries()) {
+          const generationId = holders[i]
+          if (generationId) locks.push({ accountId: key.slice(start), generationId })
+        }
+        yield locks
+      }
+    },
+  }
+}
+
+/** One-machine mode: the unique index guards alone. */
+export const noActiveGenerationLock: ActiveGenerationLock = {
+  acquire: async () => ({ acquired: true }),
+  replace: async () => true,
+  keep: async () => undefined,
+  release: async () => undefined,
+  async *all() {},
+}

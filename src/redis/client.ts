@@ -1,0 +1,47 @@
+import { Redis } from 'ioredis'
+
+type OnError = (error: Error) => void
+
+/**
+ * For what a request waits on (lock, limiter, progress, the producer's add): fails within a second instead of queueing
+ * while Redis is away. A command that timed out may still be executed later.
+ */
+export function createFailFastRedis(url: string, onError: OnError): Redis {
+  return withListener(
+    new Redis(url, {
+      maxRetriesPerRequest: 1,
+      enableOfflineQueue: false,
+      // Resending after a reconnect would run a command twice whose answer was lost.
+      autoResendUnfulfilledCommands: false,
+      commandTimeout: 300,
+      connectTimeout: 1000,
+      retryStrategy,
+    }),
+    onError,
+  )
+}
+
+/** For BullMQ's worker, whose blocking reads must wait as long as it takes; never with a command timeout. */
+export function createPatientRedis(url: string, onError: OnError): Redis {
+  return withListener(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2000, retryStrategy }), onError)
+}
+
+/** Resolves once connected, or after a moment anyway: Redis being away must not keep a process from starting. */
+export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
+  if (redis.status === 'ready') return
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, timeoutMs)
+    redis.once('ready', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+// The default backs off up to 20 s, which would add to every outage.
+const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
+
+function withListener(redis: Redis, onError: OnError): Redis {
+  redis.on('error', onError)
+  return redis
+}

@@ -1,0 +1,15 @@
+import type { Redis } from 'ioredis'
+import type { ProgressBoard } from '../generation/ports.js'
+
+const TTL_SECONDS = 60
+
+export const redisProgressBoard = (redis: Redis, prefix: string): ProgressBoard => ({
+  async set(id, _attempt, progress) {
+    await redis.set(`${prefix}:progress:${id}`, progress.toFixed(4), 'EX', TTL_SECONDS)
+  },
+
+  async get(id) {
+    const text = await redis.get(`${prefix}:progress:${id}`)
+    return text === null ? undefined : Number(text)
+  },
+})

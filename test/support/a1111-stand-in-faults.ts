@@ -1,0 +1,36 @@
+export type Fault =
+  | 'none'
+  /** Takes the request and never answers. */
+  | 'hang'
+  /** Closes the connection instead of answering, or in the middle of the answer. */
+  | 'drop'
+  | 'drop_mid_reply'
+  /** 200 with something that is not JSON. */
+  | 'garbage'
+  | 'out_of_memory'
+  /** This status with this body. */
+  | { readonly status: number; readonly body?: unknown }
+  | DrawnWrong
+
+/** Faults that only a drawn reply can have: 200, and not what was asked. */
+export type DrawnWrong =
+  | 'wrong_size'
+  | 'wrong_count'
+  | 'wrong_seeds'
+  | 'wrong_model'
+  | 'default_sampler'
+  | 'black'
+  | 'broken_image'
+  /** A grid before the images and an extra one after them, as servers with such settings send. */
+  | 'grid_and_extra'
+  | 'data_urls'
+
+export interface StandInSettings {
+  fault: Fault
+  /** How many more requests the fault hits. */
+  times: number
+  /** Which requests the fault hits. */
+  scope: 'txt2img' | 'all'
+  /** GPU time per image. */
+  latencyMs: number
+}
