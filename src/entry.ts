@@ -1,0 +1,44 @@
+/** How each process starts and ends: configuration errors in one line, signals to an orderly end, a hard stop behind it. */
+import closeWithGrace from 'close-with-grace'
+import type { Logger } from 'pino'
+import { type Config, ConfigError, parseConfig } from './config.js'
+import { createLogger } from './logger.js'
+
+export interface Running {
+  /** Ends what runs in order; called once. */
+  stop(): Promise<void>
+}
+
+/**
+ * Runs one process until a signal ends it. Exits non-zero with one readable line when it can't be started.
+ * @param hardStopMs how long the orderly end may take before the process is ended anyway
+ */
+export async function runProcess(
+  name: string,
+  hardStopMs: number,
+  start: (config: Config, log: Logger) => Promise<Running>,
+): Promise<void> {
+  let log: Logger | undefined
+  try {
+    const config = parseConfig(process.env)
+    log = createLogger(config.logLevel, name)
+    const running = await start(config, log)
+    const { uninstall: _ } = closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
+      if (err) log?.fatal({ err }, 'uncaught error, stopping')
+      else log?.info({ signal }, 'stopping')
+      await running.stop()
+      log?.info('stopped')
+    })
+  } catch (error) {
+    process.stderr.write(`error: ${sentenceOf(error)}\n`)
+    process.exit(1)
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  const { code, port } = error as { code?: string; port?: number }
+  if (code === 'EADDRINUSE') return `port ${port} is already in use; set PORT to a free one`
+  if (code === 'EACCES' && port) return `port ${port} may not be used by this user; set PORT to one above 1023`
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,33 @@
+import fastifyStatic from '@fastify/static'
+import { endpointNotFound } from '../errors.js'
+import { SLUG } from '../generation/generation.js'
+import type { App } from './app.js'
+
+const HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+}
+
+/** The pictures of file: storage, under /cdn/<slug>.png, for anyone who has the link. */
+export async function cdnRoutes(app: App, root: string): Promise<void> {
+  await app.register(fastifyStatic, {
+    root,
+    serve: false,
+    // The headers below say it all; the plugin's own would call a picture revalidatable.
+    cacheControl: false,
+  })
+  app.get<{ Params: { file: string } }>('/cdn/:file', (request, reply) => {
+    const { file } = request.params
+    // The only names that exist: nothing else reaches the file system.
+    if (!file.endsWith('.png') || !SLUG.test(file.slice(0, -4))) throw endpointNotFound(request.method, '/cdn')
+    return reply.headers(HEADERS).sendFile(file)
+  })
+  // A picture that is not there (removed, or not made yet) must not be cached as such for a year.
+  app.addHook('onSend', async (_request, reply) => {
+    if (reply.statusCode >= 400)
+      for (const name of ['cache-control', 'content-security-policy']) reply.removeHeader(name)
+  })
+}

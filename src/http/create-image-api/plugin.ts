@@ -1,0 +1,32 @@
+import type { ModelStore } from '../../catalog/model-version.js'
+import type { CreateImagePorts } from '../../generation/create-image.js'
+import type { ImageStore } from '../../generation/ports.js'
+import type { App } from '../app.js'
+import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
+import { handleErrors, handleNotFound } from '../errors.js'
+import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
+import { errorBody } from './envelope.js'
+import { generateRoutes } from './generate-routes.js'
+
+export interface CreateImageApiOptions {
+  readonly ports: CreateImagePorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly authentication: AuthenticationOptions
+  readonly limit: Omit<RateLimitOptions, 'bucketOf'>
+  /** How long an answer is waited for. */
+  readonly timeoutSeconds: number
+  /** Aborts when this server must stop waiting. */
+  readonly leaving: AbortSignal
+}
+
+/** Create Image, spec 4.6: a scope of its own under /v1, with its own envelope and its own bucket. */
+export async function createImageApi(app: App, options: CreateImageApiOptions): Promise<void> {
+  app.setErrorHandler(handleErrors(errorBody))
+  app.setNotFoundHandler(handleNotFound(errorBody))
+  registerAuthentication(app, options.authentication)
+  await registerRateLimit(app, {
+    ...options.limit,
+    bucketOf: ({ caller }) =>
+      caller.keyKind === 'developer' ? `rate:create:key:${caller.keyId}` : `rate:create:${caller.account.id}`,
+  })
+  generateRoutes(app, options)
+}

@@ -1,0 +1,70 @@
+/** The fields that both interfaces share. Every message begins with the field's name and says what it should be. */
+import { z } from 'zod'
+import { MAX_SEED } from '../generation/generation.js'
+
+export const MAX_PROMPT_LENGTH = 2000
+const MIN_SIDE = 256
+const MAX_SIDE = 2048
+const MAX_PIXELS = 2048 * 1536
+
+/** Null means the default, like an absent field. */
+export const optional = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
+  field.nullish().transform((value): z.output<T> => value ?? fallback)
+
+const text = (name: string) =>
+  z
+    .string({
+      error: ({ input }) =>
+        input === undefined || input === null
+          ? `${name} is required and must be a string.`
+          : `${name} must be a string.`,
+    })
+    .refine(
+      (value) => value.isWellFormed() && !value.includes('\0'),
+      `${name} must be valid Unicode text without NUL characters.`,
+    )
+    .refine(
+      // Code points, not UTF-16 units: an emoji is one character.
+      (value) => value.length <= MAX_PROMPT_LENGTH || [...value].length <= MAX_PROMPT_LENGTH,
+      `${name} must be at most ${MAX_PROMPT_LENGTH} characters.`,
+    )
+
+export const promptField = text('prompt').refine(
+  (value) => value.trim() !== '',
+  'prompt is required and must not be blank.',
+)
+export const negativePromptField = text('negative_prompt')
+
+export const integer = (name: string, min: number, max: number) =>
+  number(name, min, max, 'an integer').refine(Number.isInteger, `${name} must be an integer from ${min} to ${max}.`)
+
+export const number = (name: string, min: number, max: number, kind = 'a number') => {
+  const message = `${name} must be ${kind} from ${min} to ${max}.`
+  return z.number(message).min(min, message).max(max, message)
+}
+
+export const side = (name: string) =>
+  integer(name, MIN_SIDE, MAX_SIDE).multipleOf(8, `${name} must be a multiple of 8.`)
+
+/** -1 means random, and so does leaving it out. */
+export const seedField = z
+  .number(`seed must be an integer from 0 to ${MAX_SEED}, or -1 for a random one.`)
+  .refine(
+    (value) => Number.isInteger(value) && value >= -1 && value <= MAX_SEED,
+    `seed must be an integer from 0 to ${MAX_SEED}, or -1 for a random one.`,
+  )
+  .nullish()
+  .transform((value) => (value === undefined || value === null || value === -1 ? undefined : value))
+
+export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
+  z.enum(values, `${name} must be one of: ${values.join(', ')}.`)
+
+export const fitsCanvas = ({ width, height }: { width: number; height: number }): boolean =>
+  width * height <= MAX_PIXELS
+export const CANVAS_ISSUE = {
+  path: ['width'],
+  message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).`,
+}
+
+/** One sentence for a body that is no JSON object. */
+export const NOT_AN_OBJECT = 'The request body must be a JSON object.'

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { invalidParameter } from '../errors.js'
+import type { IdempotencyRequest } from '../generation/submit.js'
+
+const MAX_LENGTH = 255
+
+/**
+ * The request's Idempotency-Key, if any, with a hash of what it was sent for.
+ * @param scope the interface, so that the same key cannot stand for requests to both
+ * @throws invalid_request unless it has 1 to 255 characters
+ */
+export function idempotencyOf(request: FastifyRequest, scope: string): IdempotencyRequest | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key.trim() === '' || key.length > MAX_LENGTH) {
+    throw invalidParameter('Idempotency-Key', `The Idempotency-Key header must have 1 to ${MAX_LENGTH} characters.`)
+  }
+  const bodyHash = createHash('sha256').update(scope).update('\n').update(canonical(request.body)).digest()
+  return { key, bodyHash }
+}
+
+/** The validated body, whatever the order of its fields was. */
+const canonical = (body: unknown): string =>
+  JSON.stringify(body, (_key, value: unknown) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )

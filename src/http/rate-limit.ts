@@ -1,0 +1,49 @@
+import rateLimit from '@fastify/rate-limit'
+import type { FastifyRequest } from 'fastify'
+import { rateLimited } from '../errors.js'
+import type { App } from './app.js'
+import type { EventCounter } from './authentication.js'
+
+export interface RateLimitOptions {
+  readonly counter: EventCounter
+  readonly max: number
+  readonly windowSeconds: number
+  /** Whose bucket a request counts into. */
+  readonly bucketOf: (request: FastifyRequest) => string
+}
+
+/**
+ * One bucket over all routes declared after it in this scope. The window slides over our own store: the plugin's is a
+ * fixed one, which lets nearly twice the limit through across its border.
+ */
+export async function registerRateLimit(
+  app: App,
+  { counter, max, windowSeconds, bucketOf }: RateLimitOptions,
+): Promise<void> {
+  class SlidingWindowStore {
+    incr(
+      key: string,
+      callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
+      windowMs: number,
+      limit: number,
+    ): void {
+      counter.hit(key, windowMs, limit).then(
+        ({ current, ttlMs }) => callback(null, { current, ttl: ttlMs }),
+        (error) => callback(error),
+      )
+    }
+    // Routes with an override of their own would get a child; ours all share one bucket.
+    child(): this {
+      return this
+    }
+  }
+  await app.register(rateLimit, {
+    global: true,
+    hook: 'onRequest',
+    max,
+    timeWindow: windowSeconds * 1000,
+    store: SlidingWindowStore,
+    keyGenerator: bucketOf,
+    errorResponseBuilder: (_request, { ttl }) => rateLimited(max, windowSeconds, Math.max(1, Math.ceil(ttl / 1000))),
+  })
+}

@@ -1,0 +1,61 @@
+import { closest, distance } from 'fastest-levenshtein'
+import type { FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { type AppError, invalidParameter } from '../errors.js'
+
+/** The names that clients of other services use for our fields. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  batch_size: ['n', 'num_images', 'images', 'count', 'batch'],
+  model_version_id: ['model', 'model_id', 'version', 'version_id'],
+  model: ['model_version_id', 'model_id', 'model_name'],
+  cfg_scale: ['guidance_scale', 'guidance', 'cfg'],
+  steps: ['num_inference_steps', 'sample_steps'],
+  sampler: ['sampler_name', 'scheduler', 'sample_method'],
+  prompt: ['text', 'input'],
+  width: ['size'],
+}
+
+/** The first thing that is wrong with a request, as one sentence and the field's name. */
+export function toInvalidParameter(thrown: unknown, request: FastifyRequest): AppError | undefined {
+  if (!hasZodFastifySchemaValidationErrors(thrown)) return undefined
+  const issues = thrown.validation
+  // A misspelt field is why another one is missing, so it is told first.
+  const unknown = issues.find(({ keyword }) => keyword === 'unrecognized_keys')
+  if (unknown) {
+    const [key = ''] = (unknown.params as { keys?: string[] }).keys ?? []
+    return unknownField(key, knownFields(request))
+  }
+  const [first] = issues
+  const parameter = first?.instancePath.split('/').filter(Boolean).join('.') || 'body'
+  return invalidParameter(parameter, first?.message ?? 'The request is not valid.')
+}
+
+function unknownField(key: string, known: readonly string[]): AppError {
+  const shown = key.length > 50 ? `${key.slice(0, 50)}…` : key
+  const meant = probablyMeant(key, known)
+  return invalidParameter(
+    shown,
+    meant
+      ? `Unknown field "${shown}": did you mean "${meant}"?`
+      : `Unknown field "${shown}": remove it or check its name.`,
+  )
+}
+
+function probablyMeant(key: string, known: readonly string[]): string | undefined {
+  const plain = key
+    .slice(0, 50)
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .replace(/[-\s]/g, '_')
+    .toLowerCase()
+  const alias = known.find((field) => field === plain || ALIASES[field]?.includes(plain))
+  if (alias) return alias
+  const nearest = known.length > 0 ? closest(plain, known) : undefined
+  return nearest && distance(plain, nearest) <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : undefined
+}
+
+function knownFields(request: FastifyRequest): string[] {
+  let schema: unknown = request.routeOptions.schema?.body
+  while (schema instanceof z.ZodPipe) schema = schema.in
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}

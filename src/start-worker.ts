@@ -1,0 +1,73 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import { backendRegistry } from './db/backend-registry.js'
+import { runStore } from './db/run-store.js'
+import type { Running } from './entry.js'
+import { BackendLoop } from './generation/backend-loop.js'
+import { createImageStore } from './images/create-image-store.js'
+import { finishPicture } from './images/picture.js'
+import { createBackend } from './inference/create-backend.js'
+import { startGenerationWorker } from './queue/generation-worker.js'
+import { openFoundation, processId } from './wiring.js'
+
+/** How long what runs may go on after SIGTERM; then it is put back in its place. */
+const DRAIN_MS = 25_000
+const CLOSE_MS = 3000
+/** An idle backend looks for work this often even when nothing rings. */
+const LOOK_MS = 2000
+
+export interface WorkerOptions {
+  /** Prefix of everything in Redis; tests give each run its own. */
+  readonly namespace?: string
+  readonly drainMs?: number
+}
+
+/** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
+export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
+  const images = await createImageStore(config)
+  const backends = config.inferenceUrls.map((url) =>
+    createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }),
+  )
+  const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
+  const { db, queue, lock, progress } = foundation
+  const ports = {
+    runs: runStore(db, config),
+    backends: backendRegistry(db),
+    lock,
+    queue,
+    images,
+    progress,
+    finishPicture,
+    log,
+  }
+  const loops = backends.map((backend) => new BackendLoop(ports, backend, processId))
+  // A delivery only rings: the idle backends look for work in turn, until one has found some. Busy ones find it anyway.
+  const serve = async () => {
+    for (const loop of loops) if (await loop.serve()) return
+  }
+  await Promise.all(loops.map((loop) => loop.start()))
+  const bells = startGenerationWorker({
+    connection: foundation.openWorkerConnection(),
+    concurrency: loops.length,
+    onBell: serve,
+    onError: (err) => log.warn({ err }, 'queue error'),
+  })
+  const look = setInterval(() => {
+    for (const loop of loops) void loop.serve()
+  }, LOOK_MS)
+  const reconciler = foundation.startReconciler()
+  log.info({ worker: processId, backends: backends.map(({ name }) => name) }, 'worker started')
+
+  return {
+    async stop() {
+      clearInterval(look)
+      const drained = Promise.all(loops.map((loop) => loop.drain()))
+      const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())
+      await Promise.race([drained, late])
+      await Promise.all(loops.map((loop) => loop.close()))
+      await bells.close(CLOSE_MS)
+      await reconciler.stop()
+      await foundation.close()
+    },
+  }
+}

@@ -1,0 +1,106 @@
+/** Config → adapters, shared by the entry points. What is opened here is closed here, in the reverse order. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import { createDatabase, type Database } from './db/client.js'
+import { dutyLease } from './db/duty-lease.js'
+import { postgresProgressBoard } from './db/progress-board.js'
+import { reconcileStore } from './db/reconcile-store.js'
+import type { ActiveGenerationLock, GenerationQueue, ProgressBoard } from './generation/ports.js'
+import { startReconciler } from './generation/reconcile.js'
+import { generationQueue, type QueueConnection } from './queue/generation-queue.js'
+import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
+import { createFailFastRedis, createPatientRedis, whenReady } from './redis/client.js'
+import { redisProgressBoard } from './redis/progress-board.js'
+import { noSentinel, redisSentinel } from './redis/sentinel.js'
+import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
+
+/** What every process needs to know the state of things and to change it. */
+export interface Foundation {
+  readonly db: Database
+  readonly queue: GenerationQueue
+  readonly lock: ActiveGenerationLock
+  readonly progress: ProgressBoard
+  readonly counter: SlidingWindow
+  /** For BullMQ's consuming end: a connection of its own. */
+  openWorkerConnection(): QueueConnection
+  startReconciler(): { stop(): Promise<void> }
+  close(): Promise<void>
+}
+
+export interface FoundationOptions {
+  readonly maxConnections: number
+  /** Prefix of every key in Redis and of BullMQ's queue; tests give each run its own. */
+  readonly namespace?: string
+}
+
+/** Opens Postgres, the queue and, where there is one, Redis. */
+export async function openFoundation(config: Config, log: Logger, options: FoundationOptions): Promise<Foundation> {
+  const namespace = options.namespace ?? 'easel'
+  const db = createDatabase(config.databaseUrl, {
+    maxConnections: options.maxConnections,
+    onError: (err) => log.warn({ err }, 'postgres connection lost'),
+  })
+  const onRedisError = quietly((err) => log.warn({ err }, 'redis is not reachable'))
+  const onQueueError = quietly((err) => log.warn({ err }, 'queue error'))
+
+  const { redisUrl } = config
+  const opened: Redis[] = []
+  const open = (redis: Redis) => {
+    opened.push(redis)
+    return redis
+  }
+  const shared = redisUrl === undefined ? undefined : open(createFailFastRedis(redisUrl, onRedisError))
+  const connection = (client: () => Redis): QueueConnection =>
+    redisUrl === undefined
+      ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
+      : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
+  const queue = generationQueue(
+    connection(() => open(createFailFastRedis(redisUrl as string, onQueueError))),
+    onQueueError,
+  )
+  const lock = shared ? redisActiveGenerationLock(shared, namespace) : noActiveGenerationLock
+  await Promise.all(opened.map((redis) => whenReady(redis)))
+
+  return {
+    db,
+    queue,
+    lock,
+    progress: shared ? redisProgressBoard(shared, namespace) : postgresProgressBoard(db),
+    counter: shared ? redisSlidingWindow(shared, namespace) : localSlidingWindow(),
+    openWorkerConnection: () => connection(() => open(createPatientRedis(redisUrl as string, onQueueError))),
+
+    startReconciler: () =>
+      startReconciler({
+        rows: reconcileStore(db, config),
+        queue,
+        lock,
+        sentinel: shared ? redisSentinel(shared, namespace) : noSentinel,
+        duty: dutyLease(db, 'reconciler', processId),
+        log,
+      }),
+
+    async close() {
+      await queue.close()
+      for (const redis of opened) redis.disconnect()
+      await db.pool.end().catch(() => undefined)
+    },
+  }
+}
+
+/** Names this process in leases and claims. */
+export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+
+const QUIET_MS = 5000
+
+/** An outage makes every client complain several times a second; one line in five seconds says as much. */
+function quietly(tell: (error: Error) => void): (error: Error) => void {
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (error) => {
+    if (performance.now() - toldAt < QUIET_MS) return
+    toldAt = performance.now()
+    tell(error)
+  }
+}

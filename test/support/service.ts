@@ -1,0 +1,94 @@
+/** Easel as its users meet it: the real server and worker of one process, over a database and a Redis of the file's own. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll } from 'vitest'
+import { type Config, parseConfig } from '../../src/config.js'
+import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Running } from '../../src/entry.js'
+import { type ServerOptions, startServer } from '../../src/start-server.js'
+import { startWorker, type WorkerOptions } from '../../src/start-worker.js'
+import { createTestDatabase, redisAvailable, redisUrl } from './services.js'
+
+export interface ServiceOptions {
+  /** False: one-machine mode. Default: Redis where this run has one. */
+  readonly redis?: boolean
+  readonly env?: Readonly<Record<string, string>>
+  readonly server?: ServerOptions
+  /** Start a worker, too; INFERENCE_URL comes from `env`. */
+  readonly worker?: boolean
+}
+
+export interface Service {
+  readonly url: string
+  readonly db: Database
+  readonly config: Config
+  readonly namespace: string
+  /** One more server or worker over the same Postgres and Redis; closed with the rest. */
+  server(options?: ServerOptions, env?: Record<string, string>): Promise<Running & { url: string }>
+  worker(options?: WorkerOptions, env?: Record<string, string>): Promise<Running>
+  close(): Promise<void>
+}
+
+/** Logs are read by nobody here; what a test wants to see of them it collects through `lines`. */
+export const silentLog = () => pino({ level: process.env.TEST_LOG ?? 'silent' })
+
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { redis = redisAvailable, env = {} } = options
+  const database = await createTestDatabase()
+  const storage = await mkdtemp(join(tmpdir(), 'easel-images-'))
+  const namespace = `t${randomBytes(6).toString('hex')}`
+  const environment = {
+    DATABASE_URL: database.url,
+    ...(redis && { REDIS_URL: await redisUrl() }),
+    STORAGE_URL: `file:${storage}`,
+    BASE_URL: 'http://easel.test',
+    ...env,
+  }
+  const configured = (more: Record<string, string> = {}): Config => ({
+    ...parseConfig({ ...environment, ...more }),
+    port: 0,
+  })
+  const config = configured()
+  const running: Running[] = []
+  const started = async <T extends Running>(process: Promise<T>): Promise<T> => {
+    const it = await process
+    running.push(it)
+    return it
+  }
+  const server = (more?: ServerOptions, moreEnv?: Record<string, string>) =>
+    started(startServer(configured(moreEnv), silentLog(), { namespace, ...options.server, ...more }))
+  const worker = (more?: WorkerOptions, moreEnv?: Record<string, string>) =>
+    started(startWorker(configured(moreEnv), silentLog(), { namespace, drainMs: 2000, ...more }))
+
+  const { url } = await server()
+  if (options.worker) await worker()
+  const db = createDatabase(database.url, { maxConnections: 5, onError: () => undefined })
+  return {
+    url,
+    db,
+    config,
+    namespace,
+    server,
+    worker,
+    async close() {
+      await Promise.all(running.reverse().map((it) => it.stop()))
+      await db.pool.end()
+      await rm(storage, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A service that runs while the file's tests do. Read it inside a test, not while the file loads. */
+export function useService(options: ServiceOptions | (() => Promise<ServiceOptions>) = {}): {
+  readonly service: Service
+} {
+  const held: { service?: Service } = {}
+  beforeAll(async () => {
+    held.service = await startService(typeof options === 'function' ? await options() : options)
+  })
+  afterAll(() => held.service?.close())
+  return held as { service: Service }
+}
