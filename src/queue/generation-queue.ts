@@ -64,7 +64,8 @@ export function generationQueue(
   }
 }
 
-function openQueue(connection: QueueConnection): Queue {
+/** BullMQ's queue on whichever backend; also for looking into it. */
+export function openQueue(connection: QueueConnection): Queue {
   if (connection.kind === 'redis') {
     return new Queue(GENERATION_QUEUE, { connection: connection.redis, prefix: connection.prefix })
   }

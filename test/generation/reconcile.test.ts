@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { dutyLease } from '../../src/db/duty-lease.js'
+import { reconcileStore } from '../../src/db/reconcile-store.js'
+import { runStore } from '../../src/db/run-store.js'
+import type { ClaimedGeneration, Delivery } from '../../src/generation/ports.js'
+import { reconcile } from '../../src/generation/reconcile.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { redisSentinel } from '../../src/redis/sentinel.js'
+import { useDatabase } from '../support/database.js'
+import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+
+const context = useDatabase()
+const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+afterAll(() => redis?.disconnect())
+
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+let rung: Delivery[] = []
+let reachable = true
+const queue = {
+  ring: async (deliveries: readonly Delivery[]) => {
+    if (reachable) rung.push(...deliveries.map(({ id, attempt }) => ({ id, attempt })))
+    return reachable
+  },
+  unring: async () => undefined,
+}
+beforeEach(async () => {
+  rung = []
+  reachable = true
+  await context.db.pool.query(
+    `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status IN ('queued', 'processing')`,
+  )
+})
+
+const pass = (full = false, more: object = {}) =>
+  reconcile(
+    {
+      rows: reconcileStore(context.db, { refundFailed: true }),
+      queue,
+      lock: noActiveGenerationLock,
+      sentinel: { present: async () => true, set: async () => undefined },
+      duty: dutyLease(context.db, 'test', 'me'),
+      log,
+      ...more,
+    },
+    full,
+  )
+
+async function givenClaimed(): Promise<ClaimedGeneration> {
+  await givenGeneration(context.db, await givenUser(context.db))
+  const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+  return (await runStore(context.db, { refundFailed: true }).claim(
+    { worker: 'w', backend: 'b' },
+    serves,
+  )) as ClaimedGeneration
+}
+const set = (id: string, what: string) => context.db.pool.query(`UPDATE generations SET ${what} WHERE id = $1`, [id])
+
+describe('an attempt whose worker is gone', () => {
+  it('goes back to its place and is rung for anew, at most three times in all', async () => {
+    const { id, accountId } = await givenClaimed()
+    await pass()
+    expect(await rowOf(context.db, { id })).toMatchObject({ status: 'processing', attempt: 1 })
+    for (const tries of [1, 2]) {
+      await set(id, `status = 'processing', lease_until = now() - interval '1 second'`)
+      await pass()
+      expect(await rowOf(context.db, { id })).toMatchObject({ status: 'queued', attempt: tries + 1, tries, rung: true })
+      expect(rung).toContainEqual({ id, attempt: tries + 1 })
+    }
+    await set(id, `status = 'processing', lease_until = now() - interval '1 second'`)
+    await pass()
+    expect(await rowOf(context.db, { id })).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/several times/),
+    })
+    expect(await chargesOf(context.db, { id: accountId })).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+  })
+})
+
+describe('a generation past its deadline', () => {
+  it.each(['queued', 'processing'])('is failed and given back while %s', async (status) => {
+    const user = await givenUser(context.db)
+    const { id } = await givenGeneration(context.db, user)
+    await set(id, `status = '${status}', deadline_at = now(), lease_until = now() + interval '5 seconds'`)
+    await pass()
+    expect(await rowOf(context.db, { id })).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/deadline/),
+    })
+    expect(await chargesOf(context.db, user)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+  })
+})
+
+describe('a queued generation whose delivery was lost', () => {
+  it('is rung for once, and again only in a full pass', async () => {
+    const { id } = await givenGeneration(context.db, await givenUser(context.db))
+    await pass()
+    expect(rung).toEqual([]) // it is young: its own delivery is on the way
+    await context.db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
+    await set(id, `created_at = now() - interval '5 seconds'`)
+    await context.db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+    reachable = false
+    await pass()
+    expect(await rowOf(context.db, { id })).toMatchObject({ rung: false })
+    reachable = true
+    await pass()
+    await pass()
+    expect(rung).toEqual([{ id, attempt: 1 }])
+    await pass(true)
+    expect(rung).toHaveLength(2)
+  })
+
+  it('is rung for after a wipe of Redis, which the missing sentinel tells', async () => {
+    const { id } = await givenGeneration(context.db, await givenUser(context.db))
+    await set(id, 'rung = true')
+    let present = false
+    const sentinel = {
+      present: async () => present,
+      set: async () => {
+        present = true
+      },
+    }
+    await pass(false, { sentinel })
+    await pass(false, { sentinel })
+    expect(rung).toEqual([{ id, attempt: 1 }])
+  })
+
+  it('waits out its delay first', async () => {
+    const claimed = await givenClaimed()
+    const { id } = claimed
+    await runStore(context.db, { refundFailed: true }).requeue(claimed, { countTry: true, delayMs: 60_000 })
+    await pass()
+    expect(rung).toEqual([])
+    await set(id, 'not_before = now()')
+    await pass()
+    expect(rung).toEqual([{ id, attempt: 2 }])
+  })
+})
+
+describe.skipIf(!redis)('locks in Redis', () => {
+  const client = redis as Redis
+  const prefix = `t${randomBytes(5).toString('hex')}`
+  const lock = redisActiveGenerationLock(client, prefix)
+  const sentinel = redisSentinel(client, prefix)
+  const holder = (user: { id: string }) => client.get(`${prefix}:lock:${user.id}`)
+
+  it('are set anew for active generations after a wipe', async () => {
+    const [one, two] = [await givenUser(context.db), await givenUser(context.db)]
+    const [first, second] = [await givenGeneration(context.db, one), await givenGeneration(context.db, two)]
+    await pass(false, { lock, sentinel })
+    expect([await holder(one), await holder(two)]).toEqual([first.id, second.id])
+    expect(await client.pttl(`${prefix}:lock:${one.id}`)).toBeGreaterThan(3_600_000)
+  })
+
+  it('are freed when their generation has ended, and left alone when it is not known yet', async () => {
+    const [one, two] = [await givenUser(context.db), await givenUser(context.db)]
+    const generation = await givenGeneration(context.db, one)
+    await lock.acquire(one.id, generation.id)
+    await lock.acquire(two.id, 'gen_being_submitted')
+    await set(generation.id, `status = 'failed', error = 'over', finished_at = now()`)
+    await pass(true, { lock, sentinel })
+    expect([await holder(one), await holder(two)]).toEqual([null, 'gen_being_submitted'])
+  })
+})
+
+describe('the duty', () => {
+  it('is one process’s at a time and passes on when that ends or falls silent', async () => {
+    const { db } = context
+    const [one, two] = [dutyLease(db, 'duty', 'one'), dutyLease(db, 'duty', 'two')]
+    expect(await Promise.all([one.hold(), one.hold()])).toEqual([true, true])
+    expect(await two.hold()).toBe(false)
+    await one.release()
+    expect(await two.hold()).toBe(true)
+    await db.pool.query(`UPDATE leases SET until = now() - interval '1 second' WHERE name = 'duty'`)
+    expect(await one.hold()).toBe(true)
+    expect(await two.hold()).toBe(false)
+  })
+})

@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Config } from '../../src/config.js'
+
+export interface WorkerProcess {
+  readonly pid: number
+  kill(signal: NodeJS.Signals): void
+  /** Resolves to the exit code, or the signal's name. */
+  readonly ended: Promise<number | string>
+}
+
+/** A worker as a process of its own, so that it can be killed; resolves once it has started. */
+export async function startWorkerProcess(config: Config, env: Record<string, string>): Promise<WorkerProcess> {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/worker.ts'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: config.databaseUrl,
+      ...(config.redisUrl && { REDIS_URL: config.redisUrl }),
+      STORAGE_URL: `file:${config.storagePath}`,
+      BASE_URL: config.baseUrl,
+      ...env,
+    },
+  })
+  const ended = once(child, 'exit').then(([code, signal]) => signal ?? code)
+  const lines: string[] = []
+  const started = new Promise<void>((resolve) => {
+    createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
+      lines.push(line)
+      if (line.includes('worker started')) resolve()
+    })
+  })
+  await Promise.race([
+    started,
+    ended.then((how) => {
+      throw new Error(`the worker ended with ${how} instead of starting:\n${lines.join('\n')}`)
+    }),
+  ])
+  return { pid: child.pid as number, kill: (signal) => void child.kill(signal), ended }
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import type { Fault } from '../support/a1111-stand-in-faults.js'
+import { call, endOf, PROMPT } from '../support/client.js'
+import { chargesOf, givenUser, rowOf } from '../support/givens.js'
+import { type Service, startService } from '../support/service.js'
+import { until } from '../support/until.js'
+
+let gpu: A1111StandIn
+let service: Service
+
+beforeAll(async () => {
+  gpu = await startA1111StandIn({ models: ['ponyDiffusionV6XL.safetensors', 'sd_xl_base_1.0.safetensors'] })
+  service = await startService({
+    worker: true,
+    env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '100000', INFERENCE_TIMEOUT_SECONDS: '1' },
+  })
+})
+afterAll(async () => {
+  await service?.close()
+  await gpu?.close()
+})
+beforeEach(() => gpu.set({ fault: 'none', scope: 'txt2img', latencyMs: 0 }))
+
+const SMALL = { ...PROMPT, width: 256, height: 256 }
+
+async function submit(more: object = {}) {
+  const user = await givenUser(service.db)
+  const { status, body } = await call(service.url, 'POST', '/api/v1/generate', {
+    key: user.key,
+    body: { ...SMALL, ...more },
+  })
+  expect(status).toBe(201)
+  return { user, id: body.id as string }
+}
+
+const CHARGED = [['charge', -1]]
+const GIVEN_BACK = [
+  ['charge', -1],
+  ['refund', 1],
+]
+
+describe('a fault that names the job', () => {
+  it.each<[string, Fault]>([
+    ['a 500', { status: 500 }],
+    ['out of memory', 'out_of_memory'],
+    ['garbage', 'garbage'],
+    ['another size', 'wrong_size'],
+    ['too few images', 'wrong_count'],
+    ['another sampler', 'default_sampler'],
+    ['a black picture', 'black'],
+    ['a broken picture', 'broken_image'],
+  ])('is tried again, and the second try delivers: %s', async (_name, fault) => {
+    gpu.set({ fault, times: 1 })
+    const { user, id } = await submit()
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    expect(await rowOf(service.db, { id })).toMatchObject({ tries: 1, attempt: 2 })
+    expect(await chargesOf(service.db, user)).toEqual(CHARGED)
+  })
+
+  it('fails after three tries and is given back, in a sentence without hosts', async () => {
+    gpu.set({ fault: 'black', times: 3 })
+    const { user, id } = await submit()
+    const { status, error } = await endOf(service, user, id)
+    expect(status).toBe('failed')
+    expect(error).toMatch(/^[A-Z].*\.$/)
+    expect(error).not.toMatch(/127\.0\.0\.1|http|Error|undefined/)
+    expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
+  })
+
+  it('counts a hang after the time limit', async () => {
+    gpu.set({ fault: 'hang', times: 1 })
+    const { user, id } = await submit()
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    expect(await rowOf(service.db, { id })).toMatchObject({ tries: 1 })
+  })
+})
+
+describe('a fault of the server', () => {
+  it.each<[string, Fault, number]>([
+    ['dropped connections', 'drop', 2],
+    ['replies cut off', 'drop_mid_reply', 1],
+    ['503', { status: 503 }, 5],
+  ])('costs no try: %s', async (_name, fault, times) => {
+    gpu.set({ fault, times })
+    const { user, id } = await submit()
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    expect(await rowOf(service.db, { id })).toMatchObject({ tries: 0 })
+    expect(await chargesOf(service.db, user)).toEqual(CHARGED)
+  })
+
+  it('leaves generations waiting in their place until it answers again', async () => {
+    await gpu.refuse()
+    const waiting = [await submit(), await submit(), await submit()]
+    await until(async () => {
+      const { rows } = await service.db.pool.query('SELECT 1 FROM backends WHERE NOT up')
+      return rows.length === 1
+    }, 'the backend being seen as down')
+    for (const [i, { user, id }] of waiting.entries()) {
+      const { body } = await call(service.url, 'GET', `/api/v1/generate/${id}`, { key: user.key })
+      expect(body).toEqual({ id, status: 'queued', queue_position: i + 1 })
+    }
+    await gpu.accept()
+    for (const { user, id } of waiting) expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    for (const { id } of waiting) expect(await rowOf(service.db, { id })).toMatchObject({ tries: 0 })
+  })
+})
+
+describe('what no server can do', () => {
+  it('fails at once with a sentence that names the sampler, and is given back', async () => {
+    const { user, id } = await submit({ sampler: 'deis' })
+    const ended = await endOf(service, user, id)
+    expect(ended).toEqual({ id, status: 'failed', error: expect.stringContaining('"deis"') })
+    expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
+  })
+
+  it('waits a minute for its model, then fails', async () => {
+    const { user, id } = await submit({ model_version_id: 12 })
+    const other = await submit()
+    expect(await endOf(service, other.user, other.id)).toMatchObject({ status: 'succeeded' })
+    expect(await rowOf(service.db, { id })).toMatchObject({ status: 'queued' })
+    // As if both the generation and the server's list of models were a minute older.
+    await service.db.pool.query(`UPDATE generations SET not_before = now() + interval '1 hour' WHERE id = $1`, [id])
+    await service.db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
+    await expectStillQueued(id)
+    await service.db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
+    await service.db.pool.query(`UPDATE generations SET created_at = now() - interval '70 seconds' WHERE id = $1`, [id])
+    await service.db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+    expect(await endOf(service, user, id)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('Animagine XL'),
+    })
+    expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
+  })
+})
+
+/** The reconciler has made at least one whole pass meanwhile. */
+async function expectStillQueued(id: string) {
+  const renewed = async () =>
+    (await service.db.pool.query(`SELECT until FROM leases WHERE name = 'reconciler'`)).rows[0].until.getTime()
+  const first = await renewed()
+  const second = await until(async () => (await renewed()) > first && renewed(), 'a pass of the reconciler')
+  await until(async () => (await renewed()) > second, 'another pass of the reconciler')
+  expect(await rowOf(service.db, { id })).toMatchObject({ status: 'queued' })
+}
+
+describe('cancellation', () => {
+  it('stops the inference on the server within a heartbeat', async () => {
+    gpu.set({ latencyMs: 900 })
+    const { user, id } = await submit()
+    await until(async () => (await rowOf(service.db, { id })).status === 'processing', 'the start')
+    const { cancelGeneration } = await import('../../src/generation/cancel.js')
+    const { cancelStore } = await import('../../src/db/cancel-store.js')
+    const { noActiveGenerationLock } = await import('../../src/redis/active-generation-lock.js')
+    const queue = { ring: async () => true, unring: async () => undefined }
+    const ports = { cancels: cancelStore(service.db), lock: noActiveGenerationLock, queue }
+    expect(await cancelGeneration(ports, id, 'Canceled.', { onlyQueued: false })).toBe(true)
+    expect(await endOf(service, user, id)).toEqual({ id, status: 'failed', error: 'Canceled.' })
+    expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
+  })
+})
