@@ -1,0 +1,177 @@
+import { hasTurnedLetters, leetOf, lookalikesOf, turnedOf } from './lookalikes.js'
+
+/** What lies between two letters, weakest first. */
+export const NO_GAP = 0
+/** Brackets without a space, or another script: a border of words, yet nothing that parts the letters of one. */
+export const GLUE = 1
+export const MARK = 2
+export const SPACE = 3
+
+/**
+ * A text as a row of letters, with what lies between them. `options[i]` holds every symbol the letter can be read as,
+ * as code points in lower case, the plain reading first.
+ */
+export interface Cells {
+  readonly options: readonly (readonly number[])[]
+  /** The gap in front of each letter. */
+  readonly gaps: Uint8Array
+  /** 1 for digits and marks, which are a letter in leetspeak and else a gap. */
+  readonly soft: Uint8Array
+  /** How many letters, repeats not counted, the piece between two gaps has that this letter is in. */
+  readonly pieceLetters: Uint16Array
+  /** 1 for the s of "friend's": no word begins there. */
+  readonly contraction: Uint8Array
+}
+
+interface Sign {
+  /** The options of a letter, or the strength of a gap. */
+  readonly reads: readonly number[] | number
+  readonly soft: boolean
+  readonly script: number
+}
+
+const GLUE_MARKS = '()[]{}<>\\`【】「」『』〈〉《》〔〕'
+const APOSTROPHES = "'’ʼ‘"
+const CONTRACTIONS = new Set(['s', 't', 'd', 'm', 're', 've', 'll'])
+const LETTER = /[\p{L}\p{N}]/u
+const PICTURE = /\p{Extended_Pictographic}/u
+// Letters in discs and squares, and those that make up flags.
+const BOXED_LETTER = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/u
+const WHITE_SPACE = /\s/u
+
+const scripts: readonly [RegExp, number][] = [
+  [/\p{Script=Han}/u, 1],
+  [/[\p{Script=Katakana}ー]/u, 2],
+  [/\p{Script=Hiragana}/u, 3],
+  [/\p{Script=Hangul}/u, 4],
+]
+
+const BOXED_SCRIPT = 5
+
+const scriptOf = (character: string): number => scripts.find(([script]) => script.test(character))?.[1] ?? 0
+
+function readSign(code: number): Sign {
+  const character = String.fromCodePoint(code)
+  const lower = character.toLowerCase().codePointAt(0) as number
+  if (LETTER.test(character)) {
+    const others = [...leetOf(code), ...(code < 128 ? [] : lookalikesOf(code))]
+    const accented = character === 'ñ' ? [0x6e] : []
+    return { reads: [lower, ...others, ...accented], soft: code >= 0x30 && code <= 0x39, script: scriptOf(character) }
+  }
+  if (WHITE_SPACE.test(character)) return { reads: SPACE, soft: false, script: 0 }
+  if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikesOf(code)], soft: false, script: BOXED_SCRIPT }
+  const letters = code < 128 ? leetOf(code) : lookalikesOf(code)
+  if (letters.length > 0 || PICTURE.test(character)) return { reads: [code, ...letters], soft: true, script: 0 }
+  return { reads: GLUE_MARKS.includes(character) ? GLUE : MARK, soft: false, script: 0 }
+}
+
+const MOST_SIGNS_KEPT = 20_000
+const signs = new Map<number, Sign>()
+
+function signOf(code: number): Sign {
+  let sign = signs.get(code)
+  if (!sign) {
+    sign = readSign(code)
+    if (signs.size < MOST_SIGNS_KEPT) signs.set(code, sign)
+  }
+  return sign
+}
+
+/** Reads a text, already undisguised, letter by letter. Linear in its length. */
+export function toCells(text: string): Cells {
+  const options: (readonly number[])[] = []
+  const gaps = new Uint8Array(text.length)
+  const soft = new Uint8Array(text.length)
+  const contraction = new Uint8Array(text.length)
+  let gap = NO_GAP
+  let script = 0
+  let gapStart = 0
+  for (let at = 0; at < text.length; ) {
+    const code = text.codePointAt(at) as number
+    const width = code > 0xffff ? 2 : 1
+    const sign = signOf(code)
+    if (typeof sign.reads === 'number') {
+      if (gap === NO_GAP) gapStart = at
+      gap = Math.max(gap, sign.reads)
+    } else {
+      const i = options.length
+      if (gap === NO_GAP && script !== sign.script) gap = GLUE
+      if (gap === MARK && at - gapStart === 1 && APOSTROPHES.includes(text[gapStart] as string)) {
+        contraction[i] = CONTRACTIONS.has(pieceAt(text, at)) ? 1 : 0
+      } else if (gap === NO_GAP && i > 0) contraction[i] = contraction[i - 1] as number
+      gaps[i] = i === 0 ? NO_GAP : gap
+      soft[i] = sign.soft ? 1 : 0
+      options.push(inContext(text, at, code, sign.reads))
+      script = sign.script
+      gap = NO_GAP
+    }
+    at += width
+  }
+  const pieceLetters = readPieces(options, gaps, soft)
+  return { options, gaps, soft, contraction, pieceLetters }
+}
+
+const CAPITAL_I = 0x49
+const STAR = 0x2a
+const I_OR_L = [0x69, 0x6c]
+const PLAIN_STAR = [STAR]
+
+/**
+ * Two characters depend on their neighbours: a capital I is drawn like an l among small letters only (not in "an AI"),
+ * and a star hides a letter inside a word only (not in "*bold*").
+ */
+function inContext(text: string, at: number, code: number, reads: readonly number[]): readonly number[] {
+  if (code === CAPITAL_I) return isSmall(text[at - 1]) || isSmall(text[at + 1]) ? I_OR_L : reads
+  if (code === STAR)
+    return isSmall(text[at - 1]?.toLowerCase()) && isSmall(text[at + 1]?.toLowerCase()) ? reads : PLAIN_STAR
+  return reads
+}
+
+const isSmall = (character: string | undefined): boolean =>
+  character !== undefined && character >= 'a' && character <= 'z'
+
+/** The letters from here to the next gap, up to three. */
+const pieceAt = (text: string, at: number): string =>
+  /^[a-z]{0,3}/i.exec(text.slice(at, at + 3))?.[0].toLowerCase() ?? ''
+
+/** Counts the letters of each piece, and takes one of nothing but digits and marks, like "1011", for what it is. */
+function readPieces(options: (readonly number[])[], gaps: Uint8Array, soft: Uint8Array): Uint16Array {
+  const counts = new Uint16Array(options.length)
+  let start = 0
+  let letters = 0
+  let lettered = false
+  for (let i = 0; i <= options.length; i++) {
+    if (i === options.length || (gaps[i] as number) >= MARK) {
+      counts.fill(letters, start, i)
+      if (!lettered && i - start > 1) for (let at = start; at < i; at++) options[at] = [options[at]?.[0] as number]
+      start = i
+      letters = 0
+      lettered = false
+    }
+    if (i === options.length) break
+    if (i === start || options[i]?.[0] !== options[i - 1]?.[0]) letters++
+    if (soft[i] === 0) lettered = true
+  }
+  return counts
+}
+
+/** The same letters from last to first; upside-down ones are turned as well. */
+export function reversed(cells: Cells, text: string): Cells {
+  const length = cells.options.length
+  const gaps = new Uint8Array(length)
+  for (let i = 1; i < length; i++) gaps[i] = cells.gaps[length - i] as number
+  const turn = hasTurnedLetters(text)
+  const options = turn ? cells.options.map(withTurned) : [...cells.options]
+  return {
+    options: options.reverse(),
+    gaps,
+    soft: cells.soft.slice(0, length).reverse(),
+    pieceLetters: cells.pieceLetters.slice().reverse(),
+    contraction: new Uint8Array(length),
+  }
+}
+
+function withTurned(options: readonly number[]): readonly number[] {
+  const turned = turnedOf(options[0] as number)
+  return turned === undefined ? options : [...options, turned]
+}

@@ -1,0 +1,119 @@
+/**
+ * Characters that people read as a Latin letter although Unicode's compatibility forms don't map them: the confusables
+ * of Unicode TR39 that matter, turned and small-capital letters, and the alphabets of "fancy text" generators.
+ * Picked by eye and generous: a character may stand for several letters, and always still stands for itself.
+ */
+const alphabets: Readonly<Record<string, string>> = {
+  a: 'ɑɐαᴀаАДдⲁᎪꓮꭺᗅᗩ₳Ⱥⱥ卂คλΛ∀əΔÆæ🅐🅰',
+  b: 'ЬьъвВбБßβɓƀƄƅᏴᏏᑲᗷꓐⲃʙᏼ฿乃๒♭🅑🅱',
+  c: 'сСϲϹᴄɔᏟꓚⲥᑕᑢ₵匚ςƈȼȻ¢©☾🅒🅲Ↄↄ€єЄ',
+  d: 'ԁԂɗđĐɖᎠᏧᗞᗪᑯꓓᴅδↁ刀๔ժдД∂ðÐ🅓🅳',
+  e: 'еЕєЄҽεΕɛɘǝэзЗЭᎬꓰⲉᗴᗕᴇ€ɆɇΣξΞ乇∃ე🅔🅴Ə',
+  f: 'ƒϝꓝᖴꜰ₣千Ŧғ下Ғ🅕🅵ꟻɟ',
+  g: 'ɡɢցԍᏀᏻɠǥǤ₲ᘜꓖﻮ厶գ🅖🅶',
+  h: 'нНһҺɥηΗհᏂᎻᕼꓧⲎⲏʜħĦђћҤⱨⱧ卄ん🅗🅷ℏӉ',
+  i: 'іІıɪιΙӏӀᎥꓲⲓɨƗ丨เاוㅣ¡│∣ǀ🅘🅸𐌉ꭵ',
+  j: 'јЈϳɟյᎫᒍꓙᴊɉנ丿ןʝ🅙🅹',
+  k: 'кКκΚƙᏦꓗⲕᛕᴋқҚҜҝ₭ʞᶄ🅚🅺ж',
+  l: 'ӏӀɩιΙɭłŁʟᏞꓡⲗᒪլוןاㅣㄥ丨│∣ǀƖ£Ⱡⱡ🅛🅻⎳',
+  m: 'мМΜʍɯᎷꓟⲙᗰᴍɱ₥爪๓ო🅜🅼',
+  n: 'ոɴηΝпПиИлЛπΠⲛꓠᑎᘉɲŋƞภ几₦ռᴎ🅝🅽',
+  o: 'оОοΟσօՕⲟꓳᴏøØθѳӨөסهഠ๏๐口૦ʘ¤°○●◯ΦФф⊙☉Ꮎ🅞🅾Ꭷ',
+  p: 'рРρΡϱᏢꓑⲣᑭᴘƿþÞ₱קթք卩ƥ🅟🅿ⱣᵽҎ',
+  q: 'ԛԚգզᑫϙɋ۹Ɋ🅠🆀',
+  r: 'гГяЯɹʀᏒᎡꓣᖇⱤɍɾɼᴦⲅ尺ՐɌґ®🅡🆁ɿ',
+  s: 'ѕЅʂꜱᏚꓢՏտᔕ§ƨƧร丂ֆ🅢🆂ʃ',
+  t: 'тТτΤƭʇᎢꓔⲧᴛ₮ŧŦեՇ丅ƬƮ†⊤🅣🆃☨✝',
+  u: 'սᴜυμʊцЦᑌꓴՍɄʉ凵ยµ∪ʋЏ🅤🆄',
+  v: 'νѵѴᴠᏙꓦᐯשʋυ√∨🅥🆅Ʌʌ',
+  w: 'ѡшШщЩԝԜωᴡᏔᎳꓪᗯฬ₩山שʍա🅦🆆Ѡ',
+  x: 'хХχΧжЖҳҲ᙭ꓫⲭӾӿ乂א×✕✖❌🅧🆇⨯',
+  y: 'уУүҮγΥʏʎᎽᎩꓬⲩɎɏ丫ყץ¥Ӌч🅨🆈',
+  z: 'ʐᴢᏃꓜⱫⱬƶƵᘔζΖ乙չʑ🅩🆉ȥՀ',
+}
+
+/** Digits and marks that stand in for letters in leetspeak; each may as well be an ordinary digit or mark. */
+const leet: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'il',
+  '2': 'z',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '6': 'gb',
+  '7': 't',
+  '8': 'b',
+  '9': 'gq',
+  '@': 'a',
+  $: 's',
+  '!': 'il',
+  '|': 'il',
+  '+': 't',
+  '#': 'h',
+  '*': 'aeiou',
+}
+
+/** Letters that read as others once the text is turned upside down, which also reverses it. */
+const turnedPairs: Readonly<Record<string, string>> = { b: 'q', d: 'p', m: 'w', n: 'u', p: 'd', q: 'b', u: 'n', w: 'm' }
+
+// Cyrillic letters drawn exactly like Latin ones.
+const twins: Readonly<Record<string, string>> = Object.fromEntries(
+  [...'аеорсухкмтвніѕј'].map((letter, i) => [letter, 'aeopcyxkmtbhisj'[i] as string]),
+)
+
+const REGIONAL_INDICATOR_A = 0x1f1e6
+
+function invert(table: Readonly<Record<string, string>>): Map<number, number[]> {
+  const inverted = new Map<number, number[]>()
+  for (const [letter, characters] of Object.entries(table)) {
+    for (const character of characters) {
+      const code = character.codePointAt(0) as number
+      const letters = inverted.get(code) ?? []
+      if (!letters.includes(letter.charCodeAt(0))) letters.push(letter.charCodeAt(0))
+      inverted.set(code, letters)
+    }
+  }
+  return inverted
+}
+
+const lettersOf = invert(alphabets)
+
+const leetLetters = new Map(
+  Object.entries(leet).map(([mark, letters]) => [
+    mark.charCodeAt(0),
+    [...letters].map((letter) => letter.charCodeAt(0)),
+  ]),
+)
+
+const turned = new Map(
+  Object.entries(turnedPairs).map(([letter, other]) => [letter.charCodeAt(0), other.charCodeAt(0)]),
+)
+
+const TURNED = /[ɐɔǝəɟɓɥıɾʞɯɹʇʌʍʎ]/u
+
+/** The Latin letters a character can be taken for, as code points; empty for most. Either case of it counts. */
+export function lookalikesOf(code: number): readonly number[] {
+  if (code >= REGIONAL_INDICATOR_A && code < REGIONAL_INDICATOR_A + 26) return [0x61 + code - REGIONAL_INDICATOR_A]
+  const character = String.fromCodePoint(code)
+  const forms = [
+    code,
+    character.toLowerCase().codePointAt(0) as number,
+    character.toUpperCase().codePointAt(0) as number,
+  ]
+  return [...new Set(forms.flatMap((form) => lettersOf.get(form) ?? []))]
+}
+
+/**
+ * The form in which a term keeps a letter: the Latin twin of a Cyrillic one, which either of them can be read as, so
+ * that a Russian word is found with Latin letters in it too.
+ */
+export const sharedForm = (code: number): number => (twins[String.fromCodePoint(code)] ?? '').codePointAt(0) ?? code
+
+/** The letters a digit or mark stands for in leetspeak; empty for those that stand for none. */
+export const leetOf = (code: number): readonly number[] => leetLetters.get(code) ?? []
+
+/** Whether the text has letters made to be read upside down. */
+export const hasTurnedLetters = (text: string): boolean => TURNED.test(text)
+
+/** What a plain letter reads as when the text around it is upside down, or undefined. */
+export const turnedOf = (letter: number): number | undefined => turned.get(letter)

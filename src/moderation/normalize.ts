@@ -1,0 +1,39 @@
+// biome-ignore lint/suspicious/noControlCharactersInRegex: "plain ASCII" is what is meant
+const ASCII = /^[\x00-\x7f]*$/
+
+// The tilde of ñ makes another word of it (niña is not Nina), so it alone outlives the marks.
+const N_WITH_MARKS = /(n)\p{M}+/giu
+const COMBINING_TILDE = '\u0303'
+
+// The sound marks of kana are letters to their readers and stay; anywhere else they are as foreign as other marks.
+const INVISIBLE = /(?![\u3099\u309a])[\p{M}\p{Cf}\p{DI}]/gu
+const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
+
+// Every count is bounded, so that no text can make these search for long.
+const WEIGHT = /(?<!\bage[sd]?[ ]?):[ \t]{0,4}[-+]?\d{0,4}\.?\d{1,6}[ \t]{0,4}(?=[)\]}>])/gi
+const BREAK_KEYWORD = /\bBREAK\b/g
+
+const OVERRIDDEN = /\u202e([^\u202c-\u202e\u2066-\u2069]*)/g
+
+/**
+ * The text with its disguises of encoding undone: compatibility forms (fullwidth, mathematical, circled …) become plain
+ * letters, combining marks and invisible characters go. Letters keep their case and alphabet.
+ */
+export function undisguise(text: string): string {
+  if (ASCII.test(text)) return text
+  return text
+    .normalize('NFKD')
+    .replace(N_WITH_MARKS, (marked, n: string) => (marked.includes(COMBINING_TILDE) ? 'ñ' : n))
+    .replace(INVISIBLE, '')
+    .replace(STRAY_SOUND_MARK, '')
+    .normalize('NFKC')
+}
+
+/** The text without the weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is not a weight. */
+export const stripWeights = (text: string): string => text.replace(WEIGHT, '').replace(BREAK_KEYWORD, ' ')
+
+/** The text as a right-to-left override shows it: each overridden stretch turned round. Undefined without one. */
+export function displayed(text: string): string | undefined {
+  if (!text.includes('\u202e')) return undefined
+  return text.replace(OVERRIDDEN, (_whole, stretch: string) => [...stretch].reverse().join(''))
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { moderationUnavailable } from '../errors.js'
+import type { Moderator, Verdict } from '../generation/ports.js'
+
+/** What a moderator writes to: facts first, then a constant sentence. Never a prompt. */
+export interface ModerationLogger {
+  warn(facts: object, message: string): void
+}
+
+export interface RemoteModeratorOptions {
+  /** The endpoint itself, like https://api.openai.com/v1/moderations. */
+  readonly url: string
+  readonly apiKey?: string | undefined
+  /** The endpoint's default when absent. */
+  readonly model?: string | undefined
+  readonly deadlineMs?: number
+  readonly logger?: ModerationLogger | undefined
+}
+
+const DEADLINE_MS = 1500
+const MOST_ANSWER_BYTES = 256 * 1024
+
+const answer = z.object({
+  results: z
+    .array(z.object({ flagged: z.boolean(), categories: z.record(z.string(), z.boolean().nullish()).default({}) }))
+    .min(1),
+})
+
+// The protocol's name for sexual content with adults, which models marked as NSFW are for.
+const ADULT_CATEGORY = 'sexual'
+
+/**
+ * Asks a moderation endpoint of OpenAI's protocol: POST {input, model?}, answered by results[0].{flagged, categories}.
+ * Only the prompt is sent: what a negative prompt names is to be avoided. When no usable answer comes in time, models
+ * marked as NSFW are refused and others pass, since the built-in rules have seen the prompt already.
+ */
+export function createRemoteModerator(options: RemoteModeratorOptions): Moderator {
+  return {
+    async review({ prompt, nsfwModel }) {
+      try {
+        return verdictOf(answer.parse(await ask(options, prompt)), nsfwModel)
+      } catch (error) {
+        options.logger?.warn({ reason: reasonOf(error), nsfwModel }, 'the moderation endpoint gave no answer')
+        if (nsfwModel) throw moderationUnavailable()
+        return { flagged: false }
+      }
+    },
+  }
+}
+
+async function ask({ url, apiKey, model, deadlineMs }: RemoteModeratorOptions, prompt: string): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
+    body: JSON.stringify({ input: prompt, ...(model && { model }) }),
+    // A redirect could carry the prompt to a host the operator never named.
+    redirect: 'error',
+    signal: AbortSignal.timeout(deadlineMs ?? DEADLINE_MS),
+  })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new Error(`it answered ${response.status}`)
+  }
+  return JSON.parse(await readLimited(response))
+}
+
+/** The body as text; an endless one is cut off rather than kept. */
+async function readLimited(response: Response): Promise<string> {
+  if (!response.body) return ''
+  const reader = response.body.getReader()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    bytes += part.value.byteLength
+    if (bytes > MOST_ANSWER_BYTES) {
+      await reader.cancel()
+      throw new Error('its answer is too large')
+    }
+    chunks.push(part.value)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function verdictOf({ results }: z.infer<typeof answer>, nsfwModel: boolean): Verdict {
+  // One input has one result; were there more, any flag counts.
+  const flagged = results.filter((result) => result.flagged)
+  const categories = flagged.flatMap((result) =>
+    Object.keys(result.categories).filter((name) => result.categories[name]),
+  )
+  if (flagged.length === 0) return { flagged: false }
+  if (nsfwModel && categories.length > 0 && categories.every((name) => name === ADULT_CATEGORY))
+    return { flagged: false }
+  return {
+    flagged: true,
+    parameter: 'prompt',
+    category: categories.length > 0 ? [...new Set(categories)].join(', ') : 'disallowed content',
+    matched: [],
+  }
+}
+
+/** Why there was no answer, without anything of what was sent. */
+function reasonOf(error: unknown): string {
+  if (error instanceof z.ZodError || error instanceof SyntaxError) return 'its answer is not of the protocol'
+  if (!(error instanceof Error)) return 'unknown'
+  if (error.name === 'TimeoutError') return 'it took too long'
+  return error.cause instanceof Error ? error.cause.message : error.message
+}

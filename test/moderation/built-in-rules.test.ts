@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { createModerator } from '../../src/moderation/create-moderator.js'
+import { disguises } from './disguises.js'
+
+const moderator = createModerator({})
+const review = (prompt: string, negativePrompt = '', nsfwModel = true) =>
+  moderator.review({ prompt, negativePrompt, nsfwModel })
+const flags = async (prompt: string, negativePrompt = '') => (await review(prompt, negativePrompt)).flagged
+
+describe('the rules on minors', () => {
+  it('name the category and the words that matched', async () => {
+    expect(await review('a nude, a CH1LD')).toEqual({
+      flagged: true,
+      parameter: 'prompt',
+      category: 'sexual content with minors',
+      matched: ['child', 'nude'],
+    })
+  })
+
+  it.each([
+    'child',
+    'kids',
+    'toddler',
+    'baby',
+    'teen',
+    'preteen',
+    'loli',
+    'shota',
+    'school girl',
+    'little boy',
+    '12yo',
+  ])('refuse "%s" beside a sexual word, on every model, and not alone', async (word) => {
+    for (const nsfwModel of [true, false]) {
+      expect((await review(`${word}, nsfw`, '', nsfwModel)).flagged).toBe(true)
+      expect((await review(`${word}, kite`, '', nsfwModel)).flagged).toBe(false)
+    }
+  })
+
+  it.each(['nude', 'naked', 'nsfw', 'sexy', 'porn', 'hentai', 'topless', 'lewd', 'erotic', 'lingerie', 's.e.x'])(
+    'refuse "%s" beside a word for a minor, in either order, and not alone',
+    async (word) => {
+      expect(await flags(`${word}, child`)).toBe(true)
+      expect(await flags(`child, ${'a lighthouse at dusk, '.repeat(80)}${word}`)).toBe(true)
+      expect(await flags(`${word}, woman`)).toBe(false)
+    },
+  )
+
+  it.each(Object.entries(disguises))('refuse the pair in disguise: %s', async (_name, disguise) => {
+    expect(await flags(`${disguise('child')}, nude`)).toBe(true)
+  })
+
+  it.each([
+    'niña desnuda',
+    'enfant nu',
+    'kinder nackt',
+    'criança nua',
+    'bambina nuda',
+    'дети голые',
+    '子供 裸',
+    'ロリ 全裸',
+    '萝莉 裸体',
+    '소녀 알몸',
+  ])('know "%s"', async (pair) => {
+    expect(await flags(pair)).toBe(true)
+  })
+
+  it.each(['nudechild', 'lolicon', 'shotacon', 'kinderporno', 'ロリコン'])('know the compound "%s"', async (word) => {
+    expect(await flags(word)).toBe(true)
+  })
+
+  it.each(['9 year old', 'nine-year-old', '9 y.o.', 'aged 9', 'age: 9', '9歳', '9 años', '9 лет'])(
+    'take "%s" for a minor',
+    async (age) => {
+      expect(await flags(`${age}, nude`)).toBe(true)
+    },
+  )
+
+  it.each(['19 year old', 'twenty-nine-year-old', 'aged 39', '900 years old', '29 лет', 'age: 30'])(
+    'take "%s" for an adult',
+    async (age) => {
+      expect(await flags(`${age}, nude`)).toBe(false)
+    },
+  )
+
+  it.each([
+    'girl',
+    'boy',
+    'young woman',
+    'Nina',
+    'kid gloves',
+    'baby blue',
+    'goat kid',
+    'adult child of a king',
+    'a ten',
+  ])('leave "%s" alone beside a sexual word', async (words) => {
+    expect(await flags(`nude, ${words}`)).toBe(false)
+  })
+
+  it.each([
+    'naked eye',
+    'naked mole rat',
+    'bare feet',
+    'strip mall',
+    'sperm whale',
+    'Scunthorpe',
+    'a grape',
+    'therapist',
+    'an AI',
+    "his friend's ex",
+  ])('leave "%s" alone beside a child', async (words) => {
+    expect(await flags(`a child, ${words}`)).toBe(false)
+  })
+})
+
+describe('the negative prompt', () => {
+  it('is free to name what to avoid', async () => {
+    expect(await flags('nude woman', 'child, loli, teen')).toBe(false)
+    expect(await flags('a child flying a kite', 'nsfw, nude, adult content')).toBe(false)
+    expect(await flags('a lighthouse', 'child, nude, porn')).toBe(false)
+  })
+
+  it.each(['adult', 'mature', 'grown-up', '(adu(lt:1.4))', 'old, m4ture', '大人'])(
+    'may not take adulthood away from a sexual prompt: %s',
+    async (avoided) => {
+      expect(await review('nude girl', avoided)).toMatchObject({ flagged: true, parameter: 'negative_prompt' })
+      expect(await flags('a girl with a kite', avoided)).toBe(false)
+    },
+  )
+})
+
+describe('the default categories', () => {
+  it.each(['bestiality', 'necrophilia', 'rape porn'])('refuse "%s"', async (word) => {
+    expect(await flags(word)).toBe(true)
+  })
+
+  it.each(['nsfw, nude woman, sex, explicit', 'what the fuck', 'bondage, whip, adult'])(
+    'allow "%s"',
+    async (prompt) => {
+      expect(await flags(prompt)).toBe(false)
+    },
+  )
+})

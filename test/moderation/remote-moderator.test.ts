@@ -1,0 +1,158 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createModerator } from '../../src/moderation/create-moderator.js'
+import { createRemoteModerator } from '../../src/moderation/remote-moderator.js'
+
+const servers: Server[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+  }
+})
+
+async function givenEndpoint(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  servers.push(server)
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/moderations`
+}
+
+const answering = (body: unknown, status = 200) =>
+  givenEndpoint((_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+
+const flagged = (categories: Record<string, boolean>) => ({ id: 'm', results: [{ flagged: true, categories }] })
+const clean = { id: 'm', results: [{ flagged: false, categories: { violence: false } }] }
+
+const ask = (url: string, nsfwModel: boolean, deadlineMs?: number) =>
+  createRemoteModerator({ url, ...(deadlineMs && { deadlineMs }) }).review({
+    prompt: 'a lighthouse at dusk',
+    negativePrompt: 'blurry',
+    nsfwModel,
+  })
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const chunk of request.setEncoding('utf8')) body += chunk
+  return body
+}
+
+describe('createRemoteModerator', () => {
+  it('posts the prompt and the key by the protocol', async () => {
+    const seen: unknown[] = []
+    const url = await givenEndpoint(async (request, response) => {
+      const { authorization, 'content-type': type } = request.headers
+      seen.push(request.method, request.url, authorization, type, JSON.parse(await bodyOf(request)))
+      response.end(JSON.stringify(clean))
+    })
+    const text = { prompt: 'a lighthouse', negativePrompt: 'blurry', nsfwModel: false }
+    expect(await createRemoteModerator({ url, apiKey: 'k-1', model: 'm-1' }).review(text)).toEqual({ flagged: false })
+    expect(seen).toEqual([
+      'POST',
+      '/v1/moderations',
+      'Bearer k-1',
+      'application/json',
+      { input: 'a lighthouse', model: 'm-1' },
+    ])
+  })
+
+  it('passes what the endpoint finds clean', async () => {
+    const url = await answering(clean)
+    expect(await ask(url, true)).toEqual({ flagged: false })
+    expect(await ask(url, false)).toEqual({ flagged: false })
+  })
+
+  it('refuses what it flags, by the categories it names', async () => {
+    const url = await answering(flagged({ violence: true, hate: false, 'self-harm': true }))
+    for (const nsfwModel of [true, false]) {
+      expect(await ask(url, nsfwModel)).toEqual({
+        flagged: true,
+        parameter: 'prompt',
+        category: 'violence, self-harm',
+        matched: [],
+      })
+    }
+  })
+
+  it('refuses what it flags without naming a category', async () => {
+    const url = await answering({ results: [{ flagged: true }] })
+    expect(await ask(url, true)).toMatchObject({ flagged: true, category: 'disallowed content' })
+  })
+
+  it('allows sexual content with adults, and no more, on NSFW models', async () => {
+    const adult = await answering(flagged({ sexual: true, 'sexual/minors': false }))
+    expect(await ask(adult, true)).toEqual({ flagged: false })
+    expect(await ask(adult, false)).toMatchObject({ flagged: true, category: 'sexual' })
+    const minors = await answering(flagged({ sexual: true, 'sexual/minors': true }))
+    expect(await ask(minors, true)).toMatchObject({ flagged: true, category: 'sexual, sexual/minors' })
+  })
+
+  const silences: [string, () => Promise<string>][] = [
+    ['never answers', () => givenEndpoint(() => {})],
+    [
+      'stops in the middle of its answer',
+      () =>
+        givenEndpoint((_request, response) => {
+          response.write('{"results":')
+        }),
+    ],
+    ['answers 500', () => answering(clean, 500)],
+    ['answers 401', () => answering(clean, 401)],
+    ['answers something else than JSON', () => answering('<html>')],
+    ['answers JSON of another form', () => answering({ results: [{ flagged: 'no' }] })],
+    ['answers without a result', () => answering({ results: [] })],
+    ['answers without end', () => answering(`"${'x'.repeat(300_000)}"`)],
+    [
+      'redirects elsewhere',
+      async () => {
+        const elsewhere = await answering(clean)
+        return givenEndpoint((_request, response) => response.writeHead(307, { location: elsewhere }).end())
+      },
+    ],
+    ['is not there', async () => 'http://127.0.0.1:1/v1/moderations'],
+  ]
+
+  it.each(silences)('refuses NSFW models with 503 and passes others when the endpoint %s', async (_how, given) => {
+    const url = await given()
+    await expect(ask(url, true, 200)).rejects.toMatchObject({ code: 'unavailable', detail: { retryAfterSeconds: 5 } })
+    expect(await ask(url, false, 200)).toEqual({ flagged: false })
+  })
+
+  it('gives up after a second and a half', async () => {
+    const url = await givenEndpoint(() => {})
+    const start = performance.now()
+    await expect(ask(url, true)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(performance.now() - start).toBeGreaterThan(1400)
+  })
+
+  it('tells the log why, and nothing of the prompt or the key', async () => {
+    const logged: unknown[] = []
+    const logger = { warn: (facts: object, message: string) => void logged.push([facts, message]) }
+    const url = await answering({}, 429)
+    const text = { prompt: 'a secret lighthouse', negativePrompt: '', nsfwModel: false }
+    await createRemoteModerator({ url, apiKey: 'k-1', logger }).review(text)
+    expect(logged).toEqual([
+      [{ reason: 'it answered 429', nsfwModel: false }, 'the moderation endpoint gave no answer'],
+    ])
+  })
+})
+
+describe('createModerator with an endpoint', () => {
+  it('asks it after the built-in rules, which need no second opinion', async () => {
+    let asked = 0
+    const url = await givenEndpoint((_request, response) => {
+      asked++
+      response.end(JSON.stringify(flagged({ violence: true })))
+    })
+    const moderator = createModerator({ url })
+    const review = (prompt: string) => moderator.review({ prompt, negativePrompt: '', nsfwModel: false })
+    expect(await review('nude child')).toMatchObject({ category: 'sexual content with minors' })
+    expect(asked).toBe(0)
+    expect(await review('a lighthouse')).toMatchObject({ category: 'violence' })
+    expect(asked).toBe(1)
+  })
+})

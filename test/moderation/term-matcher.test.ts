@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createTermMatcher, type TermList } from '../../src/moderation/term-matcher.js'
+import { disguises, LONG_CANARY, SHORT_CANARY } from './disguises.js'
+
+const long: TermList = { terms: [`*${LONG_CANARY}*`] }
+const short: TermList = { terms: [SHORT_CANARY], ordinary: ['vimo sauce', 'blue-vimo'] }
+const matcher = createTermMatcher([long, short])
+const found = (text: string) => [...matcher.find(text).values()].flat()
+
+describe('createTermMatcher', () => {
+  it.each(Object.entries(disguises))('finds a long term: %s', (_name, disguise) => {
+    expect(found(`a castle, ${disguise(LONG_CANARY)}, at dusk`)).toEqual([LONG_CANARY])
+  })
+
+  it.each(Object.entries(disguises))('finds a short term: %s', (_name, disguise) => {
+    expect(found(`a castle, ${disguise(SHORT_CANARY)}, at dusk`)).toEqual([SHORT_CANARY])
+  })
+
+  it.each([
+    ['inside a word', 'xxzorblaxyy'],
+    ['inside a word, disguised', 'xxz0r[bl:1.2]áxyy'],
+    ['as a plural', 'vimos'],
+    ['as a possessive', 'the vimo’s hat'],
+    ['after an elided article', "l'vimo"],
+    ['between quotes', "'vimo'"],
+    ['as the whole text', 'vimo'],
+    ['beside Japanese without a space', '可愛いvimo猫'],
+  ])('finds a term %s', (_where, text) => {
+    expect(found(text)).toHaveLength(1)
+  })
+
+  it.each([
+    ['across ordinary words', 'jazz or bla x, a saz or black sheep, Ovi moved'],
+    ['from the middle of a word', 'the avi mo'],
+    ['to the middle of a word', 'vi motors'],
+    ['inside a longer word, unless starred', 'vimostat, ravimo'],
+    ['with a letter missing', 'zorbla, vmo, vim'],
+    ['in digits alone', '20 12 1010, 21 40'],
+    ['in an ordinary phrase of its list', 'vimo sauce, a blue-vimo'],
+  ])('finds nothing %s', (_where, text) => {
+    expect(found(text)).toEqual([])
+  })
+
+  it('excuses an ordinary phrase there only, and only as it is written', () => {
+    expect(found('vimo sauce beside a vimo')).toEqual([SHORT_CANARY])
+    expect(found('vimosauce vimo')).toEqual([SHORT_CANARY])
+  })
+
+  it("excuses the terms of the phrase's own list only", () => {
+    const other: TermList = { terms: [SHORT_CANARY] }
+    const both = createTermMatcher([short, other])
+    expect([...both.find('vimo sauce').keys()]).toEqual([other])
+  })
+
+  it('finds terms written together, with fillers, when the word is made of nothing else', () => {
+    const [one, two]: TermList[] = [{ terms: ['vimo'] }, { terms: ['kreel'] }]
+    const compounds = createTermMatcher([one as TermList, two as TermList], ['and'])
+    for (const text of ['vimokreel', 'KreelVimo', 'vimoandkreel', 'leerkomiv', 'v i m o k r e e l', 'vimo2kreel']) {
+      expect([...compounds.find(text).values()].flat().sort(), text).toEqual(['kreel', 'vimo'])
+    }
+    for (const text of ['vimokreelish', 'vim okr eel']) expect(compounds.find(text).size, text).toBe(0)
+  })
+
+  it('reads short terms across spaces letter by letter only', () => {
+    const list: TermList = { terms: ['vim', 'lona'] }
+    const words = createTermMatcher([list])
+    for (const text of ['v i m', 'v.im', 'v-i-m', 'lo na', 'l oo n a']) expect(words.find(text).size, text).toBe(1)
+    for (const text of ['v im', 'vi m', "liv's im", 'lo nna', 'loo na']) expect(words.find(text).size, text).toBe(0)
+  })
+
+  it('finds terms of scripts without spaces anywhere, and whole runs of katakana', () => {
+    const list: TermList = { terms: ['灯台', 'カモメ', 'маяк', 'niña'] }
+    const words = createTermMatcher([list])
+    for (const text of ['古い灯台の絵', '白いカモメが', 'ﾏﾝｶﾞとｶﾓﾒ', 'старый МАЯК', 'мaяk', 'la NIN\u0303A']) {
+      expect(words.find(text).size, text).toBe(1)
+    }
+    for (const text of ['灯の台', 'カモメール', 'маяковский', 'Nina']) expect(words.find(text).size, text).toBe(0)
+  })
+
+  it('finds each term once', () => {
+    expect(found('vimo vimo v1mo zorblax ZORBLAX')).toEqual([SHORT_CANARY, LONG_CANARY])
+  })
+
+  it('finds the canary behind any mix of invisible characters, marks, brackets and case', () => {
+    const noise = fc.array(fc.constantFrom('\u200b', '\u0301', '\u00ad', '(', ')', '[', '\ufe0f', '\u{e0041}'), {
+      maxLength: 4,
+    })
+    const letters = fc.tuple(
+      ...[...LONG_CANARY].map((letter) => fc.tuple(fc.constantFrom(letter, letter.toUpperCase()), noise)),
+    )
+    fc.assert(
+      fc.property(letters, (pieces) => {
+        expect(found(pieces.map(([letter, junk]) => letter + junk.join('')).join(''))).toEqual([LONG_CANARY])
+      }),
+      { seed: 1, numRuns: 300 },
+    )
+  })
+
+  it('reads any text without failing', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        expect(found(`${text} ${LONG_CANARY}`)).toContain(LONG_CANARY)
+      }),
+      { seed: 1, numRuns: 300 },
+    )
+  })
+})
+
+describe('ages', () => {
+  const list: TermList = {
+    terms: [],
+    ages: {
+      below: 18,
+      words: ['zero', 'one', 'two', 'three', 'four', 'five'],
+      tens: ['twenty', 'hundred'],
+      manyfold: ['hundred'],
+      units: ['year old', 'years old', 'yo', '歳'],
+      youngUnits: ['months old'],
+      leads: ['age', 'aged'],
+    },
+    ordinary: ['year old whisky', 'ice age'],
+  }
+  const ages = createTermMatcher([list])
+
+  it.each([
+    ['12 year old', '12 year old'],
+    ['12-year-old', '12 year old'],
+    ['12 years old', '12 years old'],
+    ['12yo', '12 yo'],
+    ['12 y.o.', '12 yo'],
+    ['12 y/o', '12 yo'],
+    ['１２yo', '12 yo'],
+    ['⑫ yo', '12 yo'],
+    ['12歳の', '12 歳'],
+    ['a 5 y e a r o l d', '5 year old'],
+    ['five-year-olds', 'five year old'],
+    ['aged 9', 'aged 9'],
+    ['(age: 9)', 'age 9'],
+    ['age nine, age four', 'age four'],
+    ['24 months old', '24 months old'],
+    ['8-12 year old', '12 year old'],
+  ])('takes "%s" for an age under the limit', (text, shown) => {
+    expect(ages.find(text).get(list)).toEqual([shown])
+  })
+
+  it.each([
+    '18 year old',
+    '25yo',
+    '1,012 years old',
+    '112 year old',
+    'year old',
+    'twenty-five year old',
+    'a hundred and five years old',
+    'aged five hundred',
+    'aged 35',
+    'ice age 2',
+    'aged 12th century paper',
+    '12 year old whisky',
+    'page 9',
+  ])('does not take "%s" for one', (text) => {
+    expect(ages.find(text).size).toBe(0)
+  })
+})
