@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newSlug } from '../../src/generation/generation.js'
+import { createImageStore } from '../../src/images/create-image-store.js'
+import type { FileImageStore } from '../../src/images/file-image-store.js'
+
+const run = promisify(execFile)
+const cdnBaseUrl = 'https://cdn.example/pictures'
+const slug = 'AbCdEfGhIjKlMnOpQrSt09'
+const png = Buffer.from('the bytes of a picture')
+
+let directory: string
+let root: string
+let store: FileImageStore
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'easel-images-'))
+  root = join(directory, 'not', 'there', 'yet')
+  store = await createImageStore({ storagePath: root, cdnBaseUrl })
+})
+afterEach(() => rm(directory, { recursive: true, force: true }))
+
+describe('the file store', () => {
+  it('creates its directory and leaves nothing in it', async () => {
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('stores a picture under its slug, readable by owner and group only, and nothing beside it', async () => {
+    await store.put(slug, png)
+    expect(await readdir(root)).toEqual([`${slug}.png`])
+    expect(await readFile(join(root, `${slug}.png`))).toEqual(png)
+    expect((await stat(join(root, `${slug}.png`))).mode & 0o777).toBe(0o640 & ~process.umask())
+  })
+
+  it('names the permanent URL', () => {
+    expect(store.url(slug)).toBe(`https://cdn.example/pictures/${slug}.png`)
+  })
+
+  it('replaces what an earlier attempt left', async () => {
+    await store.put(slug, Buffer.from('a longer picture of an earlier attempt'))
+    await store.put(slug, png)
+    expect(await store.read(slug)).toEqual(png)
+  })
+
+  it('replaces a symbolic link instead of following it', async () => {
+    await writeFile(join(directory, 'outside'), 'untouched')
+    await symlink(join(directory, 'outside'), join(root, `${slug}.png`))
+    await expect(store.read(slug)).rejects.toThrow('ELOOP')
+    await store.put(slug, png)
+    expect(await readFile(join(directory, 'outside'), 'utf8')).toBe('untouched')
+    expect(await store.read(slug)).toEqual(png)
+  })
+
+  it('lets two attempts write the same slug at once and keeps one of them whole', async () => {
+    const pictures = Array.from({ length: 8 }, (_, i) => Buffer.alloc(100_000, i))
+    // A late read-back may meet another attempt's file; of equal length it can't tell, and needn't.
+    await Promise.all(pictures.map((picture) => store.put(slug, picture)))
+    const kept = await store.read(slug)
+    expect(pictures.some((picture) => kept?.equals(picture))).toBe(true)
+    expect(await readdir(root)).toEqual([`${slug}.png`])
+  })
+
+  it('reads a stored picture, and undefined where there is none', async () => {
+    await store.put(slug, png)
+    expect(await store.read(slug)).toEqual(png)
+    expect(await store.read(newSlug())).toBeUndefined()
+  })
+
+  it('removes a picture, and does not mind when it is gone', async () => {
+    await store.put(slug, png)
+    await store.remove(slug)
+    await store.remove(slug)
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it.each([
+    '',
+    '..',
+    '../../etc/passwd',
+    '%2e%2e%2fpasswd',
+    `${slug}\0`,
+    `${slug}\n`,
+    `${slug}x`,
+    slug.slice(1),
+    `é${slug.slice(1)}`,
+    `.${slug.slice(1)}`,
+  ])('refuses %j as a slug', async (bad) => {
+    await expect(store.put(bad, png)).rejects.toThrow('is no image slug')
+    await expect(store.read(bad)).rejects.toThrow('is no image slug')
+    await expect(store.remove(bad)).rejects.toThrow('is no image slug')
+    expect(() => store.url(bad)).toThrow('is no image slug')
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('rejects and cleans up when the file system refuses', async () => {
+    await mkdir(join(root, `${slug}.png`)) // a directory in the way fails the rename, after all bytes are written
+    await expect(store.put(slug, png)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
+    expect(await readdir(root)).toEqual([`${slug}.png`])
+  })
+
+  it('rejects when its directory has vanished', async () => {
+    await rm(root, { recursive: true })
+    await expect(store.put(slug, png)).rejects.toThrow('ENOENT')
+  })
+
+  it('rejects and cleans up when the disk takes only the beginning', async () => {
+    // A limit on file sizes stands for the full disk: the write fails half-way. The shell must not let its signal kill.
+    const script = `
+      import { createImageStore } from './src/images/create-image-store.ts'
+      const store = await createImageStore({ storagePath: process.argv[1], cdnBaseUrl: '' })
+      await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.code))`
+    const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --import tsx --input-type=module -e "$1" "$2"`
+    const { stdout } = await run('bash', ['-c', limited, process.execPath, script, root])
+    expect(stdout).toBe('EFBIG\n')
+    expect(await readdir(root)).toEqual([])
+  })
+})
+
+describe('opening the file store', () => {
+  it('says in one sentence that the directory can not be created', async () => {
+    await writeFile(join(directory, 'file'), '')
+    const storagePath = join(directory, 'file', 'images')
+    await expect(createImageStore({ storagePath, cdnBaseUrl })).rejects.toThrow(
+      `Pictures can't be stored in ${storagePath}; make it a writable directory or change STORAGE_URL`,
+    )
+  })
+
+  it.skipIf(process.getuid?.() === 0)('says so when the directory can not be written', async () => {
+    await chmod(root, 0o500)
+    await expect(createImageStore({ storagePath: root, cdnBaseUrl })).rejects.toThrow("can't be stored")
+  })
+
+  it('clears away what a killed process left half-written an hour ago, and only that', async () => {
+    const [old, fresh] = [`.${slug}.0123456789abcdef.tmp`, `.${slug}.fedcba9876543210.tmp`]
+    const anHourAgo = new Date(Date.now() - 3_700_000)
+    for (const name of [old, fresh, `${slug}.png`, 'notes.txt']) await writeFile(join(root, name), 'x')
+    for (const name of [old, `${slug}.png`, 'notes.txt']) await utimes(join(root, name), anHourAgo, anHourAgo)
+    await createImageStore({ storagePath: root, cdnBaseUrl })
+    expect((await readdir(root)).sort()).toEqual([fresh, `${slug}.png`, 'notes.txt'])
+  })
+})
