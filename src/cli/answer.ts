@@ -1,0 +1,23 @@
+import type { Config } from '../config.js'
+import type { Operator } from './connection.js'
+
+/** What a command answers: the same facts for programs and for people. */
+export interface Answer {
+  readonly json: unknown
+  /** Without the line end. */
+  readonly text: string
+  /** 0 unless given. */
+  readonly exitCode?: number
+}
+
+/** Turns a command's work into an action for commander: arguments in, answer printed. */
+export interface Runner {
+  /** For work on the database; what was opened for it is closed. */
+  connected<Args extends unknown[]>(
+    work: (operator: Operator, ...args: Args) => Promise<Answer>,
+  ): (...args: Args) => Promise<void>
+  /** For work that opens its own connections. */
+  bare<Args extends unknown[]>(
+    work: (config: Config, ...args: Args) => Promise<Answer>,
+  ): (...args: Args) => Promise<void>
+}

@@ -1,0 +1,61 @@
+/** Parsers of arguments and options; each refuses with a sentence that names what it was given. */
+import { z } from 'zod'
+import { OperatorError } from './operator-error.js'
+
+export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
+
+/** As the table's own check has it. */
+const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/
+
+export const wholeNumber =
+  (name: string, min: number, max: number) =>
+  (text: string): number => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new OperatorError(`${name} must be a whole number from ${min} to ${max}, not "${text}".`)
+  }
+
+const MOMENT = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/
+
+/** A date is its first moment in UTC, and so is a time without an offset. */
+export const moment =
+  (name: string) =>
+  (text: string): Date => {
+    const [, date, time, offset] = MOMENT.exec(text) ?? []
+    const value = new Date(time && !offset ? `${text}Z` : text)
+    // Date takes 30 February for 2 March.
+    if (z.iso.date().safeParse(date).success && !Number.isNaN(value.getTime())) return value
+    throw new OperatorError(`${name} must be an ISO date like 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}".`)
+  }
+
+export function newUsername(text: string): string {
+  if (USERNAME.test(text)) return text
+  throw new OperatorError(
+    `"${text}" can't be a username: use 1 to 64 letters, digits and . _ @ + -, beginning with a letter or digit.`,
+  )
+}
+
+/** Text that an operator writes for people to read. */
+export const words =
+  (name: string, maxLength: number) =>
+  (text: string): string => {
+    const value = text.trim()
+    if (value !== '' && value.length <= maxLength && !/\p{Cc}/u.test(value)) return value
+    throw new OperatorError(`${name} must be one line of 1 to ${maxLength} characters.`)
+  }
+
+export const oneOf =
+  <const T extends string>(name: string, values: readonly T[]) =>
+  (text: string): T => {
+    const value = values.find((each) => each === text)
+    if (value) return value
+    throw new OperatorError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
+  }
+
+export const isUuid = (text: string): boolean => z.guid().safeParse(text).success
+
+export const oneYearOn = (from: Date): Date => {
+  const until = new Date(from)
+  until.setUTCFullYear(until.getUTCFullYear() + 1)
+  return until
+}

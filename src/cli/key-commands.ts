@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
+import { operatorKeyStore } from '../db/operator-key-store.js'
+import type { Answer, Runner } from './answer.js'
+import { isUuid, wholeNumber, words } from './arguments.js'
+import type { Operator } from './connection.js'
+import { facts, table } from './layout.js'
+import { OperatorError } from './operator-error.js'
+import { requireUser } from './user-view.js'
+
+export function keyCommands(program: Command, run: Runner): void {
+  const key = program.command('key').description('API keys')
+  key
+    .command('create')
+    .description('create a key and show it, this one time')
+    .argument('<username>')
+    .option('--name <text>', 'what it is for', words('--name', 100))
+    .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
+    .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
+    .action(run.connected(createKey))
+  key.command('list').description("list a user's keys").argument('<username>').action(run.connected(listKeys))
+  key
+    .command('revoke')
+    .description('refuse a key from now on')
+    .argument('<id>', 'its ID from "easel key list"')
+    .action(run.connected(revokeKey))
+}
+
+interface CreateOptions {
+  readonly name?: string
+  readonly developer?: boolean
+  readonly concurrency?: number
+}
+
+async function createKey({ db, config }: Operator, username: string, options: CreateOptions): Promise<Answer> {
+  const { name = '', developer = false, concurrency } = options
+  if (concurrency !== undefined && !developer) {
+    throw new OperatorError('--concurrency is for developer keys: give --developer too.')
+  }
+  const user = await requireUser(db, username)
+  const key = newApiKey(config.keyPrefix)
+  const id = await operatorKeyStore(db).create({
+    userId: user.id,
+    kind: developer ? 'developer' : 'personal',
+    name,
+    hash: hashApiKey(key),
+    hint: apiKeyHint(key),
+    concurrency,
+  })
+  const text = facts([
+    ['key', key],
+    ['id', id],
+  ])
+  return { json: { id, key }, text: `${text}\nStore the key now: it is not shown again.` }
+}
+
+async function listKeys({ db, config }: Operator, username: string): Promise<Answer> {
+  const user = await requireUser(db, username)
+  const keys = (await operatorKeyStore(db).list(user.id)).map(({ hint, concurrency, ...key }) => ({
+    ...key,
+    hint: `${config.keyPrefix}_…${hint}`,
+    concurrency: key.kind === 'developer' ? concurrency : null,
+  }))
+  return {
+    json: keys.map(({ createdAt, lastUsedAt, revokedAt, ...key }) => ({
+      ...key,
+      created_at: createdAt,
+      last_used_at: lastUsedAt,
+      revoked_at: revokedAt,
+    })),
+    text: table(
+      ['id', 'kind', 'name', 'key', 'at once', 'created', 'last used', 'revoked'],
+      keys.map(({ id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt }) => [
+        ...[id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt],
+      ]),
+      `${user.username} has no keys.`,
+    ),
+  }
+}
+
+async function revokeKey({ db }: Operator, id: string): Promise<Answer> {
+  const revokedAt = isUuid(id) ? await operatorKeyStore(db).revoke(id) : undefined
+  if (!revokedAt) throw new OperatorError(`No key has the ID "${id}": "easel key list USERNAME" shows them.`)
+  return { json: { id, revoked_at: revokedAt }, text: `Key ${id} is revoked.` }
+}

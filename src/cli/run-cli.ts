@@ -1,0 +1,95 @@
+import { Command, CommanderError } from 'commander'
+import type { Answer, Runner } from './answer.js'
+import { auditCommand } from './audit-command.js'
+import { configFor, type Environment, withOperator } from './connection.js'
+import { creditCommands } from './credit-commands.js'
+import { imageCommands } from './image-commands.js'
+import { jobCommands } from './job-commands.js'
+import { keyCommands } from './key-commands.js'
+import { migrateCommand } from './migrate-command.js'
+import { modelCommands } from './model-commands.js'
+import { OperatorError, sentenceOf } from './operator-error.js'
+import { subscriptionCommands } from './subscription-commands.js'
+import { usageCommand } from './usage-command.js'
+import { userCommands } from './user-commands.js'
+
+interface Output {
+  write(text: string): unknown
+}
+
+export interface CliSurroundings {
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Where the one-machine stack lies; `.easel` unless given. */
+  readonly localDirectory?: string
+}
+
+/**
+ * Runs one command line, without the program's name. Answers go to stdout, failures to stderr as `error: <sentence>`.
+ * @returns the exit code
+ */
+export async function runCli(
+  args: readonly string[],
+  env: Environment,
+  { stdout, stderr, localDirectory }: CliSurroundings,
+): Promise<number> {
+  let exitCode = 0
+  const program = new Command('easel')
+  const print = ({ json, text, exitCode: code = 0 }: Answer) => {
+    stdout.write(`${program.opts().json ? JSON.stringify(json) : text}\n`)
+    exitCode = code
+  }
+  const bare: Runner['bare'] =
+    (work) =>
+    async (...given) =>
+      print(await work(await configFor(env, localDirectory), ...given))
+  const run: Runner = {
+    bare,
+    connected: (work) => bare((config, ...given) => withOperator(config, (operator) => work(operator, ...given))),
+  }
+  describe(program, run)
+  program.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+  settle(program, 'easel')
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
+    stderr.write(`error: ${sentenceOf(error)}\n`)
+    return 1
+  }
+}
+
+function describe(program: Command, run: Runner): void {
+  program.description("Easel's operator command line").option('--json', 'print one JSON value')
+  migrateCommand(program, run)
+  userCommands(program, run)
+  subscriptionCommands(program, run)
+  creditCommands(program, run)
+  keyCommands(program, run)
+  modelCommands(program, run)
+  jobCommands(program, run)
+  usageCommand(program, run)
+  imageCommands(program, run)
+  auditCommand(program, run)
+}
+
+/** Every command's own mistakes in our form, with the way to its help. */
+function settle(command: Command, path: string): void {
+  command
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride((error) => {
+      throw error.exitCode === 0 ? error : new OperatorError(`${mistakeOf(error)} "${path} --help" shows how.`)
+    })
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command)
+    settle(child, `${path} ${child.name()}`)
+  }
+}
+
+function mistakeOf({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'Name a command.'
+  const text = message.replace(/^error: /, '').replaceAll('\n', ' ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?)]$/.test(text) ? '' : '.'}`
+}

@@ -1,0 +1,36 @@
+import { opendir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoredPictures } from '../audit/picture-checks.js'
+import type { Config } from '../config.js'
+import { SLUG } from '../generation/generation.js'
+import { fileImageStore } from '../images/file-image-store.js'
+
+const PAGE = 1000
+
+/** The picture directory, only read: unlike createImageStore it makes and clears away nothing. */
+export function storedPictures({ storagePath, cdnBaseUrl }: Config): StoredPictures {
+  const { read } = fileImageStore({ root: storagePath, cdnBaseUrl })
+  const changedAt = (slug: string) => stat(join(storagePath, `${slug}.png`)).then((found) => found.mtime, ifMissing)
+  return {
+    read,
+    changedAt,
+    exists: async (slug) => (await changedAt(slug)) !== undefined,
+
+    async *all() {
+      const directory = await opendir(storagePath, { bufferSize: PAGE }).catch(ifMissing)
+      let page: string[] = []
+      for await (const { name } of directory ?? []) {
+        if (!name.endsWith('.png') || !SLUG.test(name.slice(0, -4))) continue
+        if (page.push(name.slice(0, -4)) < PAGE) continue
+        yield page
+        page = []
+      }
+      if (page.length > 0) yield page
+    },
+  }
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+  return undefined
+}

@@ -1,0 +1,101 @@
+import type { Command } from 'commander'
+import { operatorGenerationStore } from '../db/operator-generation-store.js'
+import { type OperatorUser, operatorUserStore } from '../db/operator-user-store.js'
+import type { Answer, Runner } from './answer.js'
+import { MAX_CREDITS, moment, newUsername, oneYearOn, wholeNumber, words } from './arguments.js'
+import type { Operator } from './connection.js'
+import { type Cell, facts, table } from './layout.js'
+import { OperatorError } from './operator-error.js'
+import { deleteUser } from './user-deletion.js'
+import { requireUserOrDeleted, subscriptionCells, userJson } from './user-view.js'
+
+export function userCommands(program: Command, run: Runner): void {
+  const user = program.command('user').description('who may generate')
+  user
+    .command('create')
+    .description('create a user, with 0 credits and no subscription unless told otherwise')
+    .argument('<username>', 'letters, digits and . _ @ + -', newUsername)
+    .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
+    .option('--plan <name>', 'begin an active subscription to this plan', words('--plan', 100))
+    .option('--until <date>', 'its end, one year on unless given', moment('--until'))
+    .action(run.connected(createUser))
+  user
+    .command('show')
+    .description('show one user, the one deleted last if nobody has the name now')
+    .argument('<username>')
+    .action(run.connected(showUser))
+  user.command('list').description('list all users, deleted ones at the end').action(run.connected(listUsers))
+  user
+    .command('delete')
+    .description('delete a user: keys stop working, what was generated stays')
+    .argument('<username>')
+    .option('--purge', "wipe the user's prompts and pictures too, also of a user deleted before")
+    .action(run.connected(deleteUser))
+}
+
+interface CreateOptions {
+  readonly credits?: number
+  readonly plan?: string
+  readonly until?: Date
+}
+
+async function createUser({ db }: Operator, username: string, options: CreateOptions): Promise<Answer> {
+  const { credits = 0, plan, until } = options
+  if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
+  const subscription = plan === undefined ? undefined : { plan, endDate: until ?? oneYearOn(new Date()) }
+  const users = operatorUserStore(db)
+  if ((await users.create(username, credits, subscription)) === undefined) {
+    throw new OperatorError(`User "${username}" already exists.`)
+  }
+  const user = await requireUserOrDeleted(db, username)
+  return { json: userJson(user), text: facts(userFacts(user)) }
+}
+
+async function showUser({ db }: Operator, username: string): Promise<Answer> {
+  const user = await requireUserOrDeleted(db, username)
+  const active = await operatorGenerationStore(db).activeOf(user.id)
+  return {
+    json: {
+      ...userJson(user),
+      created_at: user.createdAt,
+      deleted_at: user.deletedAt,
+      active_jobs: active,
+    },
+    text: facts([
+      ...userFacts(user),
+      ['created', user.createdAt],
+      ['deleted', user.deletedAt],
+      ['active jobs', active.join(', ')],
+    ]),
+  }
+}
+
+function userFacts({ id, username, credits, subscription }: OperatorUser): (readonly [string, Cell])[] {
+  const [plan, status, end] = subscriptionCells(subscription)
+  return [
+    ['username', username],
+    ['id', id],
+    ['credits', credits],
+    ['plan', plan],
+    ['status', status],
+    ['until', end],
+  ]
+}
+
+async function listUsers({ db }: Operator): Promise<Answer> {
+  const users = await operatorUserStore(db).list()
+  return {
+    json: users.map((user) => ({ ...userJson(user), created_at: user.createdAt, deleted_at: user.deletedAt })),
+    text: table(
+      ['username', 'credits', 'plan', 'status', 'until', 'created', 'deleted'],
+      users.map(({ username, credits, subscription, createdAt, deletedAt }) => [
+        username,
+        credits,
+        ...subscriptionCells(subscription),
+        createdAt,
+        deletedAt,
+      ]),
+      'No users yet.',
+    ),
+  }
+}

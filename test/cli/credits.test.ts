@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { creditsOf, givenGeneration, givenUser } from '../support/givens.js'
+import { useEasel } from './easel.js'
+
+const easel = useEasel()
+
+describe('credits grant', () => {
+  it('moves balance and ledger together', async () => {
+    const user = await givenUser(easel.db, { credits: 10 })
+    expect(
+      await easel.json(['credits', 'grant', user.username, '32', '--note', 'Invoice of May', '--ref', 'in-1']),
+    ).toEqual({ username: user.username, credits: 42 })
+    expect(await creditsOf(easel.db, user)).toBe(42)
+    expect((await easel.json(`credits history ${user.username}`)).at(-1)).toEqual({
+      kind: 'grant',
+      delta: 32,
+      balance: 42,
+      generation_id: null,
+      note: 'Invoice of May',
+      ref: 'in-1',
+      created_at: expect.any(String),
+    })
+    expect(await easel.text(`credits grant ${user.username} 8`)).toBe(`${user.username} now holds 50 credits.`)
+  })
+
+  it('grants once for the same reference, however often and at once it is asked', async () => {
+    const user = await givenUser(easel.db, { credits: 0 })
+    const grant = `credits grant ${user.username} 5 --ref in-7`
+    await Promise.all(Array.from({ length: 6 }, () => easel.json(grant)))
+    expect(await easel.json(grant)).toEqual({ username: user.username, credits: 5 })
+    expect(await easel.text(grant)).toBe(
+      `${user.username} now holds 5 credits. "in-7" was granted before: nothing changed.`,
+    )
+    expect(await easel.json(`credits history ${user.username}`)).toHaveLength(1)
+  })
+
+  it('grants the same reference to another user', async () => {
+    for (const user of [await givenUser(easel.db, { credits: 0 }), await givenUser(easel.db, { credits: 0 })]) {
+      expect(await easel.json(`credits grant ${user.username} 5 --ref shared`)).toMatchObject({ credits: 5 })
+    }
+  })
+
+  it('loses no grant of many at once', async () => {
+    const user = await givenUser(easel.db, { credits: 0 })
+    await Promise.all(Array.from({ length: 8 }, () => easel.json(`credits grant ${user.username} 3`)))
+    expect(await creditsOf(easel.db, user)).toBe(24)
+    expect((await easel.json(`credits history ${user.username}`)).at(-1)).toMatchObject({ balance: 24 })
+  })
+
+  it('refuses what is no positive whole number, and more than a balance can hold', async () => {
+    const { username } = await givenUser(easel.db, { credits: 1 })
+    for (const n of ['0', '-5', '1.5', '1e3', 'many', '99999999999999999']) {
+      expect(await easel.error(`credits grant ${username} ${n}`)).toBe(
+        `N must be a whole number from 1 to 9007199254740991, not "${n}".`,
+      )
+    }
+    expect(await easel.error(`credits grant ${username} 9007199254740991`)).toBe(
+      `User "${username}" would hold more than 9007199254740991 credits: grant fewer.`,
+    )
+    expect(await easel.error(['credits', 'grant', username, '1', '--ref', ''])).toBe(
+      '--ref must be one line of 1 to 200 characters.',
+    )
+    expect(await easel.error('credits grant nobody 1')).toBe('No user "nobody": "easel user list" shows all.')
+  })
+})
+
+describe('credits history', () => {
+  it('shows every movement, oldest first', async () => {
+    const user = await givenUser(easel.db, { credits: 10 })
+    const { id } = await givenGeneration(easel.db, user, { batchSize: 3 })
+    await easel.json(`jobs cancel ${id}`)
+    const history = await easel.json(`credits history ${user.username}`)
+    expect(history).toMatchObject([
+      { kind: 'grant', delta: 10, balance: 10, generation_id: null },
+      { kind: 'charge', delta: -3, balance: 7, generation_id: id },
+      { kind: 'refund', delta: 3, balance: 10, generation_id: id },
+    ])
+    const lines = (await easel.text(`credits history ${user.username}`)).split('\n')
+    expect(lines[0]).toMatch(/^time +kind +delta +balance +job +note +ref$/)
+    expect(lines[2]).toMatch(new RegExp(`^\\S+Z +charge +-3 +7 +${id} +- +-$`))
+  })
+
+  it('says when there is nothing', async () => {
+    const { username } = await givenUser(easel.db, { credits: 0 })
+    expect(await easel.json(`credits history ${username}`)).toEqual([])
+    expect(await easel.text(`credits history ${username}`)).toBe('No credits ever moved.')
+  })
+})

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import sharp from 'sharp'
+import { runStore } from '../../src/db/run-store.js'
+import type { Generation } from '../../src/generation/generation.js'
+import type { ClaimedGeneration, StoredImage } from '../../src/generation/ports.js'
+import { fileImageStore } from '../../src/images/file-image-store.js'
+import { type GivenUser, givenGeneration } from '../support/givens.js'
+import type { Easel } from './easel.js'
+
+export const SIDE = 8
+const png = sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: 'teal' } })
+  .png()
+  .toBuffer()
+
+export const imagesOf = ({ storage }: Easel) => fileImageStore({ root: storage, cdnBaseUrl: 'https://easel.test/cdn' })
+
+/** Stores a picture's file as the worker does. */
+export async function givenPicture(easel: Easel, slug: string): Promise<StoredImage> {
+  const bytes = await png
+  await imagesOf(easel).put(slug, bytes)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return { slug, seed: 42, width: SIDE, height: SIDE, bytes: bytes.length, sha256 }
+}
+
+/** As a worker's claim leaves it. */
+export async function givenProcessing({ db }: Easel, { id }: { readonly id: string }): Promise<void> {
+  await db.pool.query(
+    `UPDATE generations SET status = 'processing', worker = 'w', backend = 'preview:', started_at = now(),
+       lease_until = now() + interval '1 hour' WHERE id = $1`,
+    [id],
+  )
+}
+
+/** A generation that succeeded, with the files of its pictures. */
+export async function givenSucceeded(
+  easel: Easel,
+  user: GivenUser,
+  asked: Parameters<typeof givenGeneration>[2] = {},
+): Promise<Generation> {
+  const generation = await givenGeneration(easel.db, user, asked)
+  await givenProcessing(easel, generation)
+  const images = await Promise.all(generation.slugs.map((slug) => givenPicture(easel, slug)))
+  const claimed: ClaimedGeneration = { ...generation, attempt: 1, tries: 0, remainingMs: 1000 }
+  if (!(await runStore(easel.db, { refundFailed: true }).succeed(claimed, images))) throw new Error('not succeeded')
+  return generation
+}

@@ -1,0 +1,173 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { useEasel } from './easel.js'
+
+const easel = useEasel()
+const PONY = {
+  id: 101,
+  name: 'v6',
+  model_name: 'Pony Diffusion',
+  base_model: 'Pony',
+  type: 'Checkpoint',
+  filename: 'ponyDiffusionV6XL.safetensors',
+  cover_image: null,
+  nsfw: false,
+  enabled: true,
+  credits_per_image: 1,
+  create_image_model: null,
+}
+
+async function file(content: unknown): Promise<string> {
+  const path = join(easel.storage, 'models.json')
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+const importing = async (content: unknown) => easel.json(['models', 'import', await file(content)])
+const refusal = async (content: unknown) => easel.error(['models', 'import', await file(content)])
+const listed = async (id: number) => (await easel.json('models list')).find((model: { id: number }) => model.id === id)
+
+let seeded: unknown
+beforeEach(async () => {
+  seeded ??= await easel.json('models list')
+  await easel.db.pool.query('DELETE FROM model_versions')
+  await importing(seeded)
+})
+
+describe('models import', () => {
+  it('adds versions, and updates those that are there', async () => {
+    expect(await importing([PONY, { ...PONY, id: 102, name: 'v7' }])).toEqual({ imported: 2 })
+    expect(await listed(101)).toEqual(PONY)
+    expect(await importing([{ ...PONY, credits_per_image: 3, nsfw: true }])).toEqual({ imported: 1 })
+    expect(await listed(101)).toEqual({ ...PONY, credits_per_image: 3, nsfw: true })
+    expect(await listed(102)).toMatchObject({ name: 'v7' })
+  })
+
+  it('takes back what models list shows', async () => {
+    const before = await easel.json('models list')
+    expect(before.length).toBeGreaterThan(6)
+    expect(await importing(before)).toEqual({ imported: before.length })
+    expect(await easel.json('models list')).toEqual(before)
+  })
+
+  it('gives a new version the defaults, and keeps what an update leaves out', async () => {
+    const { id, name, model_name, base_model, type, filename } = PONY
+    const short = { id, name, model_name, base_model, type, filename }
+    await importing([short])
+    expect(await listed(101)).toEqual(PONY)
+    await importing([{ ...PONY, enabled: false, cover_image: 'https://cdn.test/pony.png', create_image_model: null }])
+    await importing([{ ...short, name: 'v6.1' }])
+    expect(await listed(101)).toEqual({
+      ...PONY,
+      name: 'v6.1',
+      enabled: false,
+      cover_image: 'https://cdn.test/pony.png',
+    })
+  })
+
+  it('moves a Create Image model to another version, or two of them around, in one file', async () => {
+    const models: { id: number; create_image_model: string | null }[] = await easel.json('models list')
+    const of = (name: string) => models.find((model) => model.create_image_model === name) as (typeof models)[number]
+    const [noobai, milk] = [of('noobai-xl'), of('plant-milk')]
+    await importing([
+      { ...noobai, create_image_model: 'plant-milk' },
+      { ...milk, create_image_model: 'noobai-xl' },
+    ])
+    expect(await listed(noobai.id)).toMatchObject({ create_image_model: 'plant-milk' })
+    await importing([
+      { ...PONY, create_image_model: 'plant-milk' },
+      { ...noobai, create_image_model: null },
+    ])
+    expect(await listed(101)).toMatchObject({ create_image_model: 'plant-milk' })
+    expect(await listed(noobai.id)).toMatchObject({ create_image_model: null })
+  })
+
+  it('refuses a Create Image model that another version serves, and changes nothing', async () => {
+    expect(
+      await refusal([
+        { ...PONY, id: 102 },
+        { ...PONY, create_image_model: 'noobai-xl' },
+      ]),
+    ).toBe(
+      'create_image_model noobai-xl belongs to model version 1: to move it, set it to null there in the same file.',
+    )
+    expect(await listed(102)).toBeUndefined()
+  })
+
+  it('names the entry and the field that is wrong', async () => {
+    const wrong = (change: object) => refusal([PONY, { ...PONY, id: 102, ...change }])
+    expect(await wrong({ id: 0 })).toBe('Entry 2: id must be a whole number from 1.')
+    expect(await wrong({ id: '102' })).toBe('Entry 2: id must be a whole number from 1.')
+    expect(await wrong({ name: '' })).toBe('Entry 2: name must be one line of 1 to 255 characters.')
+    expect(await wrong({ model_name: 7 })).toBe('Entry 2: model_name must be a text.')
+    expect(await wrong({ filename: undefined })).toBe('Entry 2: filename is missing.')
+    expect(await wrong({ cover_image: 'pony.png' })).toBe(
+      'Entry 2: cover_image must be an http:// or https:// URL, or null.',
+    )
+    expect(await wrong({ nsfw: 'no' })).toBe('Entry 2: nsfw must be true or false.')
+    expect(await wrong({ credits_per_image: -1 })).toBe(
+      'Entry 2: credits_per_image must be a whole number from 0 to 1000000.',
+    )
+    expect(await wrong({ create_image_model: 'noobai' })).toMatch(
+      /^Entry 2: create_image_model must be noobai-xl, .*, or null\.$/,
+    )
+    expect(await wrong({ basemodel: 'Pony' })).toMatch(
+      /^Entry 2: unknown field "basemodel"; the fields are id, name, .*, create_image_model\.$/,
+    )
+    expect(await refusal([7])).toBe('Entry 1: must be a JSON object.')
+    expect(await refusal([PONY, { ...PONY, name: 'v7' }])).toBe('Entries 1 and 2 have the same id, 101.')
+    const served = { ...PONY, create_image_model: 'noobai-xl' }
+    expect(await refusal([served, { ...served, id: 102 }])).toBe(
+      'Entries 1 and 2 have the same create_image_model, noobai-xl.',
+    )
+  })
+
+  it('says what is wrong with the file', async () => {
+    expect(await refusal({ models: [] })).toMatch(/models\.json must hold a JSON array of model versions\.$/)
+    expect(await refusal('[{]')).toMatch(/models\.json is not valid JSON: .+\.$/)
+    expect(await easel.error('models import /no/such.json')).toBe(
+      "/no/such.json can't be read (ENOENT): give the path of a JSON file.",
+    )
+  })
+
+  it('takes an empty list for nothing to do', async () => {
+    expect(await importing([])).toEqual({ imported: 0 })
+    expect(await easel.text(['models', 'import', await file([PONY])])).toBe('Imported 1 model version.')
+  })
+})
+
+describe('models list', () => {
+  it('lists in the catalog order, disabled ones too', async () => {
+    await importing([
+      { ...PONY, id: 900, model_name: 'aaa first', enabled: false },
+      { ...PONY, id: 901, model_name: 'Zzz last' },
+    ])
+    const ids = (await easel.json('models list')).map(({ id }: { id: number }) => id)
+    expect([ids[0], ids.at(-1)]).toEqual([900, 901])
+    const lines = (await easel.text('models list')).split('\n')
+    expect(lines[0]).toMatch(/^ *id +model +version +base +type +file +credits +nsfw +enabled +create image$/)
+    expect(lines[1]).toMatch(/^ *900 +aaa first +v6 +Pony +Checkpoint +\S+ +1 +no +no +-$/)
+  })
+
+  it('says when the catalog is empty', async () => {
+    await easel.db.pool.query('DELETE FROM model_versions')
+    expect(await easel.json('models list')).toEqual([])
+    expect(await easel.text('models list')).toBe('No model versions: "easel models import FILE.json" adds some.')
+  })
+})
+
+describe('models enable and disable', () => {
+  it('offer a version or not', async () => {
+    expect(await easel.json('models disable 10')).toEqual({ id: 10, enabled: false })
+    expect(await listed(10)).toMatchObject({ enabled: false })
+    expect(await easel.text('models enable 10')).toBe('Model version 10 is enabled.')
+    expect(await listed(10)).toMatchObject({ enabled: true })
+  })
+
+  it('refuse a version that is not there', async () => {
+    expect(await easel.error('models disable 12345')).toBe(
+      'No model version has the ID 12345: "easel models list" shows them.',
+    )
+    expect(await easel.error('models enable pony')).toMatch(/^ID must be a whole number from 1 to \d+, not "pony"\.$/)
+  })
+})

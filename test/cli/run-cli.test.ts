@@ -1,0 +1,201 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { givenGeneration, givenUser } from '../support/givens.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+import { runLine, useEasel } from './easel.js'
+
+const easel = useEasel()
+const NOWHERE = 'postgres://postgres@127.0.0.1:1/easel'
+
+describe('the command line', () => {
+  it('takes --json anywhere', async () => {
+    for (const line of ['--json user create any1', 'user --json create any2', 'user create --json any3']) {
+      const { code, stdout } = await easel.run(line)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^\{.*\}\n$/)
+      expect(JSON.parse(stdout)).toMatchObject({ credits: 0 })
+    }
+  })
+
+  it('shows help on stdout', async () => {
+    const { code, stdout, stderr } = await easel.run('--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    for (const command of [
+      'migrate',
+      'user',
+      'subscription',
+      'credits',
+      'key',
+      'models',
+      'jobs',
+      'usage',
+      'images',
+      'audit',
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'))
+    }
+    const nested = await easel.run('key create --help')
+    expect(nested.stdout).toMatch(/^Usage: easel key create \[options\] <username>/)
+    expect(nested.stdout).toContain('--json')
+    expect((await easel.run('help credits')).stdout).toMatch(/^Usage: easel credits/)
+  })
+
+  it('says in a sentence what it does not understand, and where to look', async () => {
+    expect(await easel.error('user creat bob')).toBe(
+      `Unknown command 'creat' (Did you mean create?) "easel user --help" shows how.`,
+    )
+    expect(await easel.error('frobnicate')).toBe(`Unknown command 'frobnicate'. "easel --help" shows how.`)
+    expect(await easel.error('user create')).toBe(
+      `Missing required argument 'username'. "easel user create --help" shows how.`,
+    )
+    expect(await easel.error('user create a b')).toMatch(
+      /^Too many arguments for 'create'.* "easel user create --help" shows how\.$/,
+    )
+    expect(await easel.error('jobs list --stauts queued')).toBe(
+      `Unknown option '--stauts' (Did you mean --status?) "easel jobs list --help" shows how.`,
+    )
+    expect(await easel.error('jobs list --limit')).toMatch(/^Option '--limit <n>' argument missing\. /)
+  })
+
+  it('shows the commands where one is missing', async () => {
+    for (const line of [[], ['user']]) {
+      const { code, stdout, stderr } = await easel.run(line)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain('Commands:')
+      expect(stderr).toMatch(/\nerror: Name a command\. "easel(?: user)? --help" shows how\.\n$/)
+    }
+  })
+
+  it('names the variable that is wrong', async () => {
+    expect(await easel.error('user list', { REFUND_FAILED: 'yes' })).toBe('REFUND_FAILED must be true or false')
+    expect(await easel.error('user list', { DATABASE_URL: 'mysql://localhost/easel' })).toMatch(
+      /^DATABASE_URL must be a URL/,
+    )
+  })
+
+  it('says what is wrong with the database', async () => {
+    const other = (change: (url: URL) => void) => {
+      const url = new URL(easel.databaseUrl)
+      change(url)
+      return { DATABASE_URL: url.href }
+    }
+    for (const line of ['user list', 'migrate', 'audit']) {
+      expect(await easel.error(line, { DATABASE_URL: NOWHERE })).toMatch(
+        /^Postgres can't be reached \(connect ECONNREFUSED.*\): check DATABASE_URL and that it is running\.$/,
+      )
+      expect(
+        await easel.error(
+          line,
+          other((url) => {
+            url.pathname = 'nonesuch'
+          }),
+        ),
+      ).toBe('The database in DATABASE_URL does not exist: create it, or correct DATABASE_URL.')
+      expect(
+        await easel.error(
+          line,
+          other((url) => {
+            url.password = 'wrong'
+          }),
+        ),
+      ).toBe('Postgres refuses the user or the password in DATABASE_URL: correct them.')
+    }
+  })
+})
+
+describe('migrate', () => {
+  let empty: string
+  beforeAll(async () => {
+    const url = new URL(easel.databaseUrl)
+    await easel.db.pool.query(`CREATE DATABASE ${url.pathname.slice(1)}_empty`)
+    url.pathname += '_empty'
+    empty = url.href
+  })
+
+  it('is asked for where it is missing, and may be repeated', async () => {
+    const env = { DATABASE_URL: empty }
+    for (const line of ['user list', 'audit', 'models list']) {
+      expect(await easel.error(line, env)).toBe('The database is not up to date: run "easel migrate" first.')
+    }
+    const both = await Promise.all([easel.json('migrate', env), easel.json('migrate', env)])
+    expect(both).toEqual([{ migrated: true }, { migrated: true }])
+    expect(await easel.text('migrate', env)).toBe('The database is up to date.')
+    expect((await easel.json('models list', env)).length).toBeGreaterThan(6)
+  })
+})
+
+describe('without DATABASE_URL', () => {
+  let directory: string
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'easel-local-'))
+  })
+  afterAll(() => rm(directory, { recursive: true }))
+  const local = (line: string) => runLine(line, { DATABASE_URL: '', LOG_LEVEL: 'silent' }, directory)
+
+  it('asks for it where no stack runs', async () => {
+    const expected = `error: No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${directory}.\n`
+    expect(await local('user list')).toEqual({ code: 1, stdout: '', stderr: expected })
+    await writeFile(join(directory, 'database-url'), `${NOWHERE}\n`)
+    expect(await local('user list')).toEqual({ code: 1, stdout: '', stderr: expected })
+  })
+
+  it('uses the stack that npm start runs', async () => {
+    await easel.json('user create local')
+    await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
+    expect(JSON.parse((await local('user show local --json')).stdout)).toMatchObject({ username: 'local' })
+  })
+})
+
+describe('as a process', () => {
+  const start = async (args: readonly string[], env: Record<string, string> = {}) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+      env: { PATH: process.env.PATH, ...easel.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const read = async (stream: Readable) => (await stream.setEncoding('utf8').toArray()).join('')
+    const [stdout, stderr, [code]] = await Promise.all([read(child.stdout), read(child.stderr), once(child, 'close')])
+    return { stdout, stderr, code }
+  }
+
+  it('answers on stdout, ends, and leaves no connection behind', async () => {
+    const before = (await easel.db.pool.query('SELECT now() AS at')).rows[0].at
+    const { stdout, stderr, code } = await start(['user', 'create', 'process', '--credits', '5', '--json'])
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
+    expect(JSON.parse(stdout)).toMatchObject({ username: 'process', credits: 5 })
+    // Postgres notices the end of a connection a moment later.
+    await until(async () => {
+      const { rowCount } = await easel.db.pool.query(
+        `SELECT 1 FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_start > $1`,
+        [before],
+      )
+      return rowCount === 0
+    }, 'the end of the connections')
+  })
+
+  it('ends too when it had the queue and the locks open', async () => {
+    for (const redis of redisAvailable ? [false, true] : [false]) {
+      const { id } = await givenGeneration(easel.db, await givenUser(easel.db))
+      const env = redis ? { REDIS_URL: await redisUrl() } : {}
+      expect(await start(['jobs', 'cancel', id], env)).toEqual({
+        stdout: `Job ${id} is canceled; its credits were given back.\n`,
+        stderr: '',
+        code: 0,
+      })
+    }
+  })
+
+  it('exits 1 with one sentence on stderr', async () => {
+    expect(await start(['user', 'show', 'nobody'])).toEqual({
+      stdout: '',
+      stderr: 'error: No user "nobody": "easel user list" shows all.\n',
+      code: 1,
+    })
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelVersion } from '../../src/catalog/model-version.js'
+import { SEED_MODELS } from '../../src/catalog/seed.js'
+import { type GivenUser, givenKey, givenUser } from '../support/givens.js'
+import { useEasel } from './easel.js'
+import { givenSucceeded } from './given-pictures.js'
+
+const easel = useEasel()
+const PONY = SEED_MODELS.find(({ id }) => id === 10) as ModelVersion
+const developer = (): Promise<GivenUser> => givenUser(easel.db, { developer: { concurrency: 4 } })
+
+describe('usage', () => {
+  it('counts images of developer keys per key and model', async () => {
+    const user = await developer()
+    await givenSucceeded(easel, user, { batchSize: 3 })
+    await givenSucceeded(easel, user, { batchSize: 2 })
+    await givenSucceeded(easel, user, { batchSize: 1, model: PONY })
+    const second = { ...user, ...(await givenKey(easel.db, user.id, { concurrency: 4 })) }
+    await givenSucceeded(easel, second, { batchSize: 4 })
+    // Charged, so not metered.
+    const personal = { ...user, ...(await givenKey(easel.db, user.id)), developer: false }
+    await givenSucceeded(easel, personal)
+    await givenSucceeded(easel, await developer())
+    expect(await easel.json(`usage ${user.username}`)).toEqual([
+      {
+        key_id: user.keyId,
+        key_name: '',
+        hint: `easel_…${user.key.slice(-4)}`,
+        model_version_id: 1,
+        model_name: 'NoobAI-XL',
+        model_version_name: 'v1.1',
+        images: 5,
+      },
+      expect.objectContaining({ key_id: user.keyId, model_version_id: 10, images: 1 }),
+      expect.objectContaining({ key_id: second.keyId, model_version_id: 1, images: 4 }),
+    ])
+    const lines = (await easel.text(`usage ${user.username}`)).split('\n')
+    expect(lines[0]).toMatch(/^key +name +model +version +version id +images$/)
+    expect(lines[1]).toMatch(/ +- +NoobAI-XL +v1\.1 +1 +5$/)
+  })
+
+  it('counts from --since until before --until', async () => {
+    const user = await developer()
+    for (const day of ['2026-04-30', '2026-05-01', '2026-05-31', '2026-06-01']) {
+      const { id } = await givenSucceeded(easel, user)
+      await easel.db.pool.query('UPDATE usage SET created_at = $2 WHERE generation_id = $1', [id, `${day}T00:00:00Z`])
+    }
+    const images = async (options: string) => (await easel.json(`usage ${user.username} ${options}`))[0]?.images
+    expect(await images('--since 2026-05-01 --until 2026-06-01')).toBe(2)
+    expect(await images('--since 2026-05-01')).toBe(3)
+    expect(await images('--until 2026-05-31T00:00:01Z')).toBe(3)
+    expect(await easel.text(`usage ${user.username} --until 2020-01-01`)).toBe(
+      'No images were made with developer keys in that time.',
+    )
+    expect(await easel.json(`usage ${user.username} --until 2020-01-01`)).toEqual([])
+  })
+
+  it('refuses a time that is none', async () => {
+    const { username } = await developer()
+    expect(await easel.error(`usage ${username} --since may`)).toMatch(/^--since must be an ISO date/)
+    expect(await easel.error(`usage ${username} --since 2026-05-02 --until 2026-05-02`)).toBe(
+      '--since must lie before --until.',
+    )
+    expect(await easel.error('usage nobody')).toBe('No user "nobody": "easel user list" shows all.')
+  })
+})
