@@ -23,7 +23,7 @@ export async function runProcess(
     const config = parseConfig(process.env)
     log = createLogger(config.logLevel, name)
     const running = await start(config, log)
-    const { uninstall: _ } = closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
+    closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
       if (err) log?.fatal({ err }, 'uncaught error, stopping')
       else log?.info({ signal }, 'stopping')
       await running.stop()

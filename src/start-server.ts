@@ -82,7 +82,7 @@ export async function startServer(
       )
     },
   })
-  const reconciler = foundation.startReconciler()
+  const reconciler = foundation.startReconciler(images)
   const stop = async () => {
     draining = true
     const waitersEnd = setTimeout(() => leaving.abort(), WAITERS_MS)

@@ -55,7 +55,13 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const look = setInterval(() => {
     for (const loop of loops) void loop.serve()
   }, LOOK_MS)
-  const reconciler = foundation.startReconciler()
+  const reconciler = foundation.startReconciler(images)
+  if (config.inferenceUrls.includes('preview:')) {
+    log.warn(
+      { worker: processId },
+      'preview: draws stand-in pictures, no model runs; set INFERENCE_URL to a GPU server',
+    )
+  }
   log.info({ worker: processId, backends: backends.map(({ name }) => name) }, 'worker started')
 
   return {

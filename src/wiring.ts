@@ -8,11 +8,11 @@ import { createDatabase, type Database } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
 import { postgresProgressBoard } from './db/progress-board.js'
 import { reconcileStore } from './db/reconcile-store.js'
-import type { ActiveGenerationLock, GenerationQueue, ProgressBoard } from './generation/ports.js'
+import type { ActiveGenerationLock, GenerationQueue, ImageStore, ProgressBoard } from './generation/ports.js'
 import { startReconciler } from './generation/reconcile.js'
 import { generationQueue, type QueueConnection } from './queue/generation-queue.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
-import { createFailFastRedis, createPatientRedis, whenReady } from './redis/client.js'
+import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
 import { redisProgressBoard } from './redis/progress-board.js'
 import { noSentinel, redisSentinel } from './redis/sentinel.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
@@ -26,7 +26,7 @@ export interface Foundation {
   readonly counter: SlidingWindow
   /** For BullMQ's consuming end: a connection of its own. */
   openWorkerConnection(): QueueConnection
-  startReconciler(): { stop(): Promise<void> }
+  startReconciler(images: ImageStore): { stop(): Promise<void> }
   close(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
       : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
   const queue = generationQueue(
-    connection(() => open(createFailFastRedis(redisUrl as string, onQueueError))),
+    connection(() => open(createProducerRedis(redisUrl as string, onQueueError))),
     onQueueError,
   )
   const lock = shared ? redisActiveGenerationLock(shared, namespace) : noActiveGenerationLock
@@ -72,8 +72,9 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     counter: shared ? redisSlidingWindow(shared, namespace) : localSlidingWindow(),
     openWorkerConnection: () => connection(() => open(createPatientRedis(redisUrl as string, onQueueError))),
 
-    startReconciler: () =>
+    startReconciler: (images) =>
       startReconciler({
+        images,
         rows: reconcileStore(db, config),
         queue,
         lock,

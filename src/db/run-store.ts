@@ -118,6 +118,10 @@ export const runStore = (db: Database, { refundFailed }: { refundFailed: boolean
       return rowCount === 1 || endedAs(generation, 'succeeded')
     },
 
+    async hasFailed(id) {
+      return (await pool.query({ ...ENDED_AS, values: [id] })).rows[0]?.status === 'failed'
+    },
+
     async fail(generation, reason) {
       const { id, attempt } = generation
       const which = sql`g.id = ${id} AND g.attempt = ${attempt} AND g.status = 'processing'`

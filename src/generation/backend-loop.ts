@@ -109,12 +109,19 @@ export class BackendLoop {
       return
     }
     if (typeof outcome === 'object') {
-      if (outcome.server.kind === 'lost') this.#drops.set(id, { othersFinished: 0 })
+      if (outcome.server.kind === 'lost') this.#noteDrop(id)
       this.#wentDown(outcome.server)
       return
     }
     this.#drops.delete(id)
     if (outcome === 'succeeded') for (const drop of this.#drops.values()) drop.othersFinished++
+  }
+
+  #noteDrop(id: string): void {
+    // What another worker finished stays in here, so the oldest go.
+    const [oldest] = this.#drops.keys()
+    if (oldest !== undefined && this.#drops.size >= 100) this.#drops.delete(oldest)
+    this.#drops.set(id, { othersFinished: 0 })
   }
 
   /** A server that dies of this one generation, and finished others between its deaths, is not to blame. */

@@ -1,21 +1,30 @@
-import type { ActiveGenerationLock, CancelStore, GenerationQueue } from './ports.js'
+import type { ActiveGenerationLock, CancelStore, EndedGeneration, GenerationQueue, ImageStore } from './ports.js'
 
-export interface CancelPorts {
-  readonly cancels: CancelStore
+/** What a generation that ended without pictures leaves behind, outside Postgres. */
+export interface LeftoverPorts {
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
+  readonly images: Pick<ImageStore, 'remove'>
 }
+
+export type CancelPorts = LeftoverPorts & { readonly cancels: CancelStore }
 
 /** Ends a generation, gives its credits back and frees its account at once. False: there was nothing to end. */
 export async function cancelGeneration(
-  { cancels, lock, queue }: CancelPorts,
+  ports: CancelPorts,
   id: string,
   reason: string,
   options: { readonly onlyQueued: boolean },
 ): Promise<boolean> {
-  const ended = await cancels.cancel(id, reason, options)
+  const ended = await ports.cancels.cancel(id, reason, options)
   if (!ended) return false
-  if (!ended.metered) await lock.release(ended.accountId, id)
-  await queue.unring(ended)
+  await clearLeftovers(ports, ended)
   return true
+}
+
+/** Frees the account, takes the delivery back and removes pictures that an attempt had stored; best effort. */
+export async function clearLeftovers({ lock, queue, images }: LeftoverPorts, ended: EndedGeneration): Promise<void> {
+  if (!ended.metered) await lock.release(ended.accountId, ended.id)
+  await queue.unring(ended)
+  for (const slug of ended.leftovers) await images.remove(slug).catch(() => undefined)
 }

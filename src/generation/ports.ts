@@ -126,6 +126,8 @@ export interface EndedGeneration {
   readonly accountId: string
   readonly attempt: number
   readonly metered: boolean
+  /** The slugs under which an attempt may have stored pictures that nobody will see; none if it never started. */
+  readonly leftovers: readonly string[]
 }
 
 /** What one backend can do now; a claim takes only what fits. `models: null` means any file name. */
@@ -154,6 +156,8 @@ export interface RunStore {
   heartbeat(id: string, attempt: number): Promise<boolean>
   /** Images and success in one transaction. False: the attempt was no longer ours and nothing was written. */
   succeed(generation: ClaimedGeneration, images: readonly StoredImage[]): Promise<boolean>
+  /** Whether the generation has ended without pictures: whatever its attempts have stored is waste. */
+  hasFailed(id: string): Promise<boolean>
   /** Failure and refund in one transaction. False: the attempt was no longer ours and nothing was written. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
   /**

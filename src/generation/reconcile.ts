@@ -1,10 +1,9 @@
-import type { ActiveGenerationLock, DutyLease, EndedGeneration, GenerationQueue, ReconcileStore } from './ports.js'
+import { clearLeftovers, type LeftoverPorts } from './cancel.js'
+import type { DutyLease, ReconcileStore } from './ports.js'
 import type { RunLog } from './run.js'
 
-export interface ReconcilePorts {
+export interface ReconcilePorts extends LeftoverPorts {
   readonly rows: ReconcileStore
-  readonly queue: GenerationQueue
-  readonly lock: ActiveGenerationLock
   /** Something in Redis that a wipe takes along; `set` puts it back once all has been rebuilt. */
   readonly sentinel: { present(): Promise<boolean>; set(): Promise<void> }
   readonly duty: DutyLease
@@ -29,7 +28,7 @@ export async function reconcile(ports: ReconcilePorts, full: boolean): Promise<v
   }
   for (const generation of ended) {
     log.warn({ generationId: generation.id }, 'generation ended by the reconciler')
-    await free(ports, generation)
+    await clearLeftovers(ports, generation)
   }
   for (;;) {
     const unrung = await rows.unrung()
@@ -68,11 +67,6 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
   }
   await sentinel.set()
   await rows.clean()
-}
-
-async function free({ lock, queue }: ReconcilePorts, generation: EndedGeneration): Promise<void> {
-  if (!generation.metered) await lock.release(generation.accountId, generation.id)
-  await queue.unring(generation)
 }
 
 /** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */

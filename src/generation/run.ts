@@ -208,6 +208,7 @@ async function fail(
   if (!(await record(() => ports.runs.fail(generation, reason)))) return lost(ports, generation, facts)
   ports.log.warn({ ...facts, reason }, 'generation failed')
   await settle(ports, generation)
+  await discard(ports, generation)
   return 'failed'
 }
 
@@ -228,7 +229,13 @@ async function requeue(
 async function lost(ports: RunPorts, generation: ClaimedGeneration, facts: object): Promise<RunOutcome> {
   ports.log.info(facts, 'generation attempt is no longer ours')
   await ports.queue.unring(generation)
+  // Taken over, it may be storing its pictures right now; canceled or expired, nobody will see ours.
+  if (await ports.runs.hasFailed(generation.id).catch(() => false)) await discard(ports, generation)
   return 'lost'
+}
+
+async function discard({ images }: RunPorts, { slugs }: ClaimedGeneration): Promise<void> {
+  for (const slug of slugs) await images.remove(slug).catch(() => undefined)
 }
 
 async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration): Promise<void> {

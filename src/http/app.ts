@@ -38,10 +38,13 @@ export interface AppOptions {
 
 // Two prompts of 2000 code points, each written as a 12-byte escape, fit.
 const BODY_LIMIT = 64 * 1024
+const HEADERS_LIMIT = 16 * 1024
 
 /** The HTTP server with both interfaces, pictures and health; not yet listening. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const app = createInstance(options)
+  // Bodies are JSON: without this a text would be read, too, and only then be refused.
+  app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
@@ -74,10 +77,11 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
     keepAliveTimeout: 20_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, maxHeaderSize: 16 * 1024 },
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, maxHeaderSize: HEADERS_LIMIT },
     // While closing, what arrives on open connections is still served.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
+    // However long, an id that is none is answered by its route: after authentication and with the same 404 as any other.
+    routerOptions: { maxParamLength: HEADERS_LIMIT },
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     frameworkErrors: (error, request, reply) => {
       // Outside every scope and hook, so that nothing else would set the id.

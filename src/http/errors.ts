@@ -72,8 +72,6 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
       return new AppError('payload_too_large', 'The request body is larger than 64 KiB: shorten it.')
     case 'FST_ERR_BAD_URL':
       return new AppError('invalid_request', 'The URL is not validly encoded.')
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return endpointNotFound(request.method, pathOf(request))
   }
   if (isOutage(thrown)) return serviceUnavailable(5, thrown)
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

@@ -14,38 +14,53 @@ const DEADLINE_MS = 300
 /** BullMQ keeps nothing of a delivery once it was heard, and never repeats one: Postgres decides what runs again. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
+/** So many adds may hang (Redis paused, not gone) before further ones are not even tried. */
+const MAX_HANGING = 50
+
 /** The producing end. A failure is never an error here: the reconciler rings for whatever is missing. */
 export function generationQueue(
   connection: QueueConnection,
   onError: (error: Error) => void,
 ): GenerationQueue & { close(): Promise<void> } {
-  const queue = openQueue(connection)
-  queue.on('error', onError)
+  let queue = open()
+  let hanging = 0
 
-  const inTime = async (work: Promise<unknown>): Promise<boolean> => {
+  function open(): Queue {
+    const opened = openQueue(connection)
+    opened.on('error', onError)
+    return opened
+  }
+
+  /** BullMQ's calls never settle while Redis can't be reached, so the deadline is ours. */
+  async function inTime(work: (queue: Queue) => Promise<unknown>): Promise<boolean> {
+    if (hanging >= MAX_HANGING || (connection.kind === 'redis' && connection.redis.status !== 'ready')) return false
+    const used = queue
+    hanging++
+    const done = work(used)
+      .then(
+        () => true,
+        (error) => {
+          onError(error)
+          // A queue whose first look at its backend failed fails for ever after; a new one looks again.
+          if (queue === used) {
+            queue = open()
+            used.close().catch(() => undefined)
+          }
+          return false
+        },
+      )
+      .finally(() => hanging--)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(false), DEADLINE_MS)
     })
-    // BullMQ's add never settles while Redis has never been reached, hence the race.
-    const done = work.then(
-      () => true,
-      (error) => {
-        onError(error)
-        return false
-      },
-    )
-    try {
-      return await Promise.race([done, late])
-    } finally {
-      clearTimeout(timer)
-    }
+    return Promise.race([done, late]).finally(() => clearTimeout(timer))
   }
 
   return {
     ring: (deliveries) =>
-      inTime(
-        queue.addBulk(
+      inTime((to) =>
+        to.addBulk(
           deliveries.map(({ id, attempt }) => ({
             name: 'generation',
             data: {},
@@ -55,11 +70,11 @@ export function generationQueue(
       ),
 
     async unring({ id, attempt }) {
-      await inTime(queue.remove(bellId(id, attempt)))
+      await inTime((from) => from.remove(bellId(id, attempt)))
     },
 
     async close() {
-      await inTime(queue.close())
+      await inTime((last) => last.close())
     },
   }
 }

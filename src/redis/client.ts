@@ -2,23 +2,28 @@ import { Redis } from 'ioredis'
 
 type OnError = (error: Error) => void
 
+const FAIL_FAST = {
+  maxRetriesPerRequest: 1,
+  enableOfflineQueue: false,
+  // Resending after a reconnect would run a command twice whose answer was lost.
+  autoResendUnfulfilledCommands: false,
+  connectTimeout: 1000,
+}
+
 /**
- * For what a request waits on (lock, limiter, progress, the producer's add): fails within a second instead of queueing
- * while Redis is away. A command that timed out may still be executed later.
+ * For what a request waits on (lock, limiter, progress): fails within a moment instead of queueing while Redis is
+ * away. A command that timed out may still be executed later.
  */
 export function createFailFastRedis(url: string, onError: OnError): Redis {
-  return withListener(
-    new Redis(url, {
-      maxRetriesPerRequest: 1,
-      enableOfflineQueue: false,
-      // Resending after a reconnect would run a command twice whose answer was lost.
-      autoResendUnfulfilledCommands: false,
-      commandTimeout: 300,
-      connectTimeout: 1000,
-      retryStrategy,
-    }),
-    onError,
-  )
+  return withListener(new Redis(url, { ...FAIL_FAST, commandTimeout: 300, retryStrategy }), onError)
+}
+
+/**
+ * For BullMQ's producing end. Without a command timeout: one that hits BullMQ's first look at Redis would fail every
+ * later add, too. Whoever adds sets his own deadline.
+ */
+export function createProducerRedis(url: string, onError: OnError): Redis {
+  return withListener(new Redis(url, { ...FAIL_FAST, retryStrategy }), onError)
 }
 
 /** For BullMQ's worker, whose blocking reads must wait as long as it takes; never with a command timeout. */

@@ -41,6 +41,7 @@ const pass = (full = false, more: object = {}) =>
       rows: reconcileStore(context.db, { refundFailed: true }),
       queue,
       lock: noActiveGenerationLock,
+      images: { remove: async () => undefined },
       sentinel: { present: async () => true, set: async () => undefined },
       duty: dutyLease(context.db, 'test', 'me'),
       log,

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { generationQueue, openQueue, type QueueConnection } from '../../src/queue/generation-queue.js'
 import { startGenerationWorker } from '../../src/queue/generation-worker.js'
-import { createFailFastRedis, createPatientRedis } from '../../src/redis/client.js'
+import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
+import { startRedis } from '../support/redis-server.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
@@ -26,7 +30,7 @@ describe.each([
     const redis = kind === 'redis' ? await redisUrl() : ''
     const connection = (patient: boolean): QueueConnection => {
       if (kind === 'postgres') return { kind, url: database, prefix }
-      const client = (patient ? createPatientRedis : createFailFastRedis)(redis, quiet)
+      const client = (patient ? createPatientRedis : createProducerRedis)(redis, quiet)
       closers.push(async () => client.disconnect())
       return { kind, redis: client, prefix }
     }
@@ -82,7 +86,7 @@ describe.each([
     // What was heard leaves nothing behind that would swallow it.
     await until(async () => {
       await ring('gen_a')
-      return rung === 2
+      return rung >= 2
     }, 'the second ring')
   })
 
@@ -123,5 +127,31 @@ describe.each([
     for (const done of release.splice(0)) done()
     await until(() => busy === 0, 'the end')
     expect(most).toBe(2)
+  })
+})
+
+describe.skipIf(!redisAvailable)('the queue while Redis stands still', () => {
+  it('gives up in time, on opening as on adding, and rings again once Redis goes on', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'easel-queue-'))
+    const server = await startRedis(directory)
+    if (!server) throw new Error('Redis was there a moment ago')
+    const pid = Number(await readFile(join(directory, 'redis.pid'), 'utf8'))
+    const redis = createProducerRedis(server.url, quiet)
+    closers.push(async () => {
+      redis.disconnect()
+      await server.stop()
+      await rm(directory, { recursive: true })
+    })
+    await until(() => redis.status === 'ready', 'the connection')
+    process.kill(pid, 'SIGSTOP')
+    const queue = generationQueue({ kind: 'redis', redis, prefix: 'paused' }, quiet)
+    const deliveries = [{ id: 'gen_a', attempt: 1 }]
+    try {
+      const answers = await Promise.all(Array.from({ length: 200 }, () => queue.ring(deliveries)))
+      expect(answers).not.toContain(true)
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await until(() => queue.ring(deliveries), 'the queue being reachable')
   })
 })

@@ -153,7 +153,8 @@ describe('cancellation', () => {
     const { cancelStore } = await import('../../src/db/cancel-store.js')
     const { noActiveGenerationLock } = await import('../../src/redis/active-generation-lock.js')
     const queue = { ring: async () => true, unring: async () => undefined }
-    const ports = { cancels: cancelStore(service.db), lock: noActiveGenerationLock, queue }
+    const images = { remove: async () => undefined }
+    const ports = { cancels: cancelStore(service.db), lock: noActiveGenerationLock, queue, images }
     expect(await cancelGeneration(ports, id, 'Canceled.', { onlyQueued: false })).toBe(true)
     expect(await endOf(service, user, id)).toEqual({ id, status: 'failed', error: 'Canceled.' })
     expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
