@@ -1,0 +1,110 @@
+import { styleText } from 'node:util'
+
+/** What is going on, for a line that is written over and over. */
+export interface Stage {
+  readonly text: string
+  /** How much of it is done, 0 to 1. */
+  readonly fraction?: number
+}
+
+type Style = 'bold' | 'dim' | 'cyan' | 'yellow'
+
+const REDRAW_MS = 100
+const BAR_WIDTH = 24
+/** Where lines can't be rewritten, progress makes a new one this often at most. */
+const PLAIN_STEP = 0.1
+
+/**
+ * Lines that stay, and below them one that lives: stage, progress and elapsed time, rewritten in place. Where the
+ * output is no terminal, each new stage is a line of its own.
+ */
+export class LiveLine {
+  readonly #stream: NodeJS.WriteStream
+  readonly #live: boolean
+  readonly #colours: boolean
+  #stage: Stage | undefined
+  #since = 0
+  #redraw: NodeJS.Timeout | undefined
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    this.#live = stream.isTTY && process.env.TERM !== 'dumb'
+    this.#colours = stream.isTTY && stream.hasColors() // honours NO_COLOR
+  }
+
+  /** A line, or several, that stay. */
+  say(text: string): void {
+    this.#erase()
+    this.#stream.write(`${text}\n`)
+    this.#draw()
+  }
+
+  style(style: Style, text: string): string {
+    return this.#colours ? styleText(style, text, { validateStream: false }) : text
+  }
+
+  /** Time counts from the first stage after a clear(). */
+  show(stage: Stage): void {
+    const before = this.#stage
+    if (!before) this.#since = performance.now()
+    this.#stage = stage
+    if (this.#live) {
+      this.#draw()
+      this.#redraw ??= setInterval(() => this.#draw(), REDRAW_MS)
+      this.#redraw.unref()
+    } else if (before?.text !== stage.text || (stage.fraction ?? 0) >= (before.fraction ?? 0) + PLAIN_STEP) {
+      this.#stream.write(
+        `${partsOf(stage, this.#elapsedMs(), 0)
+          .map(([text]) => text)
+          .join('  ')}\n`,
+      )
+    } else this.#stage = before
+  }
+
+  /** Takes the live line away. */
+  clear(): void {
+    this.#erase()
+    clearInterval(this.#redraw)
+    this.#redraw = undefined
+    this.#stage = undefined
+  }
+
+  #erase(): void {
+    if (this.#live && this.#stage) this.#stream.write('\r\x1b[K')
+  }
+
+  #draw(): void {
+    if (!this.#live || !this.#stage) return
+    // The last column stays free: some terminals wrap when it is written.
+    let room = (this.#stream.columns || 80) - 1
+    let line = ''
+    for (const [text, style] of partsOf(this.#stage, this.#elapsedMs(), room)) {
+      const shown = (line ? `  ${text}` : text).slice(0, room)
+      room -= shown.length
+      line += style ? this.style(style, shown) : shown
+    }
+    this.#stream.write(`\r${line}\x1b[K`)
+  }
+
+  #elapsedMs(): number {
+    return performance.now() - this.#since
+  }
+}
+
+/** `room`: columns; 0 means no bar. */
+function partsOf({ text, fraction }: Stage, elapsedMs: number, room: number): [string, Style?][] {
+  const time: [string, Style] = [elapsed(elapsedMs), 'dim']
+  if (fraction === undefined) return [[text], time]
+  const percent = `${Math.round(fraction * 100)} %`.padStart(5)
+  const width = Math.min(BAR_WIDTH, room - text.length - percent.length - time[0].length - 6)
+  if (width < 4) return [[text], [percent.trim()], time]
+  const done = Math.round(fraction * width)
+  return [[text], [`${'━'.repeat(done)}${'─'.repeat(width - done)}`, 'cyan'], [percent], time]
+}
+
+/** `4.2 s`, `2 min 05 s`. */
+export function elapsed(ms: number): string {
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
+}
