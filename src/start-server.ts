@@ -73,7 +73,7 @@ export async function startServer(
       timeoutSeconds: options.createImageTimeoutSeconds ?? CREATE_IMAGE_TIMEOUT_SECONDS,
       leaving: leaving.signal,
     },
-    imagePages: { pictures: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
+    pages: { pictures: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
     ready: async () => {
       if (draining) return false
       return db.pool.query('SELECT 1 FROM generations LIMIT 1').then(

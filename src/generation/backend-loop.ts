@@ -130,7 +130,8 @@ export class BackendLoop {
   }
 
   #wentDown(error: unknown): void {
-    if (this.#up) this.#ports.log.warn({ err: error, backend: this.#backend.name }, 'backend is down')
+    if (this.#up || this.#outages === 0)
+      this.#ports.log.warn({ err: error, backend: this.#backend.name }, 'backend is down')
     this.#up = false
     this.#outages++
     this.#lookAgain(PROBE_MS)

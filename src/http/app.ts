@@ -12,7 +12,7 @@ import {
 } from 'fastify'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
-import { type ImagePageOptions, imagePages } from '../web/image-routes.js'
+import { type PageOptions, pages } from '../web/routes.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { errorBody as createImageErrorBody } from './create-image-api/envelope.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
@@ -31,7 +31,7 @@ export interface AppOptions {
   readonly storagePath: string
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
-  readonly imagePages: ImagePageOptions
+  readonly pages: PageOptions
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
 }
@@ -58,7 +58,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await app.register(async (scope: App) => {
     if (apart) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
-    await scope.register(imagePages, options.imagePages)
+    await scope.register(pages, options.pages)
   })
   await app.register(async (scope: App) => {
     if (apart) onlyOnHost(scope, options.apiBaseUrl)

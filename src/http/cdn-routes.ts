@@ -1,3 +1,5 @@
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
@@ -19,11 +21,22 @@ export async function cdnRoutes(app: App, root: string): Promise<void> {
     // The headers below say it all; the plugin's own would call a picture revalidatable.
     cacheControl: false,
   })
-  app.get<{ Params: { file: string } }>('/cdn/:file', (request, reply) => {
+  app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
     const { file } = request.params
     // The only names that exist: nothing else reaches the file system.
     if (!file.endsWith('.png') || !SLUG.test(file.slice(0, -4))) throw endpointNotFound(request.method, '/cdn')
+    // The plugin would follow a link to wherever it leads.
+    if (!(await isFile(join(root, file)))) throw endpointNotFound(request.method, `/cdn/${file}`)
     return reply.headers(HEADERS).sendFile(file)
+  })
+  app.setErrorHandler<RangeError>((error, _request, reply) => {
+    if (error.status !== 416) throw error
+    // The plugin's own error; it knows the picture's size.
+    return reply
+      .code(416)
+      .headers(error.headers ?? {})
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ error: 'The range lies beyond the end of the picture: ask for less.' }))
   })
   // A picture that is not there (removed, or not made yet) must not be cached as such for a year.
   app.addHook('onSend', async (_request, reply) => {
@@ -31,3 +44,14 @@ export async function cdnRoutes(app: App, root: string): Promise<void> {
       for (const name of ['cache-control', 'content-security-policy']) reply.removeHeader(name)
   })
 }
+
+interface RangeError extends Error {
+  readonly status?: number
+  readonly headers?: Record<string, string>
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  )

@@ -1,20 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { SLUG } from '../generation/generation.js'
 import type { PictureStore } from '../generation/picture.js'
+import { homePage } from './home-page.js'
 import { imagePage, noticePage } from './image-page.js'
 
-export interface ImagePageOptions {
+export interface PageOptions {
   readonly pictures: PictureStore
   readonly imageUrl: (slug: string) => string
   /** The website's origin; the page's own address is <baseUrl>/image/<slug>. */
   readonly baseUrl: string
 }
 
-/** The page of a picture, for anyone who has its unguessable link. */
-export async function imagePages(
-  app: FastifyInstance,
-  { pictures, imageUrl, baseUrl }: ImagePageOptions,
-): Promise<void> {
+/** The website's pages: the front page, and the page of a picture for anyone who has its unguessable link. */
+export async function pages(app: FastifyInstance, { pictures, imageUrl, baseUrl }: PageOptions): Promise<void> {
   // Style is inline and nothing else is loaded but the picture.
   const headers = {
     'content-type': 'text/html; charset=utf-8',
@@ -24,6 +22,8 @@ export async function imagePages(
     'x-robots-tag': 'noindex',
     'cache-control': 'no-cache',
   }
+  app.get('/', async (_request, reply) => reply.headers(headers).send(homePage(baseUrl)))
+
   app.get<{ Params: { slug: string } }>('/image/:slug', async (request, reply) => {
     const { slug } = request.params
     const picture = SLUG.test(slug) ? await pictures.find(slug) : undefined
