@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
 import { MAX_TRIES, publicReason, STORE_FAILED } from './failure.js'
 import { seedsOf } from './generation.js'
+import { keepLease } from './lease.js'
+import { patiently } from './patience.js'
 import type {
   ActiveGenerationLock,
   ClaimedGeneration,
@@ -33,9 +35,6 @@ export interface RunLog {
 /** How the attempt ended, for the backend's loop: `server` means that the server, not the job, was at fault. */
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly server: BackendError }
 
-const HEARTBEAT_MS = 3000
-/** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */
-const LEASE_DOUBT_MS = 8000
 const PROGRESS_EVERY_MS = 250
 /** What a backend is given to wind up after an abort; then it is left to itself. */
 const ABORT_GRACE_MS = 6000
@@ -245,31 +244,3 @@ async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration):
 
 /** Repeats a guarded write whose answer was lost; past the lease the guard turns it into nothing. */
 const record = <T>(write: () => Promise<T>): Promise<T> => patiently(write, RECORD_FOR_MS)
-
-async function patiently<T>(write: () => Promise<T>, forMs: number): Promise<T> {
-  const until = performance.now() + forMs
-  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 2000)) {
-    try {
-      return await write()
-    } catch (error) {
-      if (performance.now() + pauseMs > until) throw error
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
-    }
-  }
-}
-
-/** Renews the lease; its signal aborts when the attempt is no longer ours, or might not be. */
-function keepLease(runs: RunStore, { id, attempt }: ClaimedGeneration) {
-  const gone = new AbortController()
-  let confirmedAt = performance.now()
-  const timer = setInterval(async () => {
-    const sentAt = performance.now()
-    try {
-      if (await runs.heartbeat(id, attempt)) confirmedAt = sentAt
-      else gone.abort(new Error('the lease was lost'))
-    } catch {
-      if (performance.now() - confirmedAt > LEASE_DOUBT_MS) gone.abort(new Error('the lease could not be renewed'))
-    }
-  }, HEARTBEAT_MS)
-  return { signal: gone.signal, stop: () => clearInterval(timer) }
-}
