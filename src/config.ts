@@ -33,7 +33,7 @@ const backendUrl = z.string().superRefine((text, context) => {
   if (!scheme) {
     context.addIssue({
       code: 'custom',
-      message: `"${text}" is not a backend URL; use preview: or a1111+http://host:7860`,
+      message: 'has an entry without a scheme; write each like preview: or a1111+http://host:7860',
     })
   } else if (!BACKEND_SCHEMES.includes(scheme)) {
     context.addIssue({
@@ -41,7 +41,7 @@ const backendUrl = z.string().superRefine((text, context) => {
       message: `the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`,
     })
   } else if (scheme !== 'preview' && !URL.canParse(text.slice(text.indexOf('+') + 1))) {
-    context.addIssue({ code: 'custom', message: `"${text}" has no host; write it like a1111+http://host:7860` })
+    context.addIssue({ code: 'custom', message: 'has an entry without a host; write it like a1111+http://host:7860' })
   }
 })
 

@@ -163,7 +163,7 @@ export const generationTimedOut = (generationId: string, seconds: number, stillR
     'timeout',
     stillRuns
       ? `The image was not ready after ${seconds} s. Generation ${generationId} goes on and its picture will be saved to your account.`
-      : `No GPU was free within ${seconds} s, so generation ${generationId} was canceled and its credits were given back. Try again later.`,
+      : `No GPU was free within ${seconds} s, so generation ${generationId} was canceled and any credits charged for it were given back. Try again later.`,
     { generationId },
   )
 

@@ -24,6 +24,7 @@ export interface ServerOptions {
   /** Prefix of everything in Redis; tests give each run its own. */
   readonly namespace?: string
   readonly createImageTimeoutSeconds?: number
+  readonly waitersMs?: number
 }
 
 /** Wires the HTTP server and lets it listen. The order of closing: new work, waiting clients, background work, stores. */
@@ -85,7 +86,7 @@ export async function startServer(
   const reconciler = foundation.startReconciler(images)
   const stop = async () => {
     draining = true
-    const waitersEnd = setTimeout(() => leaving.abort(), WAITERS_MS)
+    const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
     await app.close()
     clearTimeout(waitersEnd)
     await reconciler.stop()

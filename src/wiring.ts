@@ -12,6 +12,7 @@ import type { ActiveGenerationLock, GenerationQueue, ImageStore, ProgressBoard }
 import { startReconciler } from './generation/reconcile.js'
 import { generationQueue, type QueueConnection } from './queue/generation-queue.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
+import { redisAvailability } from './redis/availability.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
 import { redisProgressBoard } from './redis/progress-board.js'
 import { noSentinel, redisSentinel } from './redis/sentinel.js'
@@ -61,15 +62,16 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     connection(() => open(createProducerRedis(redisUrl as string, onQueueError))),
     onQueueError,
   )
-  const lock = shared ? redisActiveGenerationLock(shared, namespace) : noActiveGenerationLock
+  const availability = redisAvailability()
+  const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   await Promise.all(opened.map((redis) => whenReady(redis)))
 
   return {
     db,
     queue,
     lock,
-    progress: shared ? redisProgressBoard(shared, namespace) : postgresProgressBoard(db),
-    counter: shared ? redisSlidingWindow(shared, namespace) : localSlidingWindow(),
+    progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
+    counter: shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow(),
     openWorkerConnection: () => connection(() => open(createPatientRedis(redisUrl as string, onQueueError))),
 
     startReconciler: (images) =>

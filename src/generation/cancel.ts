@@ -1,3 +1,4 @@
+import { failpoint } from '../failpoint.js'
 import type { ActiveGenerationLock, CancelStore, EndedGeneration, GenerationQueue, ImageStore } from './ports.js'
 
 /** What a generation that ended without pictures leaves behind, outside Postgres. */
@@ -18,6 +19,7 @@ export async function cancelGeneration(
 ): Promise<boolean> {
   const ended = await ports.cancels.cancel(id, reason, options)
   if (!ended) return false
+  await failpoint('cancel.after_end')
   await clearLeftovers(ports, ended)
   return true
 }

@@ -1,13 +1,13 @@
-import type { Caller } from '../account/account.js'
 import { generationFailed, generationTimedOut, shuttingDown } from '../errors.js'
+import { failpoint } from '../failpoint.js'
 import { type CancelPorts, cancelGeneration } from './cancel.js'
 import type { GenerationView } from './generation.js'
 import type { FinishedGenerations } from './ports.js'
-import { type Submission, type SubmitPorts, type Submitted, submitGeneration } from './submit.js'
+import type { SubmitPorts, Submitted } from './submit.js'
 
 export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly finished: FinishedGenerations }
 
-export interface CreateImageOptions {
+export interface WaitOptions {
   readonly timeoutSeconds: number
   /** Aborts when the client is gone: the wait ends, the generation goes on. */
   readonly gone: AbortSignal
@@ -17,27 +17,24 @@ export interface CreateImageOptions {
 
 const NO_GPU_IN_TIME = 'Canceled: no GPU was free in time. Please try again later.'
 
-export type CreatedImage = Submitted & { readonly ended: GenerationView }
-
 /**
- * Submits one generation and waits for its end, holding no database connection. Nothing is given back here while the
- * picture may still come: only a generation that has not started is canceled at the time-out.
- * @throws generation_failed, timeout, unavailable, and what submitGeneration throws
+ * Waits for the picture of a submitted generation, holding no database connection. Nothing is given back here while it
+ * may still come: only a generation that has not started is canceled at the time-out.
+ * @throws generation_failed, timeout or unavailable
  */
-export async function createImage(
+export async function waitForPicture(
   ports: CreateImagePorts,
-  caller: Caller,
-  submission: Submission,
-  { timeoutSeconds, gone, leaving }: CreateImageOptions,
-): Promise<CreatedImage> {
-  const submitted = await submitGeneration(ports, caller, submission)
-  const { id } = submitted
+  { id }: Submitted,
+  { timeoutSeconds, gone, leaving }: WaitOptions,
+): Promise<GenerationView> {
+  await failpoint('create_image.before_wait')
   const ended = await ports.finished.wait(id, timeoutSeconds * 1000, AbortSignal.any([gone, leaving]))
   if (!ended) {
     if (leaving.aborted || gone.aborted) throw shuttingDown(id)
+    await failpoint('create_image.before_cancel')
     const canceled = await cancelGeneration(ports, id, NO_GPU_IN_TIME, { onlyQueued: true })
     throw generationTimedOut(id, timeoutSeconds, !canceled)
   }
   if (ended.status === 'failed') throw generationFailed(ended.error ?? '')
-  return { ...submitted, ended }
+  return ended
 }

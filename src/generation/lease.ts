@@ -1,3 +1,4 @@
+import { failpoint } from '../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 
 const HEARTBEAT_MS = 3000
@@ -11,6 +12,7 @@ export function keepLease(runs: RunStore, { id, attempt }: ClaimedGeneration) {
   const timer = setInterval(async () => {
     const sentAt = performance.now()
     try {
+      await failpoint('lease.before_heartbeat')
       if (await runs.heartbeat(id, attempt)) confirmedAt = sentAt
       else gone.abort(new Error('the lease was lost'))
     } catch {

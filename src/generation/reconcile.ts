@@ -1,3 +1,4 @@
+import { failpoint } from '../failpoint.js'
 import { clearLeftovers, type LeftoverPorts } from './cancel.js'
 import type { DutyLease, ReconcileStore } from './ports.js'
 import type { RunLog } from './run.js'
@@ -22,18 +23,22 @@ export const LOCK_MARGIN_MS = 60_000
 export async function reconcile(ports: ReconcilePorts, full: boolean): Promise<void> {
   const { rows, queue, log } = ports
   const requeued = await rows.requeueLost()
+  if (requeued.length > 0) await failpoint('reconcile.after_requeue_lost')
   const ended = [...(await rows.failLost()), ...(await rows.failExpired()), ...(await rows.failUnservable())]
   if (requeued.length > 0) {
     log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
   }
   for (const generation of ended) {
     log.warn({ generationId: generation.id }, 'generation ended by the reconciler')
+    await failpoint('reconcile.after_fail')
     await clearLeftovers(ports, generation)
   }
   for (;;) {
     const unrung = await rows.unrung()
     if (unrung.length === 0 || !(await queue.ring(unrung))) break
+    await failpoint('reconcile.after_ring')
     await rows.markRung(unrung)
+    await failpoint('reconcile.after_mark')
   }
   if (full || !(await ports.sentinel.present())) await rebuild(ports)
 }
@@ -46,6 +51,7 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
     if (more && !(await queue.ring(page))) return
     after = page.at(-1)?.seq ?? after
   }
+  await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = true; more; ) {
     const page = await rows.activePage(after)
     more = page.length > 0
@@ -65,6 +71,7 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
       if (ended.has(generationId)) await lock.release(accountId, generationId)
     }
   }
+  await failpoint('reconcile.before_sentinel')
   await sentinel.set()
   await rows.clean()
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { failpoint } from '../failpoint.js'
 import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
 import { MAX_TRIES, publicReason, STORE_FAILED } from './failure.js'
 import { seedsOf } from './generation.js'
@@ -61,10 +62,14 @@ export async function runGeneration(
   const startedAt = performance.now()
   log.info(facts, 'generation started')
   try {
+    await failpoint('run.after_claim')
     const inferred = await infer(ports, backend, generation, stop)
+    await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
     const images = await publish(ports, generation, inferred)
+    await failpoint('run.before_succeed')
     const ours = await record(() => runs.succeed(generation, images))
+    await failpoint('run.after_succeed')
     if (!ours) return lost(ports, generation, facts)
     log.info({ ...facts, inferenceMs, totalMs: Math.round(performance.now() - startedAt) }, 'generation succeeded')
     await settle(ports, generation)
@@ -189,7 +194,9 @@ function publish({ finishPicture, images }: RunPorts, generation: ClaimedGenerat
       const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
       const slug = slugs[i] as string
       try {
+        await failpoint('run.before_put')
         await patiently(() => images.put(slug, png), STORE_FOR_MS)
+        await failpoint('run.after_put')
       } catch (cause) {
         throw new BackendError('backend_fault', `picture ${slug} could not be stored`, STORE_FAILED, { cause })
       }
@@ -204,7 +211,9 @@ async function fail(
   reason: string,
   facts: object,
 ): Promise<RunOutcome> {
+  await failpoint('run.before_fail')
   if (!(await record(() => ports.runs.fail(generation, reason)))) return lost(ports, generation, facts)
+  await failpoint('run.after_fail')
   ports.log.warn({ ...facts, reason }, 'generation failed')
   await settle(ports, generation)
   await discard(ports, generation)
@@ -217,7 +226,9 @@ async function requeue(
   options: { countTry: boolean; delayMs: number },
   facts: object,
 ): Promise<RunOutcome> {
+  await failpoint('run.before_requeue')
   const attempt = await record(() => ports.runs.requeue(generation, options))
+  await failpoint('run.after_requeue')
   ports.log.info({ ...facts, ...options, requeued: attempt !== undefined }, 'generation put back in its place')
   // With a delay the reconciler rings when it is over.
   if (attempt !== undefined && options.delayMs === 0) await ports.queue.ring([{ id: generation.id, attempt }])
@@ -239,6 +250,7 @@ async function discard({ images }: RunPorts, { slugs }: ClaimedGeneration): Prom
 
 async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration): Promise<void> {
   if (!generation.metered) await lock.release(generation.accountId, generation.id)
+  await failpoint('run.after_release')
   await queue.unring(generation)
 }
 

@@ -9,6 +9,7 @@ import {
   promptFlagged,
   tooManyConcurrent,
 } from '../errors.js'
+import { failpoint } from '../failpoint.js'
 import { type Generation, type GenerationRequest, type Lane, newGeneration, newGenerationId } from './generation.js'
 import type {
   ActiveGenerationLock,
@@ -62,11 +63,13 @@ export async function submitGeneration(ports: SubmitPorts, caller: Caller, submi
   if (first.outcome === 'mismatch') throw idempotencyMismatch()
   if (first.outcome === 'in_flight') throw idempotencyInFlight()
   if (first.outcome === 'replay') return { ...first.generation, replayed: true }
+  await failpoint('idempotency.after_reserve')
   try {
     return await submitOnce(ports, caller, submission, id)
   } catch (error) {
     // A refusal frees the key. Where the outcome is unknown it stays reserved, or a repeat might charge twice.
     if (error instanceof AppError && error.code !== 'unavailable') {
+      await failpoint('idempotency.before_release')
       await ports.idempotency.release(account.id, idempotency.key, id).catch(() => undefined)
     }
     throw error
@@ -87,19 +90,23 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
     metered,
   })
   if (!metered) await takeLock(ports, generation)
+  await failpoint('submit.after_lock')
   let createdAt: Date
   try {
+    await failpoint('submit.before_insert')
     createdAt = await insert(ports, generation, caller.concurrency, submission.idempotency?.key)
   } catch (error) {
     if (!metered) await ports.lock.release(account.id, id)
     throw error
   }
   // Charged and stored: from here on nothing may turn it into an error. What does not reach Redis now, the reconciler adds.
+  await failpoint('submit.after_insert')
   const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   await Promise.all([
     metered || ports.lock.keep([{ accountId: account.id, generationId: id, ttlMs }]),
     ports.queue.ring([{ id, attempt: 1 }]),
   ])
+  await failpoint('submit.after_ring')
   const { modelVersionId, modelName, cost, seed } = generation
   return { id, modelVersionId, modelName, cost, seed, createdAt, replayed: false }
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -12,15 +11,16 @@ import {
 } from 'fastify'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
+import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
 import { cdnRoutes } from './cdn-routes.js'
-import { errorBody as createImageErrorBody } from './create-image-api/envelope.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
+import { bodyFor } from './error-shape.js'
 import { handleErrors, handleNotFound } from './errors.js'
 import { healthRoutes } from './health-routes.js'
 import { onlyOnHost } from './hosts.js'
-import { errorBody as personalErrorBody } from './personal-api/envelope.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
+import { answerUnreadable } from './unreadable.js'
 
 export interface AppOptions {
   readonly log: Logger
@@ -50,7 +50,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
   app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
   logRequests(app)
+  requireHost(app)
   closeConnectionsWhenClosing(app)
+  // Without this Node refuses what it doesn't expect with an empty 417; a server may as well ignore it.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const apart = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   healthRoutes(app, options.ready)
@@ -77,7 +80,13 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
     keepAliveTimeout: 20_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, maxHeaderSize: HEADERS_LIMIT },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 2000,
+      maxHeaderSize: HEADERS_LIMIT,
+      // Its own refusal has no body; requireHost has one.
+      requireHostHeader: false,
+    },
     // While closing, what arrives on open connections is still served.
     return503OnClosing: false,
     // However long, an id that is none is answered by its route: after authentication and with the same 404 as any other.
@@ -91,9 +100,6 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
 }
-
-/** Paths outside both interfaces speak the Personal API's shape. */
-const bodyFor = (url: string) => (/^\/v1(\/|\?|$)/.test(url) ? createImageErrorBody : personalErrorBody)
 
 function logRequests(app: App): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -113,6 +119,14 @@ function logRequests(app: App): void {
   })
 }
 
+function requireHost(app: App): void {
+  app.addHook('onRequest', async ({ raw }) => {
+    if (raw.httpVersion === '1.1' && raw.headers.host === undefined) {
+      throw new AppError('invalid_request', 'The request has no Host header: send one.')
+    }
+  })
+}
+
 /** A connection that is kept alive would otherwise hold the shutdown until it idles out. */
 function closeConnectionsWhenClosing(app: App): void {
   let closing = false
@@ -122,20 +136,4 @@ function closeConnectionsWhenClosing(app: App): void {
   app.addHook('onSend', async (_request, reply) => {
     if (closing) reply.header('connection', 'close')
   })
-}
-
-/** What Node's parser could not read as HTTP: there is no request yet, so the answer is written by hand. */
-function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const [status, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'The request headers are larger than 16 KiB: shorten them.']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'The request did not arrive in time: send it again.']
-        : ['400 Bad Request', 'The request is not valid HTTP.']
-  const body = JSON.stringify({ error: message })
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
-  )
 }

@@ -47,7 +47,8 @@ function sendError(
   thrown: unknown = error,
 ): FastifyReply {
   if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
-  else if (error.code === 'unavailable') request.log.warn({ err: thrown }, 'request could not be served')
+  else if (error.code === 'unavailable' && !reply.raw.destroyed)
+    request.log.warn({ err: thrown }, 'request could not be served')
   if (error.detail.retryAfterSeconds !== undefined) reply.header('retry-after', error.detail.retryAfterSeconds)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   return reply
@@ -73,10 +74,11 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
     case 'FST_ERR_BAD_URL':
       return new AppError('invalid_request', 'The URL is not validly encoded.')
   }
-  if (isOutage(thrown)) return serviceUnavailable(5, thrown)
+  // Before outages: a client that hangs up amid its body is an ECONNRESET, too.
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new AppError('invalid_request', 'The request could not be understood: check its headers and body.')
   }
+  if (isOutage(thrown)) return serviceUnavailable(5, thrown)
   return new AppError(
     'internal',
     'Internal server error. Try again; if it stays, report the x-request-id of this answer.',

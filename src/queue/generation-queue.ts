@@ -14,8 +14,8 @@ const DEADLINE_MS = 300
 /** BullMQ keeps nothing of a delivery once it was heard, and never repeats one: Postgres decides what runs again. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** So many adds may hang (Redis paused, not gone) before further ones are not even tried. */
-const MAX_HANGING = 50
+/** After a call that came too late no other is tried for this long: one caller pays for a hanging Redis, not each. */
+const REST_MS = 1000
 
 /** The producing end. A failure is never an error here: the reconciler rings for whatever is missing. */
 export function generationQueue(
@@ -23,7 +23,7 @@ export function generationQueue(
   onError: (error: Error) => void,
 ): GenerationQueue & { close(): Promise<void> } {
   let queue = open()
-  let hanging = 0
+  let restsUntil = 0
 
   function open(): Queue {
     const opened = openQueue(connection)
@@ -33,26 +33,27 @@ export function generationQueue(
 
   /** BullMQ's calls never settle while Redis can't be reached, so the deadline is ours. */
   async function inTime(work: (queue: Queue) => Promise<unknown>): Promise<boolean> {
-    if (hanging >= MAX_HANGING || (connection.kind === 'redis' && connection.redis.status !== 'ready')) return false
+    if (performance.now() < restsUntil || (connection.kind === 'redis' && connection.redis.status !== 'ready'))
+      return false
     const used = queue
-    hanging++
-    const done = work(used)
-      .then(
-        () => true,
-        (error) => {
-          onError(error)
-          // A queue whose first look at its backend failed fails for ever after; a new one looks again.
-          if (queue === used) {
-            queue = open()
-            used.close().catch(() => undefined)
-          }
-          return false
-        },
-      )
-      .finally(() => hanging--)
+    const done = work(used).then(
+      () => true,
+      (error) => {
+        onError(error)
+        // A queue whose first look at its backend failed fails for ever after; a new one looks again.
+        if (queue === used) {
+          queue = open()
+          used.close().catch(() => undefined)
+        }
+        return false
+      },
+    )
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), DEADLINE_MS)
+      timer = setTimeout(() => {
+        restsUntil = performance.now() + REST_MS
+        resolve(false)
+      }, DEADLINE_MS)
     })
     return Promise.race([done, late]).finally(() => clearTimeout(timer))
   }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { ActiveGenerationLock, HeldLock } from '../generation/ports.js'
+import { type RedisAvailability, redisAvailability } from './availability.js'
 
 /** From submit until the generation is stored; then the lock is kept until past its deadline. */
 const SUBMIT_TTL_MS = 15_000
@@ -19,15 +20,21 @@ const COMPARE_AND_SET = `
  * One key per account whose value is the generation's id. Only the holder's id releases it. Redis being away counts as
  * "taken": Postgres's unique index is the guard that counts, this one only refuses early.
  */
-export function redisActiveGenerationLock(redis: Redis, prefix: string): ActiveGenerationLock {
+export function redisActiveGenerationLock(
+  redis: Redis,
+  prefix: string,
+  availability: RedisAvailability = redisAvailability(),
+): ActiveGenerationLock {
   const keyOf = (accountId: string) => `${prefix}:lock:${accountId}`
   const set = (accountId: string, holder: string, generationId: string, ttlMs: number) =>
-    redis.eval(COMPARE_AND_SET, 1, keyOf(accountId), holder, generationId, Math.ceil(ttlMs))
+    availability.run(() => redis.eval(COMPARE_AND_SET, 1, keyOf(accountId), holder, generationId, Math.ceil(ttlMs)))
 
   return {
     async acquire(accountId, generationId) {
       try {
-        const held = await redis.eval(SET_IF_FREE, 1, keyOf(accountId), generationId, SUBMIT_TTL_MS)
+        const held = await availability.run(() =>
+          redis.eval(SET_IF_FREE, 1, keyOf(accountId), generationId, SUBMIT_TTL_MS),
+        )
         // Our own id: the first answer got lost on the way.
         if (held === null || held === generationId) return { acquired: true }
         return { acquired: false, holder: String(held) }
@@ -45,11 +52,13 @@ export function redisActiveGenerationLock(redis: Redis, prefix: string): ActiveG
       for (const { accountId, generationId, ttlMs } of locks) {
         pipeline.eval(COMPARE_AND_SET, 1, keyOf(accountId), generationId, generationId, Math.ceil(ttlMs))
       }
-      await pipeline.exec().catch(() => undefined)
+      await availability.run(() => pipeline.exec()).catch(() => undefined)
     },
 
     async release(accountId, generationId) {
-      await redis.eval(COMPARE_AND_DELETE, 1, keyOf(accountId), generationId).catch(() => undefined)
+      await availability
+        .run(() => redis.eval(COMPARE_AND_DELETE, 1, keyOf(accountId), generationId))
+        .catch(() => undefined)
     },
 
     async *all() {

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { type RedisAvailability, redisAvailability } from './availability.js'
 
 /** A counter over the last `windowMs`: what was accepted counts, what was refused does not. */
 export interface SlidingWindow {
@@ -24,7 +25,11 @@ const SLIDE = `
   return { n + 1, oldest[2] + window - now }`
 
 /** Counts in Redis; while Redis is away, in this process, so that an outage neither blocks everyone nor lifts the limit. */
-export function redisSlidingWindow(redis: Redis, prefix: string): SlidingWindow {
+export function redisSlidingWindow(
+  redis: Redis,
+  prefix: string,
+  availability: RedisAvailability = redisAvailability(),
+): SlidingWindow {
   const local = localSlidingWindow()
   redis.defineCommand('easelSlide', { numberOfKeys: 1, lua: SLIDE })
   const slide = (redis as unknown as { easelSlide(key: string, ...args: number[]): Promise<[number, number]> })
@@ -32,7 +37,7 @@ export function redisSlidingWindow(redis: Redis, prefix: string): SlidingWindow 
   return {
     async hit(key, windowMs, max) {
       try {
-        const [current, ttlMs] = await slide.call(redis, `${prefix}:${key}`, windowMs, max)
+        const [current, ttlMs] = await availability.run(() => slide.call(redis, `${prefix}:${key}`, windowMs, max))
         return { current, ttlMs: Number(ttlMs) }
       } catch {
         return local.hit(key, windowMs, max)

@@ -18,6 +18,8 @@ export interface StandInOptions {
   /** `user:password`, as `--api-auth` takes it. */
   readonly auth?: string
   readonly latencyMs?: number
+  /** Told of each inference when it is asked for; `ended` resolves to whether its answer was sent whole. */
+  readonly onTxt2img?: (body: Record<string, unknown>, ended: Promise<boolean>) => void
 }
 
 export interface JournalEntry {
@@ -105,6 +107,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
       })
     }
     const isTxt2img = path === '/sdapi/v1/txt2img' && request.method === 'POST'
+    if (isTxt2img) options.onTxt2img?.(body ?? {}, once(response, 'close').then(() => response.writableFinished))
     const fault = isTxt2img || settings.scope === 'all' ? takeFault() : 'none'
     if (await failed(fault, response)) return
     if (!isTxt2img) return json(response, answer(`${request.method} ${path}`, body, { dialect, models, gpu }))

@@ -123,3 +123,28 @@ export async function chargesOf({ pool }: Database, user: { readonly id: string 
 export async function rowOf({ pool }: Database, generation: { readonly id: string }) {
   return (await pool.query('SELECT * FROM generations WHERE id = $1', [generation.id])).rows[0]
 }
+
+/**
+ * Many queued generations of one user, straight into the table and metered, so that he may have as many as he likes.
+ * @returns their ids by lane, first come first
+ */
+export async function givenWaiting(
+  { pool }: Database,
+  user: GivenUser,
+  counts: Readonly<Record<Lane, number>>,
+): Promise<Record<Lane, string[]>> {
+  const insert = async (lane: Lane): Promise<string[]> => {
+    const ids = Array.from({ length: counts[lane] }, newGenerationId)
+    await pool.query(
+      `INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
+         negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
+       SELECT id, $2, $3, $4, true, $5, 'm', 'f', 'p', '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s-' || id], 0,
+              now() + interval '1 hour'
+         FROM unnest($1::text[]) WITH ORDINALITY AS given (id, place) ORDER BY place`,
+      [ids, user.id, user.keyId, lane, MODEL.id],
+    )
+    return ids
+  }
+  // One after the other, so that their places are known.
+  return { personal: await insert('personal'), create_image: await insert('create_image') }
+}

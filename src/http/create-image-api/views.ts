@@ -1,9 +1,9 @@
-import type { CreatedImage } from '../../generation/create-image.js'
+import type { Submitted } from '../../generation/submit.js'
 import type { CreateImageBody } from './schemas.js'
 
 /** The body of spec 4.6. */
 export const createdView = (
-  { seed, createdAt }: CreatedImage,
+  { seed, createdAt }: Submitted,
   slug: string,
   url: string,
   { model, request }: CreateImageBody,

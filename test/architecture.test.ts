@@ -1,0 +1,198 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+import { allowsVersion } from './support/version-range.js'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const SRC = join(ROOT, 'src')
+
+interface Import {
+  readonly from: string
+  /** A file of ours below src/, or a package or built-in by its name. */
+  readonly to: string
+  readonly ours: boolean
+  /** Erased when compiled. */
+  readonly typeOnly: boolean
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => /\.tsx?$/.test(file))
+const imports: readonly Import[] = files.flatMap(importsOf)
+
+function importsOf(from: string): Import[] {
+  const found: Import[] = []
+  const add = (specifier: string, typeOnly: boolean) => {
+    if (!specifier.startsWith('.')) found.push({ from, to: specifier, ours: false, typeOnly })
+    else found.push({ from, to: fileOf(resolve(SRC, dirname(from), specifier)), ours: true, typeOnly })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) add(textOf(node.moduleSpecifier), node.importClause?.isTypeOnly ?? false)
+    else if (ts.isExportDeclaration(node) && node.moduleSpecifier) add(textOf(node.moduleSpecifier), node.isTypeOnly)
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(textOf(node.argument.literal), true)
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [argument] = node.arguments
+      if (argument) add(textOf(argument), false)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(from, readFileSync(join(SRC, from), 'utf8'), ts.ScriptTarget.Latest))
+  return found
+}
+
+function textOf(node: ts.Node): string {
+  if (ts.isStringLiteralLike(node)) return node.text
+  throw new Error('an import whose target is not written out')
+}
+
+function fileOf(path: string): string {
+  const file = relative(SRC, path).replaceAll('\\', '/')
+  const found = [file.replace(/\.js$/, '.ts'), file.replace(/\.js$/, '.tsx'), file].find((name) => files.includes(name))
+  if (!found) throw new Error(`an import of ${file}, which is not in src/`)
+  return found
+}
+
+/** The folder below src/, or the file that lies there itself. */
+const placeOf = (file: string): string => file.split('/', 1)[0] as string
+
+const CORE = ['generation', 'account', 'catalog', 'errors.ts', 'outage.ts', 'failpoint.ts']
+const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit']
+const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
+/** What the entries are made of: here alone everything may be imported. */
+const WIRING = ['start-server.ts', 'start-worker.ts', 'wiring.ts', 'entry.ts', 'config.ts', 'logger.ts', 'cli', 'local']
+
+/** Of the core's parts: what each may import besides itself. */
+const BELOW: Readonly<Record<string, readonly string[]>> = {
+  generation: ['account', 'catalog', 'errors.ts', 'failpoint.ts'],
+  account: ['errors.ts'],
+  catalog: ['errors.ts'],
+  'errors.ts': [],
+  'outage.ts': [],
+  'failpoint.ts': [],
+}
+
+/** Imports of files in these places that are not allowed, as readable lines. */
+const forbidden = (places: readonly string[], allowed: (it: Import) => boolean): string[] =>
+  imports.filter((it) => places.includes(placeOf(it.from)) && !allowed(it)).map(({ from, to }) => `${from} → ${to}`)
+
+const within = ({ from, to, ours }: Import): boolean => ours && placeOf(from) === placeOf(to)
+const ofPlace = ({ to, ours }: Import, places: readonly string[]): boolean => ours && places.includes(placeOf(to))
+
+describe('the direction of imports', () => {
+  it('is known for every folder: a new one is core, an adapter or wiring', () => {
+    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http']
+    expect(files.map(placeOf).filter((place) => !known.includes(place))).toEqual([])
+    expect(imports.length).toBeGreaterThan(300) // the walk found something
+  })
+
+  it('leads from the core to the core and to Node’s built-ins only: no package, no adapter', () => {
+    expect(forbidden(CORE, (it) => (it.ours ? CORE.includes(placeOf(it.to)) : it.to.startsWith('node:')))).toEqual([])
+  })
+
+  it('leads down within the core: generation, then account and catalog, then errors', () => {
+    expect(
+      forbidden(CORE, (it) => !it.ours || within(it) || BELOW[placeOf(it.from)]?.includes(placeOf(it.to)) === true),
+    ).toEqual([])
+  })
+
+  it('leads from an adapter to the core and to packages, never to another adapter', () => {
+    expect(forbidden(ADAPTERS, (it) => !it.ours || within(it) || ofPlace(it, CORE))).toEqual([])
+  })
+
+  it('leads from http to the core, to packages and to the web pages it serves; never to the database', () => {
+    expect(forbidden(['http'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'web']))).toEqual([])
+    const databases = ['pg', 'drizzle-orm', 'ioredis', 'bullmq']
+    expect(
+      forbidden(['http'], ({ to }) => !databases.some((name) => to === name || to.startsWith(`${name}/`))),
+    ).toEqual([])
+  })
+
+  it('never leads to an entry point, except from the one-machine stack’s child process, which becomes one', () => {
+    const toEntries = imports.filter((it) => ofPlace(it, ENTRIES)).map(({ from, to }) => `${from} → ${to}`)
+    expect(toEntries.sort()).toEqual(['local/child.ts → server.ts', 'local/child.ts → worker.ts'])
+  })
+
+  it('never leads in a circle', () => {
+    const next = new Map(
+      files.map((file) => [file, imports.filter((it) => it.ours && !it.typeOnly && it.from === file)]),
+    )
+    const done = new Set<string>()
+    const circles: string[] = []
+    const walk = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+      else if (!done.has(file)) {
+        for (const { to } of next.get(file) ?? []) walk(to, [...path, file])
+        done.add(file)
+      }
+    }
+    for (const file of files) walk(file, [])
+    expect(circles).toEqual([])
+  })
+})
+
+describe('the files of src/', () => {
+  it('are named after what they hold, in kebab-case', () => {
+    const vague = /^(index|utils?|helpers?|common|types?|misc)\.tsx?$/
+    const wrong = files.filter((file) => {
+      const name = file.split('/').at(-1) as string
+      return vague.test(name) || !/^[a-z0-9]+(-[a-z0-9]+)*\.tsx?$/.test(name)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('have at most 300 lines', () => {
+    expect(files.filter((file) => readFileSync(join(SRC, file), 'utf8').split('\n').length > 301)).toEqual([])
+  })
+
+  it('export by name only', () => {
+    expect(files.filter((file) => /^export default /m.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([])
+  })
+
+  it('import by the file’s name, with its suffix, and only packages that package.json lists', () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const listed = Object.keys({ ...dependencies, ...devDependencies })
+    const packageOf = (name: string) => name.split('/', name.startsWith('@') ? 2 : 1).join('/')
+    const missing = imports.filter(
+      ({ to, ours }) => !ours && !to.startsWith('node:') && !listed.includes(packageOf(to)),
+    )
+    expect(missing.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+})
+
+describe('the dependencies', () => {
+  /** What npm may leave out and nothing here misses: a tool for building rollup itself, which vitest brings along. */
+  const DISPENSABLE = ['node_modules/@napi-rs/lzma-linux-x64-gnu']
+
+  it('all run on Node 20.19', () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { engines?: { node?: string }; optional?: boolean }>
+    }
+    const excluding = Object.entries(packages)
+      .filter(([, { engines }]) => engines?.node !== undefined && !allowsVersion(engines.node, [20, 19, 0]))
+      .filter(([path, { optional }]) => !(optional && DISPENSABLE.includes(path)))
+    expect(excluding.map(([path, { engines }]) => `${path} ${engines?.node}`)).toEqual([])
+  })
+
+  it.each([
+    ['>=20.19', true],
+    ['>=20.19.1', false],
+    ['>= 10.x', true],
+    ['^20.19.0 || >=22.12.0', true],
+    ['^22.20 || ^24.12 || >=25', false],
+    ['18 || 20 || >=22', true],
+    ['18 || 22', false],
+    ['>=18 <20', false],
+    ['>=18 <=20', true],
+    ['>20', false],
+    ['~20.18', false],
+    ['~20.19.0', true],
+    ['20.x', true],
+    ['*', true],
+    ['>=0.10.0', true],
+    ['^0.12', false],
+  ])('are judged by their ranges: %s', (range, allowed) => {
+    expect(allowsVersion(range, [20, 19, 0])).toBe(allowed)
+  })
+})

@@ -1,0 +1,217 @@
+import { resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ConfigError, parseConfig } from '../src/config.js'
+
+const REQUIRED = { DATABASE_URL: 'postgres://easel@db/easel' }
+const parse = (env: Record<string, string | undefined> = {}) => parseConfig({ ...REQUIRED, ...env })
+
+function refusalOf(env: Record<string, string | undefined>): string {
+  try {
+    parseConfig(env)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message
+  }
+  throw new Error('the configuration was accepted')
+}
+
+const VARIABLES = [
+  'REDIS_URL',
+  'HOST',
+  'PORT',
+  'BASE_URL',
+  'API_BASE_URL',
+  'STORAGE_URL',
+  'CDN_BASE_URL',
+  'INFERENCE_URL',
+  'INFERENCE_TIMEOUT_SECONDS',
+  'GENERATION_DEADLINE_SECONDS',
+  'RATE_LIMIT_MAX',
+  'RATE_LIMIT_WINDOW_SECONDS',
+  'MODERATION_URL',
+  'MODERATION_API_KEY',
+  'MODERATION_RULES',
+  'REFUND_FAILED',
+  'KEY_PREFIX',
+  'TRUST_PROXY',
+  'LOG_LEVEL',
+]
+
+const DEFAULTS = {
+  databaseUrl: 'postgres://easel@db/easel',
+  redisUrl: undefined,
+  host: '127.0.0.1',
+  port: 3000,
+  baseUrl: 'http://localhost:3000',
+  apiBaseUrl: 'http://localhost:3000',
+  cdnBaseUrl: 'http://localhost:3000/cdn',
+  storagePath: resolve('.easel/images'),
+  inferenceUrls: ['preview:'],
+  inferenceTimeoutMs: 300_000,
+  generationDeadlineSeconds: 3600,
+  rateLimit: { max: 10, windowSeconds: 10 },
+  moderation: { url: undefined, apiKey: undefined, rulesFile: undefined },
+  refundFailed: true,
+  keyPrefix: 'easel',
+  trustedProxies: [],
+  logLevel: 'info',
+}
+
+describe('the configuration', () => {
+  it('needs a database and has a default for everything else', () => {
+    expect(parse()).toEqual(DEFAULTS)
+    expect(refusalOf({})).toBe('DATABASE_URL is required')
+  })
+
+  it('counts an empty variable as absent', () => {
+    expect(parse(Object.fromEntries(VARIABLES.map((name) => [name, ''])))).toEqual(DEFAULTS)
+    expect(refusalOf({ DATABASE_URL: '' })).toBe('DATABASE_URL is required')
+  })
+
+  it('ignores what it does not know', () => {
+    expect(parse({ PATH: '/bin', EASEL_NOTHING: 'x' })).toEqual(DEFAULTS)
+  })
+
+  it('cannot be changed', () => {
+    expect(Object.isFrozen(parse())).toBe(true)
+  })
+
+  it('builds the public addresses on PORT, BASE_URL and API_BASE_URL, without a slash at their ends', () => {
+    expect(parse({ PORT: '8080' })).toMatchObject({
+      port: 8080,
+      baseUrl: 'http://localhost:8080',
+      apiBaseUrl: 'http://localhost:8080',
+      cdnBaseUrl: 'http://localhost:8080/cdn',
+    })
+    expect(parse({ PORT: '8080', BASE_URL: 'https://easel.example/' })).toMatchObject({
+      baseUrl: 'https://easel.example',
+      apiBaseUrl: 'https://easel.example',
+      cdnBaseUrl: 'https://easel.example/cdn',
+    })
+    const apart = { API_BASE_URL: 'https://api.easel.example/', CDN_BASE_URL: 'https://cdn.example/pictures//' }
+    expect(parse({ BASE_URL: 'https://easel.example', ...apart })).toMatchObject({
+      apiBaseUrl: 'https://api.easel.example',
+      cdnBaseUrl: 'https://cdn.example/pictures',
+    })
+  })
+
+  it.each([
+    ['file:pictures', resolve('pictures')],
+    ['file:/srv/easel', '/srv/easel'],
+    ['file:///srv/easel', '/srv/easel'],
+    ['file:./a/../b', resolve('b')],
+  ])('keeps pictures where STORAGE_URL=%s says, as an absolute path', (url, storagePath) => {
+    expect(parse({ STORAGE_URL: url })).toMatchObject({ storagePath })
+  })
+
+  it('takes several backends, with blanks around them', () => {
+    const inferenceUrls = ['a1111+http://gpu1:7860', 'a1111+https://user:secret@gpu2:7860', 'preview:']
+    expect(parse({ INFERENCE_URL: ` ${inferenceUrls.join(' , ')},` })).toMatchObject({ inferenceUrls })
+  })
+
+  it.each([
+    ['false', []],
+    ['10.0.0.0/8', ['10.0.0.0/8']],
+    ['127.0.0.1, ::1,fd00::/8', ['127.0.0.1', '::1', 'fd00::/8']],
+  ])('trusts no proxy but those in TRUST_PROXY=%s', (text, trustedProxies) => {
+    expect(parse({ TRUST_PROXY: text })).toMatchObject({ trustedProxies })
+  })
+
+  it('takes every other value as it is', () => {
+    const given = {
+      REDIS_URL: 'rediss://redis:6380/1',
+      HOST: '0.0.0.0',
+      INFERENCE_TIMEOUT_SECONDS: '60',
+      GENERATION_DEADLINE_SECONDS: '120',
+      RATE_LIMIT_MAX: '1000',
+      RATE_LIMIT_WINDOW_SECONDS: '60',
+      MODERATION_URL: 'https://moderation.example/v1',
+      MODERATION_API_KEY: 'secret',
+      MODERATION_RULES: '/etc/easel/rules.json',
+      REFUND_FAILED: 'false',
+      KEY_PREFIX: 'my-easel',
+      LOG_LEVEL: 'debug',
+    }
+    expect(parse(given)).toMatchObject({
+      redisUrl: 'rediss://redis:6380/1',
+      host: '0.0.0.0',
+      inferenceTimeoutMs: 60_000,
+      generationDeadlineSeconds: 120,
+      rateLimit: { max: 1000, windowSeconds: 60 },
+      moderation: { url: 'https://moderation.example/v1', apiKey: 'secret', rulesFile: '/etc/easel/rules.json' },
+      refundFailed: false,
+      keyPrefix: 'my-easel',
+      logLevel: 'debug',
+    })
+  })
+})
+
+const ORIGIN = 'must be an http:// or https:// URL without query, like https://easel.example'
+const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
+
+describe('a value that cannot be used stops the start with the variable’s name and what it should be', () => {
+  it.each([
+    ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
+    ['PORT', '0', 'must be a whole number from 1 to 65535'],
+    ['PORT', '65536', 'must be a whole number from 1 to 65535'],
+    ['PORT', '80.5', 'must be a whole number from 1 to 65535'],
+    ['PORT', 'http', 'must be a whole number from 1 to 65535'],
+    ['PORT', ' 80', 'must be a whole number from 1 to 65535'],
+    ['BASE_URL', 'easel.example', ORIGIN],
+    ['BASE_URL', 'ftp://easel.example', ORIGIN],
+    ['BASE_URL', 'https://easel.example/?x=1', ORIGIN],
+    ['API_BASE_URL', '//api.easel.example', ORIGIN],
+    ['CDN_BASE_URL', 'https://cdn.example/#x', ORIGIN],
+    ['STORAGE_URL', 's3://bucket/prefix', "must be file:PATH (s3:// storage isn't built yet)"],
+    ['STORAGE_URL', 'file:', "must be file:PATH (s3:// storage isn't built yet)"],
+    ['STORAGE_URL', '/srv/easel', "must be file:PATH (s3:// storage isn't built yet)"],
+    ['INFERENCE_URL', ',', 'must name at least one backend, like preview:'],
+    ['INFERENCE_URL', 'gpu1', 'has an entry without a scheme; write each like preview: or a1111+http://host:7860'],
+    ['INFERENCE_URL', 'a1111+http:', 'has an entry without a host; write it like a1111+http://host:7860'],
+    ['INFERENCE_TIMEOUT_SECONDS', '0', 'must be a whole number from 1 to 86400'],
+    ['GENERATION_DEADLINE_SECONDS', '604801', 'must be a whole number from 1 to 604800'],
+    ['RATE_LIMIT_MAX', '-1', 'must be a whole number from 1 to 1000000'],
+    ['RATE_LIMIT_WINDOW_SECONDS', '1e3', 'must be a whole number from 1 to 86400'],
+    ['MODERATION_URL', 'moderation.example', 'must be a URL that begins with http:// or https://'],
+    ['REFUND_FAILED', 'yes', 'must be true or false'],
+    ['REFUND_FAILED', '1', 'must be true or false'],
+    ['REFUND_FAILED', 'TRUE', 'must be true or false'],
+    ['KEY_PREFIX', 'my_easel', 'must be 1 to 20 letters, digits or hyphens'],
+    ['KEY_PREFIX', 'x'.repeat(21), 'must be 1 to 20 letters, digits or hyphens'],
+    ['TRUST_PROXY', 'true', PROXIES],
+    ['TRUST_PROXY', '1', PROXIES],
+    ['TRUST_PROXY', 'proxy.example', PROXIES],
+    ['TRUST_PROXY', '10.0.0.0/33', PROXIES],
+    ['LOG_LEVEL', 'loud', 'must be trace, debug, info, warn, error, fatal or silent'],
+  ])('%s=%s', (name, value, sentence) => {
+    expect(refusalOf({ ...REQUIRED, [name]: value })).toBe(`${name} ${sentence}`)
+  })
+
+  it('INFERENCE_URL with a scheme that is not built yet', () => {
+    expect(refusalOf({ ...REQUIRED, INFERENCE_URL: 'preview:,teleport+http://user:secret@gpu1:7860' })).toMatch(
+      /^INFERENCE_URL the backend scheme "teleport\+http" isn't built yet; use preview, a1111\+http, /,
+    )
+  })
+
+  it('several at once, each in its own words, on one line', () => {
+    expect(refusalOf({ PORT: 'x', REFUND_FAILED: 'maybe' })).toBe(
+      'DATABASE_URL is required; PORT must be a whole number from 1 to 65535; REFUND_FAILED must be true or false',
+    )
+  })
+
+  it('without showing a password', () => {
+    const secret = 'hunter2'
+    for (const env of [
+      { DATABASE_URL: `mysql://easel:${secret}@db/easel` },
+      { ...REQUIRED, REDIS_URL: `http://:${secret}@redis` },
+      { ...REQUIRED, INFERENCE_URL: `http://user:${secret}@gpu:7860` },
+      { ...REQUIRED, INFERENCE_URL: `a1111+http://user:${secret}@` },
+      { ...REQUIRED, INFERENCE_URL: `//user:${secret}@gpu:7860` },
+      { ...REQUIRED, MODERATION_URL: `ftp://user:${secret}@moderation` },
+    ]) {
+      expect(refusalOf(env)).not.toContain(secret)
+    }
+  })
+})

@@ -1,0 +1,158 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { newSlug } from '../../src/generation/generation.js'
+import { createImageStore } from '../../src/images/create-image-store.js'
+import { call, expectPersonalError } from '../support/client.js'
+import { sendRaw } from '../support/raw-http.js'
+import { useService } from '../support/service.js'
+
+const context = useService()
+const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(5000, 7)])
+const slug = newSlug()
+
+beforeAll(async () => {
+  const { config } = context.service
+  const images = await createImageStore(config)
+  await images.put(slug, PNG)
+  // What must never be reached: beside the directory, below it, and under names that are no picture's.
+  await writeFile(join(config.storagePath, 'secret.txt'), 'secret')
+  await writeFile(join(config.storagePath, `${'a'.repeat(22)}.txt`), 'secret')
+  await writeFile(join(config.storagePath, `.${slug}.0123456789abcdef.tmp`), 'secret')
+  await mkdir(join(config.storagePath, 'below'))
+  await writeFile(join(config.storagePath, 'below', `${slug}.png`), 'secret')
+})
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${context.service.url}${path}`, { method, headers })
+
+const PICTURE_HEADERS = {
+  'content-type': 'image/png',
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'content-security-policy': "default-src 'none'; sandbox",
+}
+
+function expectPictureHeaders(headers: Headers) {
+  for (const [name, value] of Object.entries(PICTURE_HEADERS)) expect(headers.get(name), name).toBe(value)
+}
+
+describe('GET /cdn/<slug>.png', () => {
+  it('serves the picture to anyone, to be kept for ever and shown anywhere', async () => {
+    const answer = await get(`/cdn/${slug}.png`)
+    expect(answer.status).toBe(200)
+    expectPictureHeaders(answer.headers)
+    expect(answer.headers.get('content-length')).toBe(String(PNG.length))
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
+  })
+
+  it('tells a HEAD the same, without the picture', async () => {
+    const answer = await get(`/cdn/${slug}.png`, {}, 'HEAD')
+    expect(answer.status).toBe(200)
+    expectPictureHeaders(answer.headers)
+    expect(answer.headers.get('content-length')).toBe(String(PNG.length))
+    expect((await answer.arrayBuffer()).byteLength).toBe(0)
+  })
+
+  it('serves a range of it', async () => {
+    const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=0-7' })
+    expect(answer.status).toBe(206)
+    expectPictureHeaders(answer.headers)
+    expect(answer.headers.get('content-range')).toBe(`bytes 0-7/${PNG.length}`)
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG.subarray(0, 8))).toBe(true)
+  })
+
+  it('refuses a range beyond its end with a 416', async () => {
+    const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=999999-' })
+    expect(answer.status).toBe(416)
+    expect(answer.headers.get('content-range')).toBe(`bytes */${PNG.length}`)
+    expect(answer.headers.get('cache-control')).toBeNull()
+    expect(await answer.json()).toEqual({ error: expect.any(String) })
+  })
+
+  it('says that an unchanged picture is unchanged', async () => {
+    const { headers } = await get(`/cdn/${slug}.png`)
+    for (const condition of [
+      `If-None-Match: ${headers.get('etag')}`,
+      `If-Modified-Since: ${headers.get('last-modified')}`,
+    ]) {
+      // Over a socket: fetch would say that it wants no cached answer.
+      const request = `GET /cdn/${slug}.png HTTP/1.1\r\nHost: easel.test\r\n${condition}\r\n\r\n`
+      const answer = await sendRaw(context.service.url, request)
+      expect(answer?.status).toBe(304)
+      expect(answer?.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    }
+  })
+
+  it('is a 404 that nobody keeps where there is no picture', async () => {
+    const answer = await call(context.service.url, 'GET', `/cdn/${newSlug()}.png`)
+    expectPersonalError(answer, 404, /^No such endpoint: /)
+    expect(answer.headers.get('cache-control')).toBeNull()
+    expect(answer.headers.get('etag')).toBeNull()
+    expect(answer.headers.get('last-modified')).toBeNull()
+  })
+
+  it('is a 404 once its file was removed', async () => {
+    const images = await createImageStore(context.service.config)
+    const removed = newSlug()
+    await images.put(removed, PNG)
+    expect((await get(`/cdn/${removed}.png`)).status).toBe(200)
+    await images.remove(removed)
+    expect((await get(`/cdn/${removed}.png`)).status).toBe(404)
+  })
+
+  it.each([
+    '/cdn',
+    '/cdn/',
+    '/cdn/.',
+    '/cdn/..',
+    `/cdn/${slug}`,
+    `/cdn/${slug}.PNG`,
+    `/cdn/${slug}.png/`,
+    `/cdn/${slug}.png.txt`,
+    `/cdn/${slug}.txt`,
+    `/cdn/${'a'.repeat(22)}.txt`,
+    '/cdn/secret.txt',
+    `/cdn/.${slug}.0123456789abcdef.tmp`,
+    `/cdn/below/${slug}.png`,
+    `/cdn/below%2F${slug}.png`,
+    `/cdn/..%2f${slug}.png`,
+    `/cdn/%2e%2e/${slug}.png`,
+    '/cdn/..%2f..%2f..%2f..%2fetc%2fpasswd',
+    '/cdn/../../../../etc/passwd',
+    '/cdn/..\\..\\etc\\passwd',
+    '/cdn/%5c..%5c..%5cetc%5cpasswd',
+    `/cdn/${slug}.png%00`,
+    `/cdn/${slug}%00.png`,
+    `/cdn/${slug.slice(1)}%0a.png`,
+    `/cdn//${slug}.png`,
+    `/cdn/%2f${slug}.png`,
+    `/cdn/${'%F0%9F%98%80'.repeat(5)}xx.png`,
+    `/cdn/${'a'.repeat(8000)}.png`,
+    '/cdn/%',
+    '/cdn/%ff.png',
+  ])('gives nothing else away: %.50s', async (path) => {
+    // Over a socket: fetch would tidy the path up.
+    const answer = await sendRaw(
+      context.service.url,
+      `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nConnection: close\r\n\r\n`,
+    )
+    expect([400, 404]).toContain(answer?.status)
+    expect(answer?.body).toEqual({ error: expect.any(String) })
+    expect(answer?.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('cannot be written to', async () => {
+    for (const method of ['PUT', 'POST', 'DELETE', 'PATCH']) {
+      expect((await get(`/cdn/${slug}.png`, {}, method)).status).toBe(404)
+    }
+  })
+
+  it('follows no link out of the directory', async () => {
+    const link = newSlug()
+    await symlink('/etc/hostname', join(context.service.config.storagePath, `${link}.png`))
+    expect((await get(`/cdn/${link}.png`)).status).toBe(404)
+  })
+})

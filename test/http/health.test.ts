@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, describe, expect, it } from 'vitest'
+import { call, expectPersonalError } from '../support/client.js'
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
+import { useService } from '../support/service.js'
+import { createTestDatabase } from '../support/services.js'
+import { until } from '../support/until.js'
+
+const context = useService()
+
+describe('GET /health and GET /ready', () => {
+  it.each([
+    ['/health', 'ok'],
+    ['/ready', 'ready'],
+  ])('%s answers 200 without a key', async (path, status) => {
+    const answer = await call(context.service.url, 'GET', path)
+    expect(answer).toMatchObject({ status: 200, body: { status } })
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(await call(context.service.url, 'HEAD', path)).toMatchObject({ status: 200, body: '' })
+  })
+
+  it('/ready is a 503 while the server drains, /health still a 200', async () => {
+    const { url, stop } = await context.service.server()
+    // Requests that have begun when the server is told to stop are still served.
+    const sockets = ['/ready', '/health'].map((path) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: easel.test\r\n`)
+      return { socket, answer: text(socket) }
+    })
+    for (const { socket } of sockets) await once(socket, 'connect')
+    await call(url, 'GET', '/health') // the server has read the halves by now, too
+    const stopped = stop()
+    await until(
+      () =>
+        call(url, 'GET', '/health').then(
+          () => false,
+          () => true,
+        ),
+      'the closed door',
+    )
+    for (const { socket } of sockets) socket.write('\r\n')
+    const [ready, health] = await Promise.all(sockets.map(({ answer }) => answer))
+    expect(ready).toMatch(/^HTTP\/1\.1 503 /)
+    expect(ready).toMatch(/\r\nretry-after: 2\r\n/)
+    expect(ready).toMatch(/\r\nconnection: close\r\n/)
+    expect(ready).toMatch(/\r\n\r\n\{"error":"The service is temporarily unavailable\. [^"]+"\}$/)
+    expect(health).toMatch(/^HTTP\/1\.1 200 /)
+    await stopped
+  })
+})
+
+describe('while Postgres is away', () => {
+  let proxy: FaultProxy
+  const away = useService(async () => {
+    const { url } = await createTestDatabase()
+    proxy = await startFaultProxy(url)
+    return { env: { DATABASE_URL: proxy.through(url) } }
+  })
+  afterAll(() => proxy.close())
+
+  it.each(['refuse', 'stall'] as const)(
+    '/ready is a 503 that says when to ask again, /health a 200, and both heal (%s)',
+    async (fault) => {
+      const { url } = away.service
+      await until(async () => (await call(url, 'GET', '/ready')).status === 200, 'readiness')
+      await proxy[fault]()
+      const startedAt = performance.now()
+      const answer = await call(url, 'GET', '/ready')
+      expect(performance.now() - startedAt).toBeLessThan(3000)
+      expectPersonalError(answer, 503, /temporarily unavailable/)
+      expect(answer.headers.get('retry-after')).toBe('2')
+      expect(await call(url, 'GET', '/health')).toMatchObject({ status: 200 })
+      await proxy.pass()
+      await until(async () => (await call(url, 'GET', '/ready')).status === 200, 'readiness')
+    },
+  )
+})

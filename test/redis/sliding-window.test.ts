@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createFailFastRedis, whenReady } from '../../src/redis/client.js'
+import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from '../../src/redis/sliding-window.js'
+import { startFaultProxy } from '../support/fault-proxy.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+
+const WINDOW_MS = 120
+const newKey = () => `k${randomBytes(6).toString('hex')}`
+let redis: Redis | undefined
+
+async function openRedis(url: string): Promise<Redis> {
+  const client = createFailFastRedis(url, () => undefined)
+  await whenReady(client)
+  return client
+}
+
+beforeAll(async () => {
+  if (redisAvailable) redis = await openRedis(await redisUrl())
+})
+afterAll(() => redis?.disconnect())
+
+const KINDS: [string, boolean, () => SlidingWindow][] = [
+  ['in Redis', redisAvailable, () => redisSlidingWindow(redis as Redis, newKey())],
+  ['in this process', true, () => localSlidingWindow()],
+]
+
+for (const [kind, available, open] of KINDS) {
+  describe.skipIf(!available)(`a sliding window ${kind}`, () => {
+    it('counts up to the limit and then refuses', async () => {
+      const window = open()
+      const hits = []
+      for (let n = 0; n < 5; n++) hits.push(await window.hit('k', 60_000, 3))
+      expect(hits.map(({ current }) => current)).toEqual([1, 2, 3, 4, 4])
+    })
+
+    it('says how long until the oldest leaves', async () => {
+      const window = open()
+      const startedAt = performance.now()
+      await window.hit('k', 60_000, 2)
+      const { ttlMs } = await window.hit('k', 60_000, 2)
+      expect(ttlMs).toBeLessThanOrEqual(60_000)
+      expect(ttlMs).toBeGreaterThanOrEqual(60_000 - (performance.now() - startedAt) - 1)
+    })
+
+    it('keeps its keys apart', async () => {
+      const window = open()
+      await window.hit('a', 60_000, 1)
+      expect(await window.hit('a', 60_000, 1)).toMatchObject({ current: 2 })
+      expect(await window.hit('b', 60_000, 1)).toMatchObject({ current: 1 })
+    })
+
+    it('accepts no more than the limit of many at once', async () => {
+      const window = open()
+      const hits = await Promise.all(Array.from({ length: 100 }, () => window.hit('k', 60_000, 10)))
+      expect(hits.filter(({ current }) => current <= 10)).toHaveLength(10)
+    })
+
+    it('does not count what it refused: a place is free when the oldest has left, however many came meanwhile', async () => {
+      const window = open()
+      const firstAt = performance.now()
+      await window.hit('k', WINDOW_MS, 1)
+      await until(async () => (await window.hit('k', WINDOW_MS, 1)).current === 1, 'a free place', 5 * WINDOW_MS)
+      expect(performance.now() - firstAt).toBeGreaterThanOrEqual(WINDOW_MS - 1)
+    })
+
+    it('slides: never more than the limit within any window, wherever it begins', async () => {
+      const window = open()
+      const accepted: { before: number; after: number }[] = []
+      await until(
+        async () => {
+          const before = performance.now()
+          if ((await window.hit('k', WINDOW_MS, 4)).current <= 4) accepted.push({ before, after: performance.now() })
+          return accepted.length >= 14
+        },
+        'fourteen accepted',
+        8 * WINDOW_MS,
+      )
+      for (const [n, { before }] of accepted.entries()) {
+        const fourth = accepted[n + 4]
+        // Redis counts in whole milliseconds.
+        if (fourth) expect(fourth.after - before).toBeGreaterThanOrEqual(WINDOW_MS - 1)
+      }
+    })
+  })
+}
+
+describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
+  it('leaves nothing behind: its key goes with its window', async () => {
+    const prefix = newKey()
+    await redisSlidingWindow(redis as Redis, prefix).hit('k', WINDOW_MS, 4)
+    expect(await redis?.pttl(`${prefix}:k`)).toBeLessThanOrEqual(WINDOW_MS)
+    await until(async () => (await redis?.exists(`${prefix}:k`)) === 0, 'the end of the key', 5 * WINDOW_MS)
+  })
+
+  it('is shared by every process', async () => {
+    const [prefix, other] = [newKey(), await openRedis(await redisUrl())]
+    await redisSlidingWindow(redis as Redis, prefix).hit('k', 60_000, 1)
+    expect(await redisSlidingWindow(other, prefix).hit('k', 60_000, 1)).toMatchObject({ current: 2 })
+    other.disconnect()
+  })
+
+  it.each(['refuse', 'stall'] as const)(
+    'counts in the process while Redis is away (%s), and in Redis once it is back',
+    async (fault) => {
+      const proxy = await startFaultProxy(await redisUrl())
+      const client = await openRedis(proxy.through(await redisUrl()))
+      const prefix = newKey()
+      const window = redisSlidingWindow(client, prefix)
+      await window.hit('k', 60_000, 2)
+      await proxy[fault]()
+      const startedAt = performance.now()
+      const hits = await Promise.all(Array.from({ length: 5 }, () => window.hit('k', 60_000, 2)))
+      expect(performance.now() - startedAt).toBeLessThan(1000)
+      expect(hits.map(({ current }) => current).sort()).toEqual([1, 2, 3, 3, 3])
+      await proxy.pass()
+      await until(async () => {
+        const key = newKey()
+        await window.hit(key, 60_000, 1)
+        return (await redis?.exists(`${prefix}:${key}`)) === 1
+      }, 'a count in Redis')
+      client.disconnect()
+      await proxy.close()
+    },
+  )
+})

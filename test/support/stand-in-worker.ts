@@ -1,0 +1,34 @@
+/** What a worker writes about the generations it runs, without running any. */
+import type { Database } from '../../src/db/client.js'
+import { runStore } from '../../src/db/run-store.js'
+import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { until } from './until.js'
+
+const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const BY = { worker: 'stand-in', backend: 'stand-in:' }
+
+export function standInWorker(db: Database) {
+  const runs = runStore(db, { refundFailed: true })
+  return {
+    /** Waits for something to claim. */
+    claim: (): Promise<ClaimedGeneration> => until(() => runs.claim(BY, ANYTHING), 'something to claim'),
+
+    async succeed(generation: ClaimedGeneration): Promise<void> {
+      const { width, height, seed } = generation
+      const images = generation.slugs.map((slug, n) => ({
+        slug,
+        seed: seed + n,
+        width,
+        height,
+        bytes: 10,
+        sha256: 'x',
+      }))
+      if (!(await runs.succeed(generation, images))) throw new Error(`${generation.id} is no longer this worker's`)
+    },
+
+    async fail(generation: ClaimedGeneration, reason: string): Promise<void> {
+      if (!(await runs.fail(generation, reason))) throw new Error(`${generation.id} is no longer this worker's`)
+    },
+  }
+}

@@ -1,0 +1,157 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { newSlug } from '../../src/generation/generation.js'
+import { type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+
+const context = useService({ env: { CDN_BASE_URL: 'https://cdn.test/pictures' } })
+const HOSTILE = `</title><script>alert(1)</script> "onload='x' & <b>${'é'.repeat(3)}`
+let owner: GivenUser
+
+beforeAll(async () => {
+  owner = await givenUser(context.service.db)
+})
+
+/** The slug of a picture that has been made. */
+async function givenPicture(modelName = 'Pony Diffusion'): Promise<string> {
+  const { db } = context.service
+  const { slugs } = await givenGeneration(db, owner, {
+    prompt: 'a secret garden',
+    negativePrompt: 'no weeds',
+    model: { ...MODEL, modelName },
+    width: 1024,
+    height: 768,
+    seed: 123456789,
+  })
+  const worker = standInWorker(db)
+  await worker.succeed(await worker.claim())
+  return slugs[0] as string
+}
+
+async function page(slug: string, method = 'GET') {
+  const answer = await fetch(`${context.service.url}/image/${slug}`, { method })
+  return { status: answer.status, headers: answer.headers, html: await answer.text() }
+}
+
+const propertyOf = (html: string, property: string): string | undefined =>
+  new RegExp(`<meta property="${property}" content="([^"]*)"`).exec(html)?.[1]
+
+describe('GET /image/<slug>', () => {
+  it('shows the picture, its model, seed and size, to anyone', async () => {
+    const slug = await givenPicture()
+    const { status, html } = await page(slug)
+    expect(status).toBe(200)
+    expect(html).toMatch(/^<!doctype html>/)
+    expect(html).toContain(`src="https://cdn.test/pictures/${slug}.png"`)
+    expect(html).toContain('<h1>Pony Diffusion</h1>')
+    expect(html).toContain('123456789')
+    expect(html).toContain('1024 × 768')
+    expect(html).toContain('AI-generated')
+  })
+
+  it('has Open Graph tags for those who share its link', async () => {
+    const slug = await givenPicture()
+    const { html } = await page(slug)
+    expect(propertyOf(html, 'og:title')).toBe('Picture made with Pony Diffusion')
+    expect(propertyOf(html, 'og:type')).toBe('website')
+    expect(propertyOf(html, 'og:url')).toBe(`http://easel.test/image/${slug}`)
+    expect(propertyOf(html, 'og:image')).toBe(`https://cdn.test/pictures/${slug}.png`)
+    expect(propertyOf(html, 'og:image:type')).toBe('image/png')
+    expect(propertyOf(html, 'og:image:width')).toBe('1024')
+    expect(propertyOf(html, 'og:image:height')).toBe('768')
+    expect(propertyOf(html, 'og:description')).toContain('seed 123456789')
+  })
+
+  it('tells neither the prompt nor the user', async () => {
+    const { html } = await page(await givenPicture())
+    for (const secret of ['secret garden', 'weeds', owner.username, owner.id]) expect(html).not.toContain(secret)
+  })
+
+  it('runs no script and loads nothing but the picture', async () => {
+    const { headers } = await page(await givenPicture())
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy.split('; ').sort()).toEqual([
+      "base-uri 'none'",
+      "default-src 'none'",
+      "frame-ancestors 'none'",
+      'img-src https://cdn.test',
+      "style-src 'unsafe-inline'",
+    ])
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-robots-tag')).toBe('noindex')
+  })
+
+  it('shows a hostile model name as text, in the page and in its tags', async () => {
+    const { status, html } = await page(await givenPicture(HOSTILE))
+    expect(status).toBe(200)
+    expect(html).not.toContain('<script')
+    expect(html).not.toContain('<b>')
+    expect(html).toContain('&lt;/title>&lt;script>alert(1)')
+    // No quote ends an attribute early.
+    const title = propertyOf(html, 'og:title') ?? ''
+    expect(asText(title)).toBe(`Picture made with ${HOSTILE}`)
+    expect(html.match(/<title>/g)).toHaveLength(1)
+  })
+
+  it('tells a HEAD the same, without the page', async () => {
+    const { status, headers, html } = await page(await givenPicture(), 'HEAD')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(html).toBe('')
+  })
+
+  it('is a 404 page where there is no picture', async () => {
+    for (const slug of [
+      newSlug(),
+      'x',
+      '%3Cscript%3E',
+      '%00',
+      '..%2f..',
+      "'%20OR%201=1--",
+      'a'.repeat(8000),
+      '%F0%9F%98%80',
+    ]) {
+      const { status, headers, html } = await page(slug)
+      expect(status).toBe(404)
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(html).toContain('There is no picture at this address')
+      expect(html).not.toContain('<script')
+    }
+  })
+
+  it('is a 404 page while the picture is being made, since nobody can see it yet', async () => {
+    const { slugs } = await givenGeneration(context.service.db, owner)
+    expect((await page(slugs[0] as string)).status).toBe(404)
+    await standInWorker(context.service.db).fail(await standInWorker(context.service.db).claim(), 'x')
+    expect((await page(slugs[0] as string)).status).toBe(404)
+  })
+
+  it('is a 410 page once the picture was removed, without the picture', async () => {
+    const slug = await givenPicture()
+    await context.service.db.pool.query(
+      `UPDATE images SET removed_at = now(), removed_reason = 'asked' WHERE slug = $1`,
+      [slug],
+    )
+    const { status, html } = await page(slug)
+    expect(status).toBe(410)
+    expect(html).toContain('Picture removed')
+    expect(html).not.toContain('.png')
+    expect(html).not.toContain('Pony Diffusion')
+  })
+
+  it('needs no key and is in nobody’s rate limit', async () => {
+    const slug = await givenPicture()
+    const answers = await Promise.all(Array.from({ length: 30 }, () => page(slug)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  })
+})
+
+const asText = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
