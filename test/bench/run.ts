@@ -59,7 +59,8 @@ async function benchSubmits({ url, db }: BenchStack): Promise<void> {
   )
   // Each user may have one active generation, so each submit is another user's.
   const users: GivenUser[] = []
-  while (users.length < SECONDS * 1500) users.push(...(await Promise.all(Array.from({ length: 4 }, () => givenUser(db)))))
+  while (users.length < SECONDS * 1500)
+    users.push(...(await Promise.all(Array.from({ length: 4 }, () => givenUser(db)))))
   const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: 10 })
   const json = { 'content-type': 'application/json' }
   const submit = (n: number) => ({
@@ -69,7 +70,11 @@ async function benchSubmits({ url, db }: BenchStack): Promise<void> {
     headers: { ...json, ...auth(users[n % users.length] as GivenUser) },
   })
   const [ours, theirs] = await inTurns(
-    () => load(url, submit, { connections: CONNECTIONS, seconds: SECONDS / 2, status: 201 }).finally(freeEveryone),
+    async () => {
+      const measured = await load(url, submit, { connections: CONNECTIONS, seconds: SECONDS / 2, status: 201 })
+      await freeEveryone()
+      return measured
+    },
     () =>
       load(bare.url, () => ({ method: 'POST', path: '/rows', body, headers: json }), {
         connections: CONNECTIONS,

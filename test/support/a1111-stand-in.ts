@@ -107,7 +107,11 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
       })
     }
     const isTxt2img = path === '/sdapi/v1/txt2img' && request.method === 'POST'
-    if (isTxt2img) options.onTxt2img?.(body ?? {}, once(response, 'close').then(() => response.writableFinished))
+    if (isTxt2img)
+      options.onTxt2img?.(
+        body ?? {},
+        once(response, 'close').then(() => response.writableFinished),
+      )
     const fault = isTxt2img || settings.scope === 'all' ? takeFault() : 'none'
     if (await failed(fault, response)) return
     if (!isTxt2img) return json(response, answer(`${request.method} ${path}`, body, { dialect, models, gpu }))
