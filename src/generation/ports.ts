@@ -68,8 +68,11 @@ export interface ActiveGenerationLock {
   ): Promise<{ readonly acquired: true } | { readonly acquired: false; readonly holder: string }>
   /** Takes the lock over from a holder that is known to have ended. */
   replace(accountId: string, holder: string, generationId: string): Promise<boolean>
-  /** Keeps locks (or sets them anew where none is held) until past the generations' deadlines, once those are stored. */
-  keep(locks: readonly (HeldLock & { readonly ttlMs: number })[]): Promise<void>
+  /**
+   * Keeps locks (or sets them anew where none is held) until past the generations' deadlines, once those are stored.
+   * Resolves to whether that is known to have worked.
+   */
+  keep(locks: readonly (HeldLock & { readonly ttlMs: number })[]): Promise<boolean>
   /** Compare and delete: only the holder's id releases. */
   release(accountId: string, generationId: string): Promise<void>
   /** Every lock there is, in pages. */

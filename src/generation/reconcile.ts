@@ -55,13 +55,13 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
   for (let after: string | undefined, more = true; more; ) {
     const page = await rows.activePage(after)
     more = page.length > 0
-    await lock.keep(
-      page.map(({ id, accountId, remainingMs }) => ({
-        accountId,
-        generationId: id,
-        ttlMs: remainingMs + LOCK_MARGIN_MS,
-      })),
-    )
+    const locks = page.map(({ id, accountId, remainingMs }) => ({
+      accountId,
+      generationId: id,
+      ttlMs: remainingMs + LOCK_MARGIN_MS,
+    }))
+    // Without the sentinel the next pass begins anew.
+    if (!(await lock.keep(locks))) return
     after = page.at(-1)?.accountId
   }
   // A lock whose generation has ended is a leftover; one whose generation is not known yet belongs to a submit and expires.

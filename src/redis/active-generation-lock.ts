@@ -52,7 +52,12 @@ export function redisActiveGenerationLock(
       for (const { accountId, generationId, ttlMs } of locks) {
         pipeline.eval(COMPARE_AND_SET, 1, keyOf(accountId), generationId, generationId, Math.ceil(ttlMs))
       }
-      await availability.run(() => pipeline.exec()).catch(() => undefined)
+      return availability
+        .run(() => pipeline.exec())
+        .then(
+          (results) => results?.every(([error]) => error === null) ?? false,
+          () => false,
+        )
     },
 
     async release(accountId, generationId) {
@@ -81,7 +86,7 @@ export function redisActiveGenerationLock(
 export const noActiveGenerationLock: ActiveGenerationLock = {
   acquire: async () => ({ acquired: true }),
   replace: async () => true,
-  keep: async () => undefined,
+  keep: async () => true,
   release: async () => undefined,
   async *all() {},
 }

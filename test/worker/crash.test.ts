@@ -78,7 +78,7 @@ describe('a worker killed in mid-job', () => {
 
 describe.skipIf(!redisAvailable)('Redis flushed', () => {
   it('while jobs wait and one runs: all of them finish, and locks and queue are as before', async () => {
-    gpu.set({ latencyMs: 300 })
+    gpu.set({ latencyMs: 600 })
     const waiting = await Promise.all(Array.from({ length: 8 }, submit))
     const redis = new Redis(service.config.redisUrl as string)
     await worker()
