@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import { backendRegistry } from './db/backend-registry.js'
 import { runStore } from './db/run-store.js'
+import { workerCall } from './db/worker-call.js'
 import type { Running } from './entry.js'
 import { BackendLoop } from './generation/backend-loop.js'
 import { createImageStore } from './images/create-image-store.js'
@@ -41,9 +42,16 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     log,
   }
   const loops = backends.map((backend) => new BackendLoop(ports, backend, processId))
-  // A delivery only rings: the idle backends look for work in turn, until one has found some. Busy ones find it anyway.
+  const lookForWork = () => {
+    for (const loop of loops) void loop.serve()
+  }
+  const call = workerCall(db, config.databaseUrl, lookForWork, (err) =>
+    log.warn({ err }, 'calls of other workers are lost'),
+  )
+  // A delivery only rings: the idle backends look for work in turn. When none has found any, another worker may.
   const serve = async () => {
     for (const loop of loops) if (await loop.serve()) return
+    await call.callOthers()
   }
   await Promise.all(loops.map((loop) => loop.start()))
   const bells = startGenerationWorker({
@@ -52,9 +60,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     onBell: serve,
     onError: (err) => log.warn({ err }, 'queue error'),
   })
-  const look = setInterval(() => {
-    for (const loop of loops) void loop.serve()
-  }, LOOK_MS)
+  const look = setInterval(lookForWork, LOOK_MS)
   const reconciler = foundation.startReconciler(images)
   if (config.inferenceUrls.includes('preview:')) {
     log.warn(
@@ -72,6 +78,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
       await Promise.race([drained, late])
       await Promise.all(loops.map((loop) => loop.close()))
       await bells.close(CLOSE_MS)
+      await call.close()
       await reconciler.stop()
       await foundation.close()
     },

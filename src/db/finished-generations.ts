@@ -1,12 +1,11 @@
-import pg from 'pg'
 import type { GenerationView } from '../generation/generation.js'
 import type { FinishedGenerations } from '../generation/ports.js'
 import type { Database } from './client.js'
+import { listenTo } from './notices.js'
 import { findEnded } from './poll-store.js'
 
 /** How often the rows of all waited-for generations are read again, in case a notice was lost. */
 const RE_READ_MS = 1000
-const RECONNECT_MS = 500
 
 type Waiter = (ended: GenerationView) => void
 
@@ -20,8 +19,6 @@ export function finishedGenerations(
   onError: (error: Error) => void,
 ): FinishedGenerations & { close(): Promise<void> } {
   const waiting = new Map<string, Set<Waiter>>()
-  const closing = new AbortController()
-  let listener: pg.Client | undefined
 
   const settle = async (ids: readonly string[]) => {
     try {
@@ -35,36 +32,14 @@ export function finishedGenerations(
   }, RE_READ_MS)
   timer.unref()
 
-  const listen = async (): Promise<void> => {
-    if (closing.signal.aborted) return
-    const client = new pg.Client({
-      connectionString: databaseUrl,
-      connectionTimeoutMillis: 2000,
-      keepAlive: true,
-      application_name: 'easel listen',
-    })
-    let lost = false
-    const reconnect = (error?: Error) => {
-      if (lost) return
-      lost = true
-      if (error && !closing.signal.aborted) onError(error)
-      client.end().catch(() => undefined)
-      if (!closing.signal.aborted) setTimeout(() => void listen(), RECONNECT_MS).unref()
-    }
-    client.on('error', reconnect)
-    client.on('end', () => reconnect())
-    client.on('notification', ({ payload }) => {
-      if (payload && waiting.has(payload)) void settle([payload])
-    })
-    try {
-      await client.connect()
-      await client.query('LISTEN generation_finished')
-      listener = client
-    } catch (error) {
-      reconnect(error as Error)
-    }
-  }
-  void listen()
+  const listener = listenTo(
+    databaseUrl,
+    'generation_finished',
+    (id) => {
+      if (waiting.has(id)) void settle([id])
+    },
+    onError,
+  )
 
   return {
     wait(id, timeoutMs, signal) {
@@ -88,9 +63,8 @@ export function finishedGenerations(
     },
 
     async close() {
-      closing.abort()
       clearInterval(timer)
-      await listener?.end().catch(() => undefined)
+      await listener.close()
     },
   }
 }

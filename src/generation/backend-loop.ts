@@ -1,6 +1,6 @@
 import type { InferenceBackend } from './backend.js'
 import type { BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
-import { type RunOutcome, type RunPorts, runGeneration } from './run.js'
+import { type RunOutcome, type RunPorts, runGeneration, StoreFault } from './run.js'
 
 export interface BackendLoopPorts extends RunPorts {
   readonly backends: BackendRegistry
@@ -29,6 +29,9 @@ export class BackendLoop {
   readonly #leaving = new AbortController()
   #serves = UNKNOWN
   #up = false
+  #storeFailed = false
+  /** Somebody asked for service while it was busy: what he meant may have come after the last look. */
+  #again = false
   #outages = 0
   #busy: Promise<boolean> | undefined
   #checking: Promise<void> | undefined
@@ -56,6 +59,7 @@ export class BackendLoop {
    * @returns whether there was anything to run
    */
   serve(): Promise<boolean> {
+    this.#again = true
     if (!this.idle || this.#draining.signal.aborted) return Promise.resolve(false)
     this.#busy = this.#workOff().finally(() => {
       this.#busy = undefined
@@ -82,6 +86,7 @@ export class BackendLoop {
     let ran = false
     while (this.#up && !this.#draining.signal.aborted) {
       let generation: ClaimedGeneration | undefined
+      this.#again = false
       try {
         generation = await this.#ports.runs.claim({ worker: this.#worker, backend: this.#backend.name }, this.#serves)
       } catch (err) {
@@ -89,7 +94,10 @@ export class BackendLoop {
         this.#ports.log.warn({ err, backend: this.#backend.name }, 'claim failed')
         return ran
       }
-      if (!generation) return ran
+      if (!generation) {
+        if (this.#again) continue
+        return ran
+      }
       ran = true
       await this.#run(generation)
     }
@@ -109,8 +117,10 @@ export class BackendLoop {
       return
     }
     if (typeof outcome === 'object') {
-      if (outcome.server.kind === 'lost') this.#noteDrop(id)
-      this.#wentDown(outcome.server)
+      const { down } = outcome
+      if (down instanceof StoreFault) this.#storeFailed = true
+      else if (down.kind === 'lost') this.#noteDrop(id)
+      this.#wentDown(down)
       return
     }
     this.#drops.delete(id)
@@ -146,6 +156,8 @@ export class BackendLoop {
       const timer = setTimeout(() => limit.abort(new Error('the backend did not answer in time')), CHECK_TIMEOUT_MS)
       try {
         const { models, samplers, maxSeed } = await this.#backend.capabilities(limit.signal)
+        if (this.#storeFailed) await this.#ports.images.check()
+        this.#storeFailed = false
         this.#serves = { models, samplers, maxSeed }
         this.#up = true
         this.#outages = 0

@@ -9,7 +9,6 @@ const GIVEN_BACK = 'Please submit it again.'
 export const CANCELED = 'Canceled.'
 export const DEADLINE_PASSED = `The generation was not finished before its deadline. ${GIVEN_BACK}`
 export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${GIVEN_BACK}`
-export const STORE_FAILED = `The finished pictures could not be stored. ${GIVEN_BACK}`
 export const INTERNAL = `The generation failed because of an internal error. ${GIVEN_BACK}`
 
 /** A generation that no live backend can serve; which of the three it lacks. */

@@ -5,19 +5,40 @@ const HEARTBEAT_MS = 3000
 /** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */
 const LEASE_DOUBT_MS = 8000
 
-/** Renews the lease; its signal aborts when the attempt is no longer ours, or might not be. */
-export function keepLease(runs: RunStore, { id, attempt }: ClaimedGeneration) {
+export interface Lease {
+  /** Aborts when the attempt is no longer ours, or might not be. */
+  readonly signal: AbortSignal
+  /** The lease could not be renewed, so somebody may take over any moment; nobody is known to have done so. */
+  readonly doubtful: boolean
+  stop(): void
+}
+
+/** Renews an attempt's lease until stopped. */
+export function keepLease(runs: RunStore, { id, attempt }: ClaimedGeneration): Lease {
   const gone = new AbortController()
   let confirmedAt = performance.now()
-  const timer = setInterval(async () => {
+  let doubtful = false
+  const beat = async () => {
     const sentAt = performance.now()
     try {
       await failpoint('lease.before_heartbeat')
-      if (await runs.heartbeat(id, attempt)) confirmedAt = sentAt
-      else gone.abort(new Error('the lease was lost'))
+      if (await runs.heartbeat(id, attempt)) {
+        confirmedAt = sentAt
+        return
+      }
+      gone.abort(new Error('the lease was lost'))
     } catch {
-      if (performance.now() - confirmedAt > LEASE_DOUBT_MS) gone.abort(new Error('the lease could not be renewed'))
+      if (performance.now() - confirmedAt <= LEASE_DOUBT_MS || gone.signal.aborted) return
+      doubtful = true
+      gone.abort(new Error('the lease could not be renewed'))
     }
-  }, HEARTBEAT_MS)
-  return { signal: gone.signal, stop: () => clearInterval(timer) }
+  }
+  const timer = setInterval(() => void beat(), HEARTBEAT_MS)
+  return {
+    signal: gone.signal,
+    get doubtful() {
+      return doubtful
+    },
+    stop: () => clearInterval(timer),
+  }
 }

@@ -174,6 +174,8 @@ export interface ImageStore {
   /** Stores a PNG under its slug, replacing what an earlier attempt left; resolves once it is durable and readable. */
   put(slug: string, png: Buffer): Promise<void>
   remove(slug: string): Promise<void>
+  /** Rejects unless a picture could be stored now; asked after a put has failed. */
+  check(): Promise<void>
   /** The permanent public URL. */
   url(slug: string): string
 }

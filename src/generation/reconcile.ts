@@ -11,7 +11,18 @@ export interface ReconcilePorts extends LeftoverPorts {
   readonly log: RunLog
 }
 
+export interface Pass {
+  /** Look at everything, not only at what is known to be new. */
+  readonly full: boolean
+  /** Whether a lease that has run out tells of a lost worker. */
+  readonly leasesCount: boolean
+}
+
 const EVERY_MS = 1000
+/** A pass this late means that Postgres, or this process, stood still: leases ran out that nobody could renew. */
+const STOOD_STILL_MS = 5000
+/** What workers get then to renew their leases, or to put their generations back. */
+const GRACE_MS = 10_000
 const FULL_EVERY_MS = 60_000
 /** Locks outlive their generation's deadline by this much, so that they never end before it. */
 export const LOCK_MARGIN_MS = 60_000
@@ -20,11 +31,15 @@ export const LOCK_MARGIN_MS = 60_000
  * Heals what a crash left behind: Postgres is the truth, the queue and the locks are made to follow it. Every rule is
  * guarded by its own condition, so that two reconcilers at once do no harm.
  */
-export async function reconcile(ports: ReconcilePorts, full: boolean): Promise<void> {
+export async function reconcile(ports: ReconcilePorts, { full, leasesCount }: Pass): Promise<void> {
   const { rows, queue, log } = ports
-  const requeued = await rows.requeueLost()
+  const requeued = leasesCount ? await rows.requeueLost() : []
   if (requeued.length > 0) await failpoint('reconcile.after_requeue_lost')
-  const ended = [...(await rows.failLost()), ...(await rows.failExpired()), ...(await rows.failUnservable())]
+  const ended = [
+    ...(leasesCount ? await rows.failLost() : []),
+    ...(await rows.failExpired()),
+    ...(await rows.failUnservable()),
+  ]
   if (requeued.length > 0) {
     log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
   }
@@ -82,12 +97,18 @@ export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> 
   let fullAt = 0
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
+  let reachedAt = performance.now()
+  let graceUntil = 0
 
   const pass = async () => {
     try {
-      if (await ports.duty.hold()) {
+      const duty = await ports.duty.hold()
+      const now = performance.now()
+      if (now - reachedAt > STOOD_STILL_MS) graceUntil = now + GRACE_MS
+      reachedAt = now
+      if (duty) {
         const full = Date.now() >= fullAt
-        await reconcile(ports, full)
+        await reconcile(ports, { full, leasesCount: now >= graceUntil })
         if (full) fullAt = Date.now() + FULL_EVERY_MS
       } else {
         // Whoever takes over begins with everything.

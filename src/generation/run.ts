@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { failpoint } from '../failpoint.js'
 import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
-import { MAX_TRIES, publicReason, STORE_FAILED } from './failure.js'
+import { MAX_TRIES, publicReason } from './failure.js'
 import { seedsOf } from './generation.js'
 import { keepLease } from './lease.js'
 import { patiently } from './patience.js'
@@ -33,8 +33,11 @@ export interface RunLog {
   error(facts: object, message: string): void
 }
 
-/** How the attempt ended, for the backend's loop: `server` means that the server, not the job, was at fault. */
-export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly server: BackendError }
+/** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
+export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
+
+/** The picture store refused: nobody's generation is to blame, and the next one's pictures would fare no better. */
+export class StoreFault extends Error {}
 
 const PROGRESS_EVERY_MS = 250
 /** What a backend is given to wind up after an abort; then it is left to itself. */
@@ -75,6 +78,8 @@ export async function runGeneration(
     await settle(ports, generation)
     return 'succeeded'
   } catch (error) {
+    // In doubt about the lease, an attempt that nobody has taken over goes back without costing a try.
+    if (beat.doubtful) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     if (beat.signal.aborted) return lost(ports, generation, facts)
     if (signal.aborted) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     return await afterFault(ports, generation, error, isCulprit, facts)
@@ -90,6 +95,11 @@ async function afterFault(
   isCulprit: () => boolean,
   facts: object,
 ): Promise<RunOutcome> {
+  if (error instanceof StoreFault) {
+    ports.log.error({ ...facts, err: error }, 'pictures could not be stored')
+    await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
+    return { down: error }
+  }
   const fault = error instanceof BackendError ? error : undefined
   ports.log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
   switch (fault?.kind) {
@@ -97,12 +107,12 @@ async function afterFault(
     case 'busy':
     case 'auth':
       await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
-      return { server: fault }
+      return { down: fault }
     case 'lost':
       // Somebody else may go first: if the server drops only this one, the fault is the job's.
       if (isCulprit()) await failOrRetry(ports, generation, fault, facts)
       else await requeue(ports, generation, { countTry: false, delayMs: 2000 }, facts)
-      return { server: fault }
+      return { down: fault }
     case 'invalid_request':
     case 'unsupported':
       return fail(ports, generation, fault.publicMessage, facts)
@@ -169,19 +179,19 @@ async function infer(
 /** A backend that does not heed the abort must not hold the worker. */
 async function orAbandon<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined
+  let giveUp: (() => void) | undefined
   const abandoned = new Promise<never>((_, reject) => {
-    stop.addEventListener(
-      'abort',
-      () => {
-        timer = setTimeout(() => reject(stop.reason), ABORT_GRACE_MS)
-      },
-      { once: true },
-    )
+    giveUp = () => {
+      timer = setTimeout(() => reject(stop.reason), ABORT_GRACE_MS)
+    }
+    stop.addEventListener('abort', giveUp, { once: true })
   })
   try {
     return await Promise.race([work, abandoned])
   } finally {
     clearTimeout(timer)
+    // A listener that stays would keep the pictures alive for as long as the process.
+    if (giveUp) stop.removeEventListener('abort', giveUp)
     work.catch(() => undefined)
   }
 }
@@ -198,7 +208,7 @@ function publish({ finishPicture, images }: RunPorts, generation: ClaimedGenerat
         await patiently(() => images.put(slug, png), STORE_FOR_MS)
         await failpoint('run.after_put')
       } catch (cause) {
-        throw new BackendError('backend_fault', `picture ${slug} could not be stored`, STORE_FAILED, { cause })
+        throw new StoreFault(`picture ${slug} could not be stored`, { cause })
       }
       return { slug, seed, width, height, bytes: png.length, sha256 }
     }),

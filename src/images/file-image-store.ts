@@ -10,6 +10,9 @@ const FILE_MODE = 0o640
 /** Temporary files begin with a dot, so that file servers that skip dot files never show a half-written picture. */
 export const TEMPORARY_FILE = /^\.[0-9A-Za-z]+\.[0-9a-f]{16}\.tmp$/
 
+/** More than any picture takes, so that a disk with room for a few bytes does not pass. */
+const PROBE_BYTES = 16 * 1024 * 1024
+
 export interface FileImageStore extends ImageStore {
   /** The stored file, or undefined when there is none. */
   read(slug: string): Promise<Buffer | undefined>
@@ -53,6 +56,18 @@ export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): Fil
     async remove(slug) {
       await rm(fileOf(slug), { force: true })
       await syncDirectory(root)
+    },
+
+    async check() {
+      const probe = join(root, `.probe.${randomBytes(8).toString('hex')}.tmp`)
+      try {
+        await closing(await open(probe, 'wx', FILE_MODE), async (handle) => {
+          await handle.writeFile(Buffer.alloc(PROBE_BYTES))
+          await handle.sync()
+        })
+      } finally {
+        await rm(probe, { force: true })
+      }
     },
 
     async read(slug) {

@@ -47,7 +47,7 @@ const pass = (full = false, more: object = {}) =>
       log,
       ...more,
     },
-    full,
+    { full, leasesCount: true },
   )
 
 async function givenClaimed(): Promise<ClaimedGeneration> {

@@ -1,0 +1,55 @@
+import pg from 'pg'
+
+const RECONNECT_MS = 500
+
+/**
+ * Hears one channel's notices over a connection of its own, opened anew whenever it breaks. Notices sent meanwhile are
+ * lost, so they may only say "look now" to somebody who looks anyway.
+ */
+export function listenTo(
+  databaseUrl: string,
+  channel: string,
+  onNotice: (payload: string) => void,
+  onError: (error: Error) => void,
+): { close(): Promise<void> } {
+  let closed = false
+  let current: pg.Client | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const listen = async (): Promise<void> => {
+    const client = new pg.Client({
+      connectionString: databaseUrl,
+      connectionTimeoutMillis: 2000,
+      keepAlive: true,
+      application_name: 'easel listen',
+    })
+    current = client
+    let lost = false
+    const reconnect = (error?: Error) => {
+      if (lost) return
+      lost = true
+      client.end().catch(() => undefined)
+      if (closed) return
+      if (error) onError(error)
+      timer = setTimeout(() => void listen(), RECONNECT_MS)
+    }
+    client.on('error', reconnect)
+    client.on('end', () => reconnect())
+    client.on('notification', ({ payload }) => onNotice(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+    } catch (error) {
+      reconnect(error as Error)
+    }
+  }
+  void listen()
+
+  return {
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await current?.end().catch(() => undefined)
+    },
+  }
+}

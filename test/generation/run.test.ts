@@ -1,0 +1,205 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
+import { BackendError, type InferenceBackend } from '../../src/generation/backend.js'
+import type { ClaimedGeneration } from '../../src/generation/ports.js'
+import { type RunPorts, runGeneration, StoreFault } from '../../src/generation/run.js'
+import { aGeneration } from '../support/givens.js'
+
+const claimed = (tries = 0): ClaimedGeneration => ({
+  ...aGeneration({ id: 'u', username: 'u', key: 'k', keyId: 'k', developer: false }, { batchSize: 2 }),
+  attempt: 1 + tries,
+  tries,
+  remainingMs: 60_000,
+})
+
+/** The outside as plain objects, and what was done to it. */
+function givenOutside(more: { readonly put?: () => Promise<void>; readonly heartbeat?: () => Promise<boolean> } = {}) {
+  const done: string[] = []
+  const note = (what: string) => {
+    done.push(what)
+  }
+  const ports: RunPorts = {
+    runs: {
+      claim: async () => undefined,
+      heartbeat: more.heartbeat ?? (async () => true),
+      succeed: async () => (note('succeed'), true),
+      fail: async (_generation, reason) => (note(`fail: ${reason}`), true),
+      requeue: async (generation, { countTry }) => (
+        note(countTry ? 'requeue, one try less' : 'requeue'), generation.attempt + 1
+      ),
+      hasFailed: async () => false,
+    },
+    lock: {
+      acquire: async () => ({ acquired: true }),
+      replace: async () => true,
+      keep: async () => true,
+      release: async () => note('release'),
+      async *all() {},
+    },
+    queue: { ring: async () => true, unring: async () => undefined },
+    images: {
+      put: more.put ?? (async () => note('put')),
+      remove: async () => note('remove'),
+      check: async () => undefined,
+      url: (slug) => slug,
+    },
+    progress: { set: async () => undefined, get: async () => undefined },
+    finishPicture: async (bytes) => ({ png: bytes, sha256: 'x' }),
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  }
+  return { ports, done }
+}
+
+const backendThat = (generate: InferenceBackend['generate']): InferenceBackend => ({
+  name: 'fake',
+  capabilities: async () => ({ models: null, samplers: [], maxSeed: 0 }),
+  generate,
+  close: async () => undefined,
+})
+
+const drawing = backendThat(async ({ seeds }) => seeds.map((seed) => ({ bytes: Buffer.from('png'), seed })))
+const failing = (kind: BackendError['kind']) =>
+  backendThat(async () => {
+    throw new BackendError(kind, 'internal detail at /srv/gpu', 'The GPU server failed.')
+  })
+const run = (
+  ports: RunPorts,
+  backend: InferenceBackend,
+  generation = claimed(),
+  leaving = new AbortController().signal,
+  culprit = false,
+) => runGeneration(ports, backend, generation, leaving, () => culprit)
+
+describe('an attempt', () => {
+  it('stores its pictures, records success and only then frees the account', async () => {
+    const { ports, done } = givenOutside()
+    expect(await run(ports, drawing)).toBe('succeeded')
+    expect(done).toEqual(['put', 'put', 'succeed', 'release'])
+  })
+
+  it('leaves nothing that listens for the worker’s end, or its pictures would stay in memory', async () => {
+    const { ports } = givenOutside()
+    const leaving = new AbortController().signal
+    const given: AbortSignal[] = []
+    const watched = backendThat(async (request, options) => {
+      given.push(options.signal)
+      return drawing.generate(request, options)
+    })
+    await run(ports, watched, claimed(), leaving)
+    expect(getEventListeners(given[0] as AbortSignal, 'abort')).toHaveLength(0)
+    expect(getEventListeners(leaving, 'abort')).toHaveLength(0)
+  })
+
+  it('goes back without losing a try when the worker leaves', async () => {
+    const { ports, done } = givenOutside()
+    const leaving = new AbortController()
+    const patient = backendThat(async (_request, { signal }) => {
+      leaving.abort()
+      signal.throwIfAborted()
+      return []
+    })
+    expect(await run(ports, patient, claimed(), leaving.signal)).toBe('requeued')
+    expect(done).toEqual(['requeue'])
+  })
+
+  it.each(['unavailable', 'busy', 'auth'] as const)(
+    'goes back without losing a try when the server is %s',
+    async (kind) => {
+      const { ports, done } = givenOutside()
+      expect(await run(ports, failing(kind))).toEqual({ down: expect.any(BackendError) })
+      expect(done).toEqual(['requeue'])
+    },
+  )
+
+  it('loses a try to a broken connection only when it is the one that breaks it', async () => {
+    const { ports, done } = givenOutside()
+    await run(ports, failing('lost'))
+    await run(ports, failing('lost'), claimed(), undefined, true)
+    expect(done).toEqual(['requeue', 'requeue, one try less'])
+  })
+
+  it.each(['timeout', 'oom', 'backend_fault', 'bad_output', 'model_missing'] as const)(
+    'loses a try to %s, and fails with the third',
+    async (kind) => {
+      const { ports, done } = givenOutside()
+      expect(await run(ports, failing(kind), claimed(1))).toBe('requeued')
+      expect(await run(ports, failing(kind), claimed(2))).toBe('failed')
+      expect(done).toEqual(['requeue, one try less', 'fail: The GPU server failed.', 'release', 'remove', 'remove'])
+    },
+  )
+
+  it.each(['invalid_request', 'unsupported'] as const)(
+    'fails at once where trying again cannot help: %s',
+    async (kind) => {
+      const { ports, done } = givenOutside()
+      expect(await run(ports, failing(kind))).toBe('failed')
+      expect(done[0]).toBe('fail: The GPU server failed.')
+    },
+  )
+
+  it('fails with a sentence of its own after an error nobody foresaw', async () => {
+    const { ports, done } = givenOutside()
+    const broken = backendThat(async () => {
+      throw new TypeError("Cannot read properties of undefined (reading 'x')")
+    })
+    await run(ports, broken, claimed(2))
+    expect(done[0]).toMatch(/^fail: The generation failed because of an internal error\./)
+  })
+})
+
+describe('an attempt whose surroundings fail', () => {
+  it('goes back without losing a try when the store refuses its pictures', async () => {
+    vi.useFakeTimers()
+    try {
+      const { ports, done } = givenOutside({
+        put: async () => {
+          throw new Error('ENOSPC')
+        },
+      })
+      const outcome = run(ports, drawing)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(await outcome).toEqual({ down: expect.any(StoreFault) })
+      expect(done).toEqual(['requeue'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('stops and goes back without losing a try when its lease could not be renewed for long', async () => {
+    vi.useFakeTimers()
+    try {
+      const { ports, done } = givenOutside({
+        heartbeat: async () => {
+          throw new Error('Connection terminated')
+        },
+      })
+      const patient = backendThat(
+        (_request, { signal }) =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      )
+      const outcome = run(ports, patient)
+      await vi.advanceTimersByTimeAsync(15_000)
+      expect(await outcome).toBe('requeued')
+      expect(done).toEqual(['requeue'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('leaves everything alone when somebody else has taken over', async () => {
+    vi.useFakeTimers()
+    try {
+      const { ports, done } = givenOutside({ heartbeat: async () => false })
+      const patient = backendThat(
+        (_request, { signal }) =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      )
+      const outcome = run(ports, patient)
+      await vi.advanceTimersByTimeAsync(5000)
+      expect(await outcome).toBe('lost')
+      expect(done).toEqual([])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
