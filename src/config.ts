@@ -14,8 +14,9 @@ const httpOrigin = z
   .string()
   .refine((text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
-    return (url?.protocol === 'http:' || url?.protocol === 'https:') && !url.search && !url.hash
-  }, 'must be an http:// or https:// URL without query, like https://easel.example')
+    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
+    return isHttp && !url.search && !url.hash && !url.username && !url.password
+  }, 'must be an http:// or https:// URL without query or password, like https://easel.example')
   .transform((text) => text.replace(/\/+$/, ''))
 
 const urlWith = (protocols: readonly string[]) =>
@@ -66,7 +67,13 @@ const variables = z.object({
         .map((part) => part.trim())
         .filter(Boolean),
     )
-    .pipe(z.array(backendUrl).min(1, 'must name at least one backend, like preview:')),
+    .pipe(
+      z
+        .array(backendUrl)
+        .min(1, 'must name at least one backend, like preview:')
+        // A backend does one inference at a time.
+        .refine((urls) => new Set(urls).size === urls.length, 'must name each backend once'),
+    ),
   INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
   GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),

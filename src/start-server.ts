@@ -25,6 +25,8 @@ export interface ServerOptions {
   readonly namespace?: string
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
+  /** How long /ready says 503 before the port closes, so that a load balancer sends its requests elsewhere. */
+  readonly noticeMs?: number
 }
 
 /** Wires the HTTP server and lets it listen. The order of closing: new work, waiting clients, background work, stores. */
@@ -86,6 +88,7 @@ export async function startServer(
   const reconciler = foundation.startReconciler(images)
   const stop = async () => {
     draining = true
+    if (options.noticeMs) await new Promise((resolve) => setTimeout(resolve, options.noticeMs))
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
     await app.close()
     clearTimeout(waitersEnd)

@@ -8,6 +8,7 @@ import { createDatabase, type Database } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
 import { postgresProgressBoard } from './db/progress-board.js'
 import { reconcileStore } from './db/reconcile-store.js'
+import { requireUsableDatabase } from './db/refusal.js'
 import type { ActiveGenerationLock, GenerationQueue, ImageStore, ProgressBoard } from './generation/ports.js'
 import { startReconciler } from './generation/reconcile.js'
 import { generationQueue, type QueueConnection } from './queue/generation-queue.js'
@@ -64,7 +65,13 @@ export async function openFoundation(config: Config, log: Logger, options: Found
   )
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
-  await Promise.all(opened.map((redis) => whenReady(redis)))
+  try {
+    await Promise.all([requireUsableDatabase(db), ...opened.map((redis) => whenReady(redis))])
+  } catch (error) {
+    for (const redis of opened) redis.disconnect()
+    await db.pool.end()
+    throw error
+  }
 
   return {
     db,

@@ -146,7 +146,7 @@ describe('the configuration', () => {
   })
 })
 
-const ORIGIN = 'must be an http:// or https:// URL without query, like https://easel.example'
+const ORIGIN = 'must be an http:// or https:// URL without query or password, like https://easel.example'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
 describe('a value that cannot be used stops the start with the variable’s name and what it should be', () => {

@@ -43,10 +43,11 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
       const noModel = sql`g.created_at < now() - ${sql.raw(MODEL_MISSING)} AND NOT EXISTS (
         SELECT FROM backends b WHERE b.seen_at > now() - ${sql.raw(MODEL_MISSING)}
            AND (${might} OR b.changed_at > now() - ${sql.raw(MODEL_MISSING)}))`
+      const recent = sql`SELECT FROM backends b WHERE b.seen_at > now() - ${sql.raw(MODEL_MISSING)}`
       const noSampler = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
-        ${alive} AND ${might} AND (NOT b.up OR g.sampler = ANY (b.samplers)))`
+        ${recent} AND ${might} AND (NOT b.up OR g.sampler = ANY (b.samplers)))`
       const noSeed = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
-        ${alive} AND ${might} AND (NOT b.up OR least(g.seed + g.batch_size - 1, 4294967295) <= b.max_seed))`
+        ${recent} AND ${might} AND (NOT b.up OR least(g.seed + g.batch_size - 1, 4294967295) <= b.max_seed))`
       // Where one live backend serves everything there is nothing to look for, however long the queue.
       const picky = sql`NOT EXISTS (${alive} AND b.models IS NULL AND b.samplers @> ${sql.param([...SAMPLERS])}::text[]
         AND b.max_seed >= ${MAX_SEED})`

@@ -58,7 +58,7 @@ export const submissionStore = (db: Database): SubmissionStore => ({
     try {
       return generation.metered
         ? await insertMetered(db, generation, options.concurrency, values)
-        : await insertCharged(db.pool, values)
+        : await insertCharged(db, generation, values)
     } catch (error) {
       if (violatedConstraint(error) === 'generations_one_active') {
         return { outcome: 'active', generationId: await activeGeneration(db, generation.accountId) }
@@ -72,7 +72,23 @@ export const submissionStore = (db: Database): SubmissionStore => ({
   find: (id) => find(db, id),
 })
 
-async function insertCharged(pool: pg.Pool, values: unknown[]): Promise<InsertOutcome> {
+/** How often a race with another submit or a refund is looked at anew before it is reported as it seems. */
+const LOOKS = 3
+
+async function insertCharged(db: Database, { accountId, cost }: Generation, values: unknown[]): Promise<InsertOutcome> {
+  for (let look = 1; ; look++) {
+    const outcome = await tryInsertCharged(db.pool, values)
+    if (outcome.outcome !== 'insufficient') return outcome
+    // The statement saw the credits after, but the rest before another one that ran at the same time.
+    const active = await activeGeneration(db, accountId)
+    if (active) return { outcome: 'active', generationId: active }
+    const { rows } = await db.pool.query('SELECT credits FROM users WHERE id = $1', [accountId])
+    const held = rows[0]?.credits ?? 0
+    if (held < cost || look === LOOKS) return { outcome: 'insufficient', held }
+  }
+}
+
+async function tryInsertCharged(pool: pg.Pool, values: unknown[]): Promise<InsertOutcome> {
   const { rows } = await pool.query({ ...INSERT_CHARGED, values })
   const { created_at: createdAt, credits_left: creditsLeft, active_id: activeId, may_store: mayStore, held } = rows[0]
   if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft }

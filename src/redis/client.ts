@@ -31,15 +31,29 @@ export function createPatientRedis(url: string, onError: OnError): Redis {
   return withListener(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2000, retryStrategy }), onError)
 }
 
-/** Resolves once connected, or after a moment anyway: Redis being away must not keep a process from starting. */
+/**
+ * Resolves once connected, or after a moment anyway: Redis being away must not keep a process from starting.
+ * @throws Error with one sentence where waiting cannot help: Redis wants another user or password
+ */
 export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
   if (redis.status === 'ready') return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, timeoutMs)
-    redis.once('ready', () => {
+  await new Promise<void>((resolve, reject) => {
+    const end = (settle: () => void) => {
       clearTimeout(timer)
-      resolve()
-    })
+      redis.off('ready', ready)
+      redis.off('error', refused)
+      settle()
+    }
+    const ready = () => end(resolve)
+    const refused = (error: Error) => {
+      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)) return
+      end(() =>
+        reject(new Error('Redis refuses the user or the password in REDIS_URL: correct them.', { cause: error })),
+      )
+    }
+    const timer = setTimeout(ready, timeoutMs)
+    redis.on('ready', ready)
+    redis.on('error', refused)
   })
 }
 

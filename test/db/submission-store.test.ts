@@ -35,6 +35,17 @@ describe('storing a charged generation', () => {
     expect(await creditsOf(db, user)).toBe(99)
   })
 
+  it('calls the losers of a race for the last credit active, not poor', async () => {
+    const { db } = context
+    for (let round = 0; round < 10; round++) {
+      const user = await givenUser(db, { credits: 1 })
+      const outcomes = await Promise.all(
+        Array.from({ length: 6 }, () => submissionStore(db).insert(aGeneration(user), OPTIONS)),
+      )
+      expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([...Array(5).fill('active'), 'inserted'])
+    }
+  })
+
   it('reports what is missing and keeps nothing when the credits do not suffice', async () => {
     const { db } = context
     const user = await givenUser(db, { credits: 1 })
