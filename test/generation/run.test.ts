@@ -15,31 +15,31 @@ const claimed = (tries = 0): ClaimedGeneration => ({
 /** The outside as plain objects, and what was done to it. */
 function givenOutside(more: { readonly put?: () => Promise<void>; readonly heartbeat?: () => Promise<boolean> } = {}) {
   const done: string[] = []
-  const note = (what: string) => {
+  const note = <T>(what: string, answer: T): T => {
     done.push(what)
+    return answer
   }
   const ports: RunPorts = {
     runs: {
       claim: async () => undefined,
       heartbeat: more.heartbeat ?? (async () => true),
-      succeed: async () => (note('succeed'), true),
-      fail: async (_generation, reason) => (note(`fail: ${reason}`), true),
-      requeue: async (generation, { countTry }) => (
-        note(countTry ? 'requeue, one try less' : 'requeue'), generation.attempt + 1
-      ),
+      succeed: async () => note('succeed', true),
+      fail: async (_generation, reason) => note(`fail: ${reason}`, true),
+      requeue: async (generation, { countTry }) =>
+        note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
       hasFailed: async () => false,
     },
     lock: {
       acquire: async () => ({ acquired: true }),
       replace: async () => true,
       keep: async () => true,
-      release: async () => note('release'),
+      release: async () => note('release', undefined),
       async *all() {},
     },
     queue: { ring: async () => true, unring: async () => undefined },
     images: {
-      put: more.put ?? (async () => note('put')),
-      remove: async () => note('remove'),
+      put: more.put ?? (async () => note('put', undefined)),
+      remove: async () => note('remove', undefined),
       check: async () => undefined,
       url: (slug) => slug,
     },
