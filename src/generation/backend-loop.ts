@@ -11,7 +11,7 @@ const CHECK_MS = 5000
 const CHECK_TIMEOUT_MS = 4000
 /** The first look after an outage, doubling up to the cap. */
 const PROBE_MS = 500
-const PROBE_CAP_MS = 5000
+const PROBE_CAP_MS = 4000
 
 const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0 }
 
@@ -124,6 +124,7 @@ export class BackendLoop {
       return
     }
     this.#drops.delete(id)
+    if (outcome === 'succeeded' || outcome === 'failed') this.#outages = 0
     if (outcome === 'succeeded') for (const drop of this.#drops.values()) drop.othersFinished++
   }
 
@@ -144,7 +145,8 @@ export class BackendLoop {
       this.#ports.log.warn({ err: error, backend: this.#backend.name }, 'backend is down')
     this.#up = false
     this.#outages++
-    this.#lookAgain(PROBE_MS)
+    // Answering the probe is not working: only a finished generation starts the pauses anew.
+    this.#lookAgain(Math.min(PROBE_MS * 2 ** (this.#outages - 1), PROBE_CAP_MS))
   }
 
   /** Asks the backend what it serves, unless it is at work, and reports it. */
@@ -160,7 +162,6 @@ export class BackendLoop {
         this.#storeFailed = false
         this.#serves = { models, samplers, maxSeed }
         this.#up = true
-        this.#outages = 0
         if (!wasUp)
           this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
       } catch (error) {
@@ -176,8 +177,6 @@ export class BackendLoop {
       // Whatever was rung while it was down or busy, or is now possible, is found here.
       void this.serve()
       this.#lookAgain(CHECK_MS)
-    } else {
-      this.#lookAgain(Math.min(PROBE_MS * 2 ** Math.max(0, this.#outages - 1), PROBE_CAP_MS))
     }
   }
 

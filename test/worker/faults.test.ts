@@ -80,7 +80,7 @@ describe('a fault of the server', () => {
   it.each<[string, Fault, number]>([
     ['dropped connections', 'drop', 2],
     ['replies cut off', 'drop_mid_reply', 1],
-    ['503', { status: 503 }, 5],
+    ['503', { status: 503 }, 3],
   ])('costs no try: %s', async (_name, fault, times) => {
     gpu.set({ fault, times })
     const { user, id } = await submit()
