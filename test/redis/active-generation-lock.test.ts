@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+
+const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+afterAll(() => redis?.disconnect())
+
+type Step =
+  | { readonly do: 'acquire' | 'keep' | 'release'; readonly account: string; readonly generation: string }
+  | { readonly do: 'replace'; readonly account: string; readonly generation: string; readonly holder: string }
+  | { readonly do: 'wipe' }
+
+const account = fc.constantFrom('a', 'b')
+const generation = fc.constantFrom('gen_1', 'gen_2', 'gen_3')
+const steps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('acquire', 'keep', 'release'), account, generation }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('replace'), account, generation, holder: generation }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('wipe') }) },
+  ),
+  { maxLength: 30 },
+) as fc.Arbitrary<Step[]>
+
+describe.skipIf(!redis)('the single-active lock in Redis', () => {
+  it('does what a map from account to holder does, whatever the order of calls', async () => {
+    const client = redis as Redis
+    await fc.assert(
+      fc.asyncProperty(steps, async (sequence) => {
+        const prefix = `t${randomBytes(6).toString('hex')}`
+        const lock = redisActiveGenerationLock(client, prefix)
+        const model = new Map<string, string>()
+        for (const step of sequence) {
+          if (step.do === 'wipe') {
+            await client.flushdb()
+            model.clear()
+          } else if (step.do === 'acquire') {
+            const held = model.get(step.account)
+            const free = held === undefined || held === step.generation
+            expect(await lock.acquire(step.account, step.generation)).toEqual(
+              free ? { acquired: true } : { acquired: false, holder: held },
+            )
+            if (free) model.set(step.account, step.generation)
+          } else if (step.do === 'replace') {
+            const held = model.get(step.account)
+            const may = held === undefined || held === step.holder
+            expect(await lock.replace(step.account, step.holder, step.generation)).toBe(may)
+            if (may) model.set(step.account, step.generation)
+          } else if (step.do === 'keep') {
+            const { account: accountId, generation: generationId } = step
+            expect(await lock.keep([{ accountId, generationId, ttlMs: 60_000 }])).toBe(true)
+            if (!model.has(accountId)) model.set(accountId, generationId)
+          } else {
+            await lock.release(step.account, step.generation)
+            if (model.get(step.account) === step.generation) model.delete(step.account)
+          }
+        }
+        const held: [string, string][] = []
+        for await (const page of lock.all()) for (const each of page) held.push([each.accountId, each.generationId])
+        expect(held.sort()).toEqual([...model].sort())
+      }),
+      { seed: 7, numRuns: 150 },
+    )
+  })
+
+  it('is one winner’s among many that take it at once', async () => {
+    const lock = redisActiveGenerationLock(redis as Redis, `t${randomBytes(6).toString('hex')}`)
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => lock.acquire('a', `gen_${i}`)))
+    expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
+  })
+})
