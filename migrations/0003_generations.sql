@@ -65,6 +65,9 @@ CREATE INDEX generations_deadline ON generations (deadline_at) WHERE status IN (
 --> statement-breakpoint
 CREATE INDEX generations_metered ON generations (api_key_id) WHERE status IN ('queued', 'processing') AND metered;
 --> statement-breakpoint
+-- What crashed attempts may have left in the picture store.
+CREATE INDEX generations_wasted ON generations (finished_at) WHERE status = 'failed' AND started_at IS NOT NULL;
+--> statement-breakpoint
 CREATE INDEX generations_user ON generations (user_id, seq DESC);
 --> statement-breakpoint
 CREATE FUNCTION guard_generation() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -115,6 +115,17 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
       return rows.map(({ id }) => id)
     },
 
+    async wastedSlugs() {
+      // Not the very latest, whose last attempt may still be clearing up itself.
+      const { rows } = await pool.query(
+        `SELECT unnest(slugs) AS slug FROM generations
+          WHERE status = 'failed' AND started_at IS NOT NULL
+            AND finished_at BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
+          ORDER BY finished_at DESC LIMIT ${PAGE}`,
+      )
+      return rows.map(({ slug }) => slug)
+    },
+
     async clean() {
       await pool.query(
         `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(

@@ -247,6 +247,8 @@ export interface ReconcileStore {
   /** Charged active generations, in pages by account. */
   activePage(afterAccountId: string | undefined): Promise<{ id: string; accountId: string; remainingMs: number }[]>
   endedAmong(ids: readonly string[]): Promise<string[]>
+  /** Slugs of generations that failed lately: a crash may have left pictures under them that nobody will see. */
+  wastedSlugs(): Promise<string[]>
   /** Forgets what has expired. */
   clean(): Promise<void>
 }

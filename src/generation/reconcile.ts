@@ -59,7 +59,7 @@ export async function reconcile(ports: ReconcilePorts, { full, leasesCount }: Pa
 }
 
 /** Everything anew, in pages: at start, once a minute, and when Redis has lost its keys. */
-async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise<void> {
+async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts): Promise<void> {
   for (let after = 0, more = true; more; ) {
     const page = await rows.queuedPage(after)
     more = page.length > 0
@@ -88,6 +88,7 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
   }
   await failpoint('reconcile.before_sentinel')
   await sentinel.set()
+  for (const slug of await rows.wastedSlugs()) await images.remove(slug).catch(() => undefined)
   await rows.clean()
 }
 

@@ -196,23 +196,38 @@ async function orAbandon<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   }
 }
 
-/** Checks, marks and stores the pictures; each is durable and readable before the generation may say "succeeded". */
-function publish({ finishPicture, images }: RunPorts, generation: ClaimedGeneration, inferred: InferredImage[]) {
-  const { width, height, modelName, slugs } = generation
-  return Promise.all(
-    inferred.map(async ({ bytes, seed }, i): Promise<StoredImage> => {
-      const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
-      const slug = slugs[i] as string
-      try {
-        await failpoint('run.before_put')
-        await patiently(() => images.put(slug, png), STORE_FOR_MS)
-        await failpoint('run.after_put')
-      } catch (cause) {
-        throw new StoreFault(`picture ${slug} could not be stored`, { cause })
-      }
-      return { slug, seed, width, height, bytes: png.length, sha256 }
-    }),
-  )
+/**
+ * Checks, marks and stores the pictures; each is durable and readable before the generation may say "succeeded". When
+ * one fails the others are waited for: a file that lands after its generation has failed would stay for ever.
+ */
+async function publish(
+  ports: RunPorts,
+  generation: ClaimedGeneration,
+  inferred: InferredImage[],
+): Promise<StoredImage[]> {
+  const published = await Promise.allSettled(inferred.map((image, i) => publishOne(ports, generation, image, i)))
+  return published.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+async function publishOne(
+  { finishPicture, images }: RunPorts,
+  { width, height, modelName, slugs }: ClaimedGeneration,
+  { bytes, seed }: InferredImage,
+  i: number,
+): Promise<StoredImage> {
+  const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
+  const slug = slugs[i] as string
+  try {
+    await failpoint('run.before_put')
+    await patiently(() => images.put(slug, png), STORE_FOR_MS)
+    await failpoint('run.after_put')
+  } catch (cause) {
+    throw new StoreFault(`picture ${slug} could not be stored`, { cause })
+  }
+  return { slug, seed, width, height, bytes: png.length, sha256 }
 }
 
 async function fail(

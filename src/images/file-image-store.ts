@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SLUG } from '../generation/generation.js'
 import type { ImageStore } from '../generation/ports.js'
@@ -54,7 +54,12 @@ export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): Fil
     },
 
     async remove(slug) {
-      await rm(fileOf(slug), { force: true })
+      try {
+        await unlink(fileOf(slug))
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
+        throw error
+      }
       await syncDirectory(root)
     },
 

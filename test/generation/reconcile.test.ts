@@ -147,6 +147,27 @@ describe('a queued generation whose delivery was lost', () => {
   })
 })
 
+describe('pictures of a generation that failed', () => {
+  it('are removed by a full pass, unless it failed just now', async () => {
+    const { db } = context
+    const long = await givenClaimed()
+    const now = await givenClaimed()
+    for (const generation of [long, now]) await runStore(db, { refundFailed: true }).fail(generation, 'It failed.')
+    await db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
+    await set(long.id, `finished_at = now() - interval '40 seconds'`)
+    await db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+    const removed: string[] = []
+    const images = {
+      remove: async (slug: string) => {
+        removed.push(slug)
+      },
+    }
+    await pass(true, { images })
+    expect(removed).toEqual(expect.arrayContaining([...long.slugs]))
+    expect(removed).not.toEqual(expect.arrayContaining([...now.slugs]))
+  })
+})
+
 describe.skipIf(!redis)('locks in Redis', () => {
   const client = redis as Redis
   const prefix = `t${randomBytes(5).toString('hex')}`

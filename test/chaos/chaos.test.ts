@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { redisAvailable } from '../support/services.js'
+import { ROOT } from './compile.js'
+
+/** Half a minute of faults, the time to heal, and what it takes to start and to check. */
+const ARGUMENTS = ['--minutes', '0.5', '--seed', '11', '--users', '24', '--rate', '0.7']
+
+// A minute, and not yet proven never to cry wolf: asked for with CHAOS=true.
+describe.skipIf(!redisAvailable || process.env.CHAOS !== 'true')('a short chaos run', () => {
+  it('breaks no invariant', { timeout: 240_000 }, async () => {
+    const run = spawn(process.execPath, ['--import', 'tsx', 'test/chaos/run.ts', ...ARGUMENTS], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    let said = ''
+    for (const stream of [run.stdout, run.stderr]) stream?.on('data', (data) => (said += data))
+    const [code] = await once(run, 'exit')
+    expect(code, said).toBe(0)
+    expect(said).toMatch(/\n0 violations with seed 11\n/)
+  })
+})

@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import type { Exchange } from './history.js'
+import type { AttackedRedis } from './redis.js'
+
+/** As redis/sentinel.ts names it: it is put back when queue and locks have been rebuilt. */
+const SENTINEL = 'easel:sentinel'
+const GIVEN_UP_AFTER_MS = 30_000
+
+/** Measures how long things take to be as before, in milliseconds. */
+export function watchRecoveries(redis: AttackedRedis) {
+  const times: { redis: number[]; postgres: number[] } = { redis: [], postgres: [] }
+  let postgresBackAt: number | undefined
+  let losses = 0
+  let stopped = false
+
+  async function untilRebuilt(loss: number): Promise<void> {
+    const back = Date.now()
+    const client = new Redis(redis.url(), { maxRetriesPerRequest: 0, commandTimeout: 1000, retryStrategy: () => 100 })
+    client.on('error', () => undefined)
+    // Lost again before it was rebuilt: the next loss measures.
+    while (!stopped && loss === losses && Date.now() - back < GIVEN_UP_AFTER_MS) {
+      if (await client.exists(SENTINEL).catch(() => 0)) {
+        times.redis.push(Date.now() - back)
+        break
+      }
+      await delay(25)
+    }
+    client.disconnect()
+  }
+
+  return {
+    ...times,
+    redisIsBack: () => void untilRebuilt(++losses),
+    postgresIsBack: () => {
+      postgresBackAt = Date.now()
+    },
+    /** The first good answer that needed Postgres. */
+    noteAnswer: ({ asked, got, until }: Exchange) => {
+      if (postgresBackAt === undefined || typeof got === 'string' || got.status >= 300) return
+      if (asked.what !== 'submit' && asked.what !== 'poll') return
+      times.postgres.push(Math.max(0, until - postgresBackAt))
+      postgresBackAt = undefined
+    },
+    stop: () => {
+      stopped = true
+    },
+  }
+}
