@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
-import { endpointNotFound } from '../errors.js'
+import { endpointNotFound, serviceUnavailable } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
 import type { App } from './app.js'
 
@@ -26,10 +26,12 @@ export async function cdnRoutes(app: App, root: string): Promise<void> {
     // The only names that exist: nothing else reaches the file system.
     if (!file.endsWith('.png') || !SLUG.test(file.slice(0, -4))) throw endpointNotFound(request.method, '/cdn')
     // The plugin would follow a link to wherever it leads.
-    if (!(await isFile(join(root, file)))) throw endpointNotFound(request.method, `/cdn/${file}`)
+    if (!(await isFile(root, file))) throw endpointNotFound(request.method, `/cdn/${file}`)
     return reply.headers(HEADERS).sendFile(file)
   })
-  app.setErrorHandler<RangeError>((error, _request, reply) => {
+  app.setErrorHandler<FileError>((error, _request, reply) => {
+    // The directory went away between the look and the reading.
+    if (error.code === 'ENOTDIR' || error.code === 'EIO') throw serviceUnavailable(5, error)
     if (error.status !== 416) throw error
     // The plugin's own error; it knows the picture's size.
     return reply
@@ -45,13 +47,22 @@ export async function cdnRoutes(app: App, root: string): Promise<void> {
   })
 }
 
-interface RangeError extends Error {
+interface FileError extends Error {
   readonly status?: number
   readonly headers?: Record<string, string>
+  readonly code?: string
 }
 
-const isFile = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    (stats) => stats.isFile(),
-    () => false,
-  )
+/** @throws AppError `unavailable` when the whole directory is away: its pictures are permanent, so 404 would be a lie */
+async function isFile(root: string, file: string): Promise<boolean> {
+  try {
+    return (await lstat(join(root, file))).isFile()
+  } catch (error) {
+    const there = await lstat(root).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    )
+    if ((error as FileError).code === 'ENOENT' && there) return false
+    throw serviceUnavailable(5, error)
+  }
+}

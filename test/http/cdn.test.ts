@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
@@ -154,5 +154,24 @@ describe('GET /cdn/<slug>.png', () => {
     const link = newSlug()
     await symlink('/etc/hostname', join(context.service.config.storagePath, `${link}.png`))
     expect((await get(`/cdn/${link}.png`)).status).toBe(404)
+  })
+})
+
+describe('a picture whose whole store is away', () => {
+  it('is unavailable for the moment, not gone', async () => {
+    const { storagePath } = context.service.config
+    await rename(storagePath, `${storagePath}-away`)
+    try {
+      for (const put of [async () => undefined, () => writeFile(storagePath, 'no directory')]) {
+        await put()
+        const answer = await call(context.service.url, 'GET', `/cdn/${slug}.png`)
+        expectPersonalError(answer, 503, /temporarily unavailable/)
+        expect(answer.headers.get('cache-control')).toBeNull()
+      }
+    } finally {
+      await rm(storagePath, { force: true })
+      await rename(`${storagePath}-away`, storagePath)
+    }
+    expect((await get(`/cdn/${slug}.png`)).status).toBe(200)
   })
 })
