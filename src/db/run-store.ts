@@ -41,7 +41,7 @@ const CLAIM = {
        SET status = 'processing', worker = $1, backend = $5, started_at = coalesce(g.started_at, now()),
            lease_until = now() + interval '${LEASE_SECONDS} seconds'
       FROM chosen WHERE g.id = chosen.id
-    RETURNING g.*, extract(epoch FROM g.deadline_at - now()) * 1000 AS remaining_ms`,
+    RETURNING g.*`,
 }
 
 const HEARTBEAT = {
@@ -160,6 +160,5 @@ function toClaimed(row: any): ClaimedGeneration {
     cost: row.cost,
     attempt: row.attempt,
     tries: row.tries,
-    remainingMs: Number(row.remaining_ms),
   }
 }

@@ -41,11 +41,6 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly slugs: readonly string[]
 }
 
-export interface GenerationImage {
-  readonly slug: string
-  readonly url: string
-}
-
 /** What a poll sees. `seq` is the place in Postgres's order; it says nothing by itself. */
 export interface GenerationView {
   readonly id: string

@@ -6,8 +6,6 @@ export interface ClaimedGeneration extends Generation {
   readonly attempt: number
   /** Faults so far that named this job; the third one fails it. */
   readonly tries: number
-  /** Milliseconds left until the generation's deadline, by Postgres's clock at the claim. */
-  readonly remainingMs: number
 }
 
 export type InsertOutcome =

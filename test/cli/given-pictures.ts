@@ -40,7 +40,7 @@ export async function givenSucceeded(
   const generation = await givenGeneration(easel.db, user, asked)
   await givenProcessing(easel, generation)
   const images = await Promise.all(generation.slugs.map((slug) => givenPicture(easel, slug)))
-  const claimed: ClaimedGeneration = { ...generation, attempt: 1, tries: 0, remainingMs: 1000 }
+  const claimed: ClaimedGeneration = { ...generation, attempt: 1, tries: 0 }
   if (!(await runStore(easel.db, { refundFailed: true }).succeed(claimed, images))) throw new Error('not succeeded')
   return generation
 }

@@ -9,7 +9,6 @@ const claimed = (tries = 0): ClaimedGeneration => ({
   ...aGeneration({ id: 'u', username: 'u', key: 'k', keyId: 'k', developer: false }, { batchSize: 2 }),
   attempt: 1 + tries,
   tries,
-  remainingMs: 60_000,
 })
 
 /** The outside as plain objects, and what was done to it. */
