@@ -11,7 +11,7 @@ import { queuePositions } from './db/queue-positions.js'
 import { submissionStore } from './db/submission-store.js'
 import type { Running } from './entry.js'
 import { buildApp } from './http/app.js'
-import { createImageStore } from './images/create-image-store.js'
+import { openImageStore } from './images/create-image-store.js'
 import { createModerator } from './moderation/create-moderator.js'
 import { openFoundation } from './wiring.js'
 
@@ -36,7 +36,7 @@ export async function startServer(
   options: ServerOptions = {},
 ): Promise<Running & { url: string }> {
   const moderator = createModerator({ ...config.moderation, logger: log })
-  const images = await createImageStore(config)
+  const images = await openImageStore(config, (err) => log.error({ err }, 'pictures can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db } = foundation
   const finished = finishedGenerations(db, config.databaseUrl, (err) =>

@@ -5,7 +5,7 @@ import { runStore } from './db/run-store.js'
 import { workerCall } from './db/worker-call.js'
 import type { Running } from './entry.js'
 import { BackendLoop } from './generation/backend-loop.js'
-import { createImageStore } from './images/create-image-store.js'
+import { openImageStore } from './images/create-image-store.js'
 import { finishPicture } from './images/picture.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-worker.js'
@@ -25,7 +25,7 @@ export interface WorkerOptions {
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
 export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
-  const images = await createImageStore(config)
+  const images = await openImageStore(config, (err) => log.error({ err }, 'pictures can not be stored yet'))
   const backends = config.inferenceUrls.map((url) =>
     createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }),
   )

@@ -16,7 +16,7 @@ const HEADERS = {
 /** The pictures of file: storage, under /cdn/<slug>.png, for anyone who has the link. */
 export async function cdnRoutes(app: App, root: string): Promise<void> {
   await app.register(fastifyStatic, {
-    root,
+    // No root: the plugin would refuse to start without it, and the directory may come later.
     serve: false,
     // The headers below say it all; the plugin's own would call a picture revalidatable.
     cacheControl: false,
@@ -27,7 +27,7 @@ export async function cdnRoutes(app: App, root: string): Promise<void> {
     if (!file.endsWith('.png') || !SLUG.test(file.slice(0, -4))) throw endpointNotFound(request.method, '/cdn')
     // The plugin would follow a link to wherever it leads.
     if (!(await isFile(root, file))) throw endpointNotFound(request.method, `/cdn/${file}`)
-    return reply.headers(HEADERS).sendFile(file)
+    return reply.headers(HEADERS).sendFile(file, root)
   })
   app.setErrorHandler<FileError>((error, _request, reply) => {
     // The directory went away between the look and the reading.

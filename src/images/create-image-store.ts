@@ -32,6 +32,21 @@ export async function createImageStore(config: {
   return fileImageStore({ root, cdnBaseUrl: config.cdnBaseUrl })
 }
 
+/**
+ * For processes that must start all the same: a store that is away at start is treated as one that goes away later.
+ * Requests are answered, pictures are not to be had, and workers put their generations back until it returns.
+ * @param onUnusable told once, with the sentence for the operator
+ */
+export async function openImageStore(
+  config: { readonly storagePath: string; readonly cdnBaseUrl: string },
+  onUnusable: (error: unknown) => void,
+): Promise<FileImageStore> {
+  return createImageStore(config).catch((error) => {
+    onUnusable(error)
+    return fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
+  })
+}
+
 /** Permission bits don't tell of read-only mounts and full disks; a file does. */
 async function requireWritable(root: string) {
   const probe = join(root, `.probe.${randomBytes(8).toString('hex')}.tmp`)

@@ -43,12 +43,10 @@ export function observer(windows: Windows) {
       kills++
       if (name.startsWith('worker-')) deaths.push({ gpu: Number(name.slice('worker-'.length)), at })
     },
-    endedByItself: (name: string, how: string, at: number) => {
+    endedByItself: (name: string, how: string) => {
       const what = `${name.replace(/-\d+$/, '')}: ${how}`
       unexpectedEnds.set(what, (unexpectedEnds.get(what) ?? 0) + 1)
-      // Without its picture directory a process says so and does not start; nothing else is a reason to end.
-      if (!windows.during(['store'], at - 2000, at))
-        violations.push({ invariant: 'I15', what: `${name} ended by itself: ${how}` })
+      violations.push({ invariant: 'I15', what: `${name} ended by itself: ${how}` })
     },
     /** Judges what is left; nothing is noted any more. */
     end: () => {
