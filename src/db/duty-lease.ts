@@ -1,8 +1,8 @@
 import type { DutyLease } from '../generation/ports.js'
 import type { Database } from './client.js'
 
-// Held anew every second. Two at once do no harm, so it may be short: its holder's death delays every repair by it.
-const LEASE_SECONDS = 3
+// Held anew twice a second. Two at once do no harm, so it may be short: its holder's death delays every repair by it.
+const LEASE_SECONDS = 2
 
 // A row with an end instead of an advisory lock: it works through a connection pooler, and a paused holder loses it.
 const HOLD = {

@@ -4,8 +4,8 @@ import { CREATE_IMAGE_RUN } from '../generation/queue-position.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
 
-/** How long a claim holds without a heartbeat; heartbeats come every third of it. */
-export const LEASE_SECONDS = 10
+/** How long a claim holds without a heartbeat (generation/lease.ts beats three times meanwhile); a crash costs as much. */
+export const LEASE_SECONDS = 7
 
 /** What makes a queued generation `g` claimable by a backend: $2 models or null, $3 samplers, $4 largest seed. */
 const CLAIMABLE = `g.status = 'queued' AND g.not_before <= now() AND g.deadline_at > now()

@@ -1,9 +1,9 @@
 import { failpoint } from '../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 
-const HEARTBEAT_MS = 3000
+const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */
-const LEASE_DOUBT_MS = 8000
+const LEASE_DOUBT_MS = 5500
 
 export interface Lease {
   /** Aborts when the attempt is no longer ours, or might not be. */

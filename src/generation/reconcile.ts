@@ -18,11 +18,11 @@ export interface Pass {
   readonly leasesCount: boolean
 }
 
-const EVERY_MS = 1000
+const EVERY_MS = 500
 /** A pass this late means that Postgres, or this process, stood still: leases ran out that nobody could renew. */
-const STOOD_STILL_MS = 5000
+const STOOD_STILL_MS = 4000
 /** What workers get then to renew their leases, or to put their generations back. */
-const GRACE_MS = 10_000
+const GRACE_MS = 5000
 const FULL_EVERY_MS = 60_000
 /** Locks outlive their generation's deadline by this much, so that they never end before it. */
 export const LOCK_MARGIN_MS = 60_000
