@@ -4,6 +4,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { FAILPOINTS } from '../../src/failpoint.js'
+import { blockedTimes, watchRefusals } from './blocked.js'
 import { type ChaosClient, chaosClient } from './client.js'
 import { drawFailpoints } from './failpoint-draw.js'
 import { startFaults } from './faults.js'
@@ -31,6 +32,8 @@ export interface ChaosOptions {
   /** Which lanes of the schedule take part; all unless given. */
   readonly lanes?: readonly string[]
   readonly failpoints?: boolean
+  /** Of every server and worker, beside what the stage gives them. */
+  readonly env?: Readonly<Record<string, string>>
   /** What each start of a process gets as FAILPOINTS; drawn from all of them unless given. */
   readonly drawFailpoints?: (chance: Seeded) => string
   /** For how long a process that a failpoint stopped stays so: at least and at most. */
@@ -58,7 +61,7 @@ export interface ChaosReport {
   readonly generations: ReadonlyMap<string, number>
   readonly internalErrors: ReadonlyMap<string, number>
   readonly availability: { readonly asked: number; readonly answered: number; readonly excused: number }
-  readonly heals: Readonly<Record<'worker' | 'redis' | 'postgres' | 'end', Spread>>
+  readonly heals: Readonly<Record<'worker' | 'redis' | 'postgres' | 'blocked' | 'end', Spread>>
   readonly runs: number
   readonly wasted: number
   readonly kills: number
@@ -85,6 +88,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const phase: Phase = { faulty: rate > 0, stopFaults: async () => undefined }
   const stage = await startStage({
     ...{ chance, users, windows: spans, onKilled: seen.killed, onUnexpectedEnd: seen.endedByItself },
+    env: options.env ?? {},
     failpoints: (its) =>
       phase.faulty && options.failpoints !== false ? (options.drawFailpoints ?? drawFailpoints)(its) : undefined,
   })
@@ -113,8 +117,10 @@ async function runOn(
   const { servers, workers, redis, gpus } = stage
   const { healMs = HEAL_MS, mayExpire = true, say, seed } = options
   const recoveries = watchRecoveries(redis)
+  const refusals = watchRefusals()
   const client = openClient(stage, chance.fork('balance'), (exchange) => {
     recoveries.noteAnswer(exchange)
+    refusals.note(exchange)
     seen.note(exchange)
   })
   const watched = resumeStopped([...servers, ...workers], chance.fork('stopped'), options.stoppedForMs, seen.fault)
@@ -145,6 +151,9 @@ async function runOn(
 
     say('checking what is left')
     const { violations, internals, generations } = await verdict(stage, client, seen, { healMs, mayExpire })
+    const reader = await stage.connect()
+    const blocked = await blockedTimes(reader, refusals.submits)
+    await reader.end()
     const succeeded = new Set(generations.flatMap(({ status, tag }) => (status === 'succeeded' ? [tag] : [])))
     return {
       ...{ seed, violations, faults: seen.faults, answers: seen.checker.counts, internalErrors: tally(internals) },
@@ -156,6 +165,7 @@ async function runOn(
         worker: spreadOf(healTimes(gpus.runs, seen.deaths)),
         redis: spreadOf(recoveries.redis),
         postgres: spreadOf(recoveries.postgres),
+        blocked: spreadOf(blocked),
         end: spreadOf([healed]),
       },
     }

@@ -36,8 +36,10 @@ export interface Load {
 }
 
 export const SIZE = 256
-/** What a user waits between two requests of the same kind. */
+/** What a user waits between two generations, on average. */
 const THINK_MS = 250
+/** Polls: quick at first, since a healthy generation takes a moment, then rarer, as what hangs takes long. */
+const POLL_MS = { first: 120, factor: 1.5, longest: 2000 }
 /** A generation that is not over by then is left to the checks at the end. */
 const FOLLOW_MS = 240_000
 
@@ -126,7 +128,7 @@ export function startLoad({
       path: `/api/v1/generate/${id}`,
       apiKey: user.key,
     }
-    while (Date.now() < until) {
+    for (let pause = POLL_MS.first; Date.now() < until; pause = Math.min(pause * POLL_MS.factor, POLL_MS.longest)) {
       const got = await client.send(poll)
       const { status, output } = isAnswer(got) ? fieldsOf(got.body) : {}
       if (isAnswer(got) && got.status === 404) return
@@ -137,7 +139,7 @@ export function startLoad({
         return
       }
       if (chance.chance(0.03)) await second(user, chance)
-      await delay(chance.gap(THINK_MS))
+      await delay(chance.between(0.7, 1.3) * pause)
     }
   }
 

@@ -16,6 +16,7 @@ export function reportText(report: ChaosReport): string {
         ['worker killed → its generation runs again', spreadText(heals.worker)],
         ['Redis back, empty → locks and queue back', spreadText(heals.redis)],
         ['Postgres back → first good answer', spreadText(heals.postgres)],
+        ['user refused as busy with nothing active', spreadText(heals.blocked)],
         ['faults over → nothing active', `${(heals.end.max / 1000).toFixed(1)} s`],
       ],
     ],

@@ -51,6 +51,8 @@ export interface StageOptions {
   readonly chance: Seeded
   readonly users: number
   readonly windows: Windows
+  /** Of every server and worker, beside what a run always sets. */
+  readonly env: Readonly<Record<string, string>>
   /** FAILPOINTS of one start; undefined for none. */
   readonly failpoints: (chance: Seeded) => string | undefined
   readonly onKilled: SupervisedOptions['onKilled']
@@ -126,6 +128,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       GENERATION_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
       // Load is what a run is about; the limit has its own tests.
       RATE_LIMIT_MAX: '1000000',
+      ...options.env,
     }
     const supervise = (role: 'server' | 'worker', index: number, more: Record<string, string>) => {
       const name = `${role}-${index}`
