@@ -31,6 +31,8 @@ export interface Capabilities {
   readonly samplers: readonly Sampler[]
   /** The largest seed the server keeps; a generation with a larger one is not given to it. */
   readonly maxSeed: number
+  /** Widths and heights must be multiples of this many pixels; the server would round others. */
+  readonly sizeMultiple: number
 }
 
 export interface InferenceOptions {

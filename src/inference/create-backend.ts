@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { InferenceBackend } from '../generation/backend.js'
-import { createA1111Backend } from './a1111-backend.js'
-import { createPreviewBackend } from './preview-backend.js'
+import { createA1111Backend } from './a1111/a1111-backend.js'
+import { createPreviewBackend } from './preview/preview-backend.js'
 
 export interface BackendOptions {
   /** One inference. */

@@ -55,7 +55,7 @@ const LANES: Readonly<Record<string, Lane>> = {
     },
   },
   redis: {
-    everyMs: 8000,
+    everyMs: 5000,
     draw: (chance) => {
       const r = chance.next()
       if (r < 0.5) return { kind: 'redis.lose', forMs: chance.between(0, 2500) }
@@ -64,7 +64,7 @@ const LANES: Readonly<Record<string, Lane>> = {
     },
   },
   postgres: {
-    everyMs: 10_000,
+    everyMs: 7000,
     draw: (chance) => {
       const r = chance.next()
       if (r < 0.35) return { kind: 'postgres.crash', forMs: chance.between(0, 1500) }

@@ -49,9 +49,9 @@ export class Supervised {
     return this.#child?.pid
   }
 
-  /** Started, and not paused as far as we know. */
+  /** Started, and neither paused as far as we know nor told to end: what a load balancer learns from /ready. */
   get ready(): boolean {
-    return this.#ready && !this.#paused
+    return this.#ready && !this.#paused && !this.#told
   }
 
   get paused(): boolean {

@@ -51,7 +51,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
 
 const backendThat = (generate: InferenceBackend['generate']): InferenceBackend => ({
   name: 'fake',
-  capabilities: async () => ({ models: null, samplers: [], maxSeed: 0 }),
+  capabilities: async () => ({ models: null, samplers: [], maxSeed: 0, sizeMultiple: 8 }),
   generate,
   close: async () => undefined,
 })

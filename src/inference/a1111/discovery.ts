@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import type { Sampler } from '../../generation/sampler.js'
+import { failure } from '../failure.js'
+import type { HttpReply, ServerHttp } from '../server-http.js'
+import { type Dialect, type ServerSampler, samplersOf } from './a1111-samplers.js'
+import { replyFailure } from './reply-failure.js'
+
+export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
+
+/** A checkpoint as the server lists it. */
+export interface ServerModel {
+  /** The file's base name: what the catalog calls it. */
+  readonly filename: string
+  /** What to send as `sd_model_checkpoint`: the title, which ends in the hash once that is known. */
+  readonly title: string
+  /** Every name under which a reply may report this checkpoint. */
+  readonly reportedAs: readonly string[]
+  readonly hash: string | undefined
+}
+
+/** What a server was found to be and to have. */
+export interface A1111Server {
+  /** Its address without credentials. */
+  readonly name: string
+  readonly dialect: Dialect
+  readonly models: readonly ServerModel[]
+  readonly samplers: ReadonlyMap<Sampler, ServerSampler>
+  readonly maxSeed: number
+  readonly sizeMultiple: number
+  /** Whether it reports progress and can be interrupted. */
+  readonly watchable: boolean
+}
+
+const listedModel = z.object({
+  filename: z.string().min(1),
+  title: z.string().nullish(),
+  model_name: z.string().nullish(),
+  hash: z.string().nullish(),
+})
+const listedName = z.object({ name: z.string(), label: z.string().nullish() })
+
+/** stable-diffusion.cpp's stand-in for a hash that it doesn't compute. */
+const NO_HASH = '8888888888'
+const MODEL_EXTENSION = /\.(safetensors|ckpt|gguf|sft|pth?|bin)$/i
+
+/** A checkpoint's name without folder, hash and ending, as replies write it (SD.Next drops commas and colons). */
+export const bareName = (name: string) =>
+  name
+    .replace(/ \[[0-9a-f]+\]$/, '')
+    .replace(/^.*[\\/]/, '')
+    .replace(MODEL_EXTENSION, '')
+    .replace(/[,:]/g, '')
+
+function toModel(listed: z.infer<typeof listedModel>): ServerModel {
+  const filename = listed.filename.replace(/^.*[\\/]/, '')
+  const names = [filename, listed.model_name, listed.title].filter((name) => typeof name === 'string' && name !== '')
+  return {
+    filename,
+    title: listed.title || listed.model_name || filename,
+    reportedAs: [...new Set(names.map((name) => bareName(name as string)))],
+    hash: listed.hash && listed.hash !== NO_HASH ? listed.hash : undefined,
+  }
+}
+
+/** The valid entries of a listing; undefined where the server has no such listing. */
+function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[] | undefined {
+  if (reply.status === 404) return undefined
+  const body = jsonOf(http, reply)
+  if (!Array.isArray(body)) throw failure('bad_output', `${http.name} answered a listing with something else`)
+  return body.flatMap((item) => {
+    const parsed = entry.safeParse(item)
+    return parsed.success ? [parsed.data] : []
+  })
+}
+
+function jsonOf(http: ServerHttp, { status, text }: HttpReply): unknown {
+  if (status !== 200) throw replyFailure(http.name, status, text)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw failure('bad_output', `${http.name} answered with something that is not JSON`, error)
+  }
+}
+
+/**
+ * Asks a server what it is, by what only that kind does: SD.Next's progress carries an `id`; stable-diffusion.cpp lists
+ * its own method names and has no progress; A1111 has /schedulers from 1.9 on.
+ * @throws BackendError
+ */
+export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A1111Server> {
+  const [modelsReply, samplersReply, schedulersReply, progressReply] = await Promise.all([
+    http.get('/sdapi/v1/sd-models', signal),
+    http.get('/sdapi/v1/samplers', signal),
+    http.get('/sdapi/v1/schedulers', signal),
+    http.get(PROGRESS_PATH, signal),
+  ])
+  const models = listOf(http, modelsReply, listedModel)
+  if (!models) throw replyFailure(http.name, modelsReply.status, modelsReply.text)
+  const samplers = listOf(http, samplersReply, listedName)?.map(({ name }) => name)
+  const progress = progressReply.status === 404 ? undefined : jsonOf(http, progressReply)
+  const watchable = progress !== undefined
+
+  const isSdNext = typeof progress === 'object' && progress !== null && 'id' in progress
+  const isSdCpp = samplers?.includes('euler_a') || (!watchable && models.some(({ hash }) => hash === NO_HASH))
+  // SD.Next's own /schedulers fails in some versions and isn't needed; elsewhere only a 404 means "older than 1.9".
+  const schedules = isSdNext ? undefined : listOf(http, schedulersReply, listedName)
+  const dialect: Dialect = isSdNext ? 'sdnext' : isSdCpp ? 'sdcpp' : schedules ? 'a1111' : 'legacy'
+  return {
+    name: http.name,
+    dialect,
+    models: models.map(toModel),
+    samplers: samplersOf(dialect, {
+      samplers: samplers && new Set(samplers),
+      schedules: schedules && new Set(schedules.flatMap(({ name, label }) => [name, label ?? name])),
+    }),
+    // stable-diffusion.cpp keeps seeds of this API as int32 and draws a random one beyond.
+    maxSeed: dialect === 'sdcpp' ? 2147483647 : 4294967295,
+    sizeMultiple: dialect === 'sdcpp' ? 64 : 8,
+    watchable,
+  }
+}

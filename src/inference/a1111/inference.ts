@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { InferredImage } from '../../generation/backend.js'
+import { failure, samplerUnavailable } from '../failure.js'
+import type { ServerHttp } from '../server-http.js'
+import { readProgress, watchProgress } from './progress.js'
+import { readReply } from './reply.js'
+import { replyFailure } from './reply-failure.js'
+import { type Asked, txt2imgBody } from './request.js'
+
+const INTERRUPT_AGAIN_MS = 1_000
+
+export interface Watch {
+  /** Aborts when the inference is no longer wanted. */
+  readonly stop: AbortSignal
+  /** Told the fraction done, 0 to 1, every so often. */
+  readonly report: (fraction: number) => void
+  readonly progressIntervalMs: number
+  /** How long the server may take to stop. */
+  readonly cancelGraceMs: number
+}
+
+/**
+ * One txt2img call. When `stop` aborts, the server is interrupted before the call is given up: it goes on otherwise,
+ * whether anyone listens or not, and the next call would wait behind it.
+ * @throws BackendError, or `stop`'s reason
+ */
+export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
+  const { request, server } = asked
+  const { stop, report, progressIntervalMs: intervalMs, cancelGraceMs } = watch
+  stop.throwIfAborted()
+  const givenUp = new AbortController()
+  const finished = new AbortController()
+  const back = new AbortController()
+  const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), givenUp.signal)
+  const isBack = () => back.abort()
+  void reply.then(isBack, isBack)
+  if (server.watchable) void watchProgress(http, request.attemptId, { intervalMs, signal: finished.signal, report })
+  try {
+    const { status, text } = await orStopped(reply, stop)
+    finished.abort()
+    if (status !== 200) throw refusal(asked, status, text)
+    // An interrupted job looks like a finished one; only the flag that stays behind tells.
+    const last = server.watchable ? await readProgress(http, request.attemptId, stop) : undefined
+    stop.throwIfAborted()
+    if (last?.interrupted) throw failure('backend_fault', `${http.name} was interrupted by someone else`)
+    return await readReply(text, asked)
+  } catch (error) {
+    finished.abort()
+    if (stop.aborted && server.watchable) await interrupt(http, back.signal, cancelGraceMs)
+    throw error
+  } finally {
+    givenUp.abort()
+  }
+}
+
+/** A sampler that was listed and then refused is named to the user all the same. */
+function refusal({ request, server }: Asked, status: number, text: string) {
+  const error = replyFailure(server.name, status, text)
+  return error.kind === 'unsupported' ? samplerUnavailable(server.name, request.sampler) : error
+}
+
+/** Interrupts until the call is back: the server forgets an interrupt that arrives before the job has begun. */
+async function interrupt(http: ServerHttp, back: AbortSignal, graceMs: number): Promise<void> {
+  const over = AbortSignal.timeout(graceMs)
+  const end = performance.now() + graceMs
+  while (!back.aborted && !over.aborted) {
+    // Its answer is waited for even when the call is back meanwhile: a late interrupt would stop the next job.
+    await http.post('/sdapi/v1/interrupt', {}, over).catch(() => undefined)
+    const pauseMs = Math.min(INTERRUPT_AGAIN_MS, Math.max(0, end - performance.now()))
+    await delay(pauseMs, undefined, { signal: back }).catch(() => undefined)
+  }
+}
+
+/** The work's outcome, or the stop signal's reason if that comes first. */
+async function orStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
+  let onStop: () => void = () => undefined
+  const stopped = new Promise<never>((_resolve, reject) => {
+    onStop = () => reject(stop.reason)
+    stop.addEventListener('abort', onStop, { once: true })
+    if (stop.aborted) onStop()
+  })
+  try {
+    return await Promise.race([work, stopped])
+  } finally {
+    stop.removeEventListener('abort', onStop)
+  }
+}

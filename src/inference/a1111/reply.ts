@@ -1,0 +1,109 @@
+import sharp from 'sharp'
+import { z } from 'zod'
+import type { InferredImage } from '../../generation/backend.js'
+import { failure } from '../failure.js'
+import type { Dialect } from './a1111-samplers.js'
+import { bareName } from './discovery.js'
+import type { Asked } from './request.js'
+
+const txt2imgReply = z.object({ images: z.array(z.string()), info: z.string() })
+const replyInfo = z.object({
+  all_seeds: z.array(z.number()),
+  index_of_first_image: z.int().min(0).nullish(),
+  sampler_name: z.string().nullish(),
+  sd_model_name: z.string().nullish(),
+  sd_model_hash: z.string().nullish(),
+  extra_generation_params: z.record(z.string(), z.unknown()).nullish(),
+  infotexts: z.array(z.string()).nullish(),
+})
+type ReplyInfo = z.infer<typeof replyInfo>
+
+/**
+ * The pictures of a 200. These servers put their default sampler or the loaded model in the place of one they don't
+ * have, and answer an interrupted job like a finished one, so nothing of it is believed unseen.
+ * @throws BackendError `bad_output`, or `model_missing` when another checkpoint drew them
+ */
+export async function readReply(text: string, asked: Asked): Promise<InferredImage[]> {
+  const { server, seeds } = asked
+  const bad = (what: string, cause?: unknown) => failure('bad_output', `${server.name} ${what}`, cause)
+  const { images, info } = parseReply(text, bad)
+  if (info.all_seeds.length !== seeds.length || info.all_seeds.some((seed, n) => seed !== seeds[n]))
+    throw bad(`drew the seeds ${info.all_seeds.slice(0, 8)} instead of ${seeds}`)
+  const first = info.index_of_first_image ?? 0 // before it stands a grid, after the batch whatever extensions add
+  const pictures = images.slice(first, first + seeds.length)
+  if (pictures.length !== seeds.length) throw bad(`sent ${pictures.length} of ${seeds.length} images`)
+
+  const said = fieldsOf(info.infotexts?.[first] ?? info.infotexts?.[0] ?? '')
+  requireModel(info, said, asked)
+  requireAskedSampler(info, said, asked, bad)
+  return Promise.all(
+    pictures.map(async (picture, n) => ({ bytes: await imageOf(picture, asked, bad), seed: seeds[n] as number })),
+  )
+}
+
+type Bad = (what: string, cause?: unknown) => Error
+
+async function imageOf(picture: string, { request }: Asked, bad: Bad): Promise<Buffer> {
+  const bytes = Buffer.from(picture.replace(/^data:[^,]*,/, ''), 'base64')
+  const { width, height } = await sizeOf(bytes, bad)
+  if (width !== request.width || height !== request.height)
+    throw bad(`drew ${width}x${height} instead of ${request.width}x${request.height}`)
+  return bytes
+}
+
+/** By the header alone; whoever stores the picture decodes it. */
+async function sizeOf(bytes: Buffer, bad: Bad): Promise<{ width: number; height: number }> {
+  try {
+    return await sharp(bytes).metadata()
+  } catch (error) {
+    throw bad('sent an image that cannot be read', error)
+  }
+}
+
+function parseReply(text: string, bad: Bad) {
+  try {
+    const { images, info } = txt2imgReply.parse(JSON.parse(text))
+    return { images, info: replyInfo.parse(JSON.parse(info)) }
+  } catch (error) {
+    throw bad('answered with something that is no txt2img reply', error instanceof z.ZodError ? error : undefined)
+  }
+}
+
+type Fields = (key: string) => string | undefined
+
+/** An infotext is the prompts, which may say anything, and then one line of `Key: value, …` that the server wrote. */
+function fieldsOf(infotext: string): Fields {
+  const line = infotext.slice(infotext.lastIndexOf('\n') + 1)
+  return (key) => new RegExp(`(?:^|, )${key}: ("(?:\\\\.|[^"\\\\])*"|[^,]*)`).exec(line)?.[1]?.replace(/^"|"$/g, '')
+}
+
+function requireModel(info: ReplyInfo, said: Fields, { server, model }: Asked): void {
+  const name = info.sd_model_name || said('Model')
+  const hash = info.sd_model_hash || said('Model hash')
+  // A hash is computed when a model is first loaded: the listing may not have known it yet.
+  const byHash = hash && model.hash ? hash.startsWith(model.hash) || model.hash.startsWith(hash) : undefined
+  const byName = name ? model.reportedAs.includes(bareName(name)) : undefined
+  // A reply that names no model can only be that of the single one the server has.
+  const isAsked = byName === undefined ? (byHash ?? server.models.length === 1) : byName && byHash !== false
+  if (!isAsked) {
+    const drawn = name || hash || 'a model it does not name'
+    throw failure('model_missing', `${server.name} drew with "${drawn}" instead of "${model.title}"`)
+  }
+}
+
+function requireAskedSampler(info: ReplyInfo, said: Fields, { server, sampler }: Asked, bad: Bad): void {
+  // stable-diffusion.cpp's infotext has method and schedule in one field.
+  const name = info.sampler_name ?? (server.dialect === 'sdcpp' ? said('Sampler')?.split(' ')[0] : said('Sampler'))
+  if (name !== sampler.name) throw bad(`sampled with "${name}" instead of "${sampler.name}"`)
+  const schedule = scheduleOf(info, said, server.dialect)
+  // Only stable-diffusion.cpp always says its schedule; the others are held to it where they do.
+  const isAsked = schedule === undefined ? server.dialect !== 'sdcpp' : schedule === sampler.schedule
+  const isFixed = sampler.schedule !== undefined && sampler.schedule !== 'Automatic'
+  if (isFixed && !isAsked) throw bad(`used the schedule "${schedule}" instead of "${sampler.schedule}"`)
+}
+
+function scheduleOf(info: ReplyInfo, said: Fields, dialect: Dialect): string | undefined {
+  if (dialect === 'sdnext') return said('Sampler sigma')
+  const schedule = info.extra_generation_params?.['Schedule type']
+  return typeof schedule === 'string' ? schedule : said('Schedule type')
+}

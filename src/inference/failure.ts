@@ -1,0 +1,66 @@
+import { BackendError, type BackendErrorKind } from '../generation/backend.js'
+import type { Sampler } from '../generation/sampler.js'
+
+/** What a subscriber reads; hosts, paths and exception texts stay in `message`, for the logs. */
+const PUBLIC: Record<BackendErrorKind, string> = {
+  unavailable: 'The GPU servers cannot be reached right now.',
+  busy: 'The GPU servers are busy right now.',
+  auth: 'The GPU servers cannot be used right now.',
+  lost: 'The connection to the GPU server was lost.',
+  timeout: 'The generation took too long and was stopped.',
+  oom: 'The GPU ran out of memory; try a smaller size or fewer images.',
+  backend_fault: 'The GPU server failed while generating.',
+  bad_output: 'The GPU server returned an unusable result.',
+  invalid_request: 'The GPU server refused these settings.',
+  unsupported: 'These settings are not available on the GPU servers.',
+  model_missing: 'The model is not available on the GPU servers.',
+  canceled: 'The generation was canceled.',
+}
+
+export const failure = (kind: BackendErrorKind, message: string, cause?: unknown) =>
+  new BackendError(kind, message, PUBLIC[kind], cause === undefined ? undefined : { cause })
+
+export const unsupported = (message: string, publicMessage: string) =>
+  new BackendError('unsupported', message, publicMessage)
+
+export const samplerUnavailable = (server: string, sampler: Sampler) =>
+  unsupported(
+    `${server} has no sampler for ${sampler}`,
+    `The sampler "${sampler}" is not available on the GPU servers.`,
+  )
+
+/** The connection never stood, so nothing was asked of the server. */
+const UNREACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+const isTls = (code: string) => /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
+
+const codesOf = (error: unknown): string[] => {
+  if (!(error instanceof Error)) return []
+  const { code, errors } = error as Error & { code?: unknown; errors?: unknown }
+  return [
+    ...(typeof code === 'string' ? [code] : []),
+    ...(Array.isArray(errors) ? errors.flatMap(codesOf) : []),
+    ...codesOf(error.cause),
+  ]
+}
+
+/** What a call that brought no HTTP answer means. A call cut off after it was sent is `lost`: it may still be running. */
+export function networkFailure(server: string, error: unknown): BackendError {
+  const codes = codesOf(error)
+  const said = codes[0] ?? (error instanceof Error ? error.message : String(error))
+  if (codes.includes('UND_ERR_RES_EXCEEDED_MAX_SIZE'))
+    return failure('bad_output', `${server} sent a reply beyond the limit`, error)
+  if (codes.includes('UND_ERR_DESTROYED'))
+    return failure('canceled', `${server}: the connection was closed by us`, error)
+  if (codes.some((code) => UNREACHED.has(code) || isTls(code)))
+    return failure('unavailable', `${server} cannot be reached: ${said}`, error)
+  return failure('lost', `${server} dropped the connection: ${said}`, error)
+}

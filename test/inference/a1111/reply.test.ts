@@ -1,0 +1,146 @@
+import sharp from 'sharp'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Dialect, ServerSampler } from '../../../src/inference/a1111/a1111-samplers.js'
+import type { A1111Server, ServerModel } from '../../../src/inference/a1111/discovery.js'
+import { readReply } from '../../../src/inference/a1111/reply.js'
+import { aRequest, failureOf } from './given.js'
+
+const model: ServerModel = {
+  filename: 'noise-sd1.safetensors',
+  title: 'noise-sd1',
+  reportedAs: ['noise-sd1'],
+  hash: undefined,
+}
+let picture: string
+
+beforeAll(async () => {
+  const png = await sharp({ create: { width: 64, height: 128, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer()
+  picture = png.toString('base64')
+})
+
+function read(
+  dialect: Dialect,
+  info: object,
+  asked: { model?: ServerModel; models?: ServerModel[]; sampler?: ServerSampler; images?: string[] } = {},
+) {
+  const server: A1111Server = {
+    name: 'a1111+http://gpu1:7860',
+    dialect,
+    models: asked.models ?? [asked.model ?? model],
+    samplers: new Map(),
+    maxSeed: 4294967295,
+    sizeMultiple: 8,
+    watchable: true,
+  }
+  const sampler = asked.sampler ?? { name: 'Euler a', schedule: 'Uniform' }
+  return readReply(
+    JSON.stringify({ images: asked.images ?? [picture], info: JSON.stringify({ all_seeds: [42], ...info }) }),
+    {
+      request: aRequest(),
+      server,
+      model: asked.model ?? model,
+      sampler,
+      seeds: [42],
+    },
+  )
+}
+
+const kindOf = async (work: Promise<unknown>) => (await failureOf(work)).kind
+
+describe('stable-diffusion.cpp', () => {
+  const karras: ServerSampler = { name: 'euler_a', schedule: 'karras' }
+  /** As the real sd-server answered, but for what follows the version. */
+  const recorded = (sampler: string) => ({
+    all_negative_prompts: [''],
+    all_prompts: ['a lighthouse'],
+    cfg_scale: 7,
+    height: 64,
+    infotexts: [
+      `a lighthouse\nSteps: 2, CFG scale: 7.000000, Guidance: 3.500000, Eta: inf, Seed: 42, Size: 64x64, Model: noise-sd1.safetensors, RNG: cuda, Sampler: ${sampler}, Version: stable-diffusion.cpp, SDCPP: {"models":{"model":"noise-sd1.safetensors"}}`,
+    ],
+  })
+
+  it('is believed when its infotext names the method, the schedule and the model asked for', async () => {
+    const info = { ...recorded('euler_a karras'), extra_generation_params: { 'Schedule type': 'karras' } }
+    expect(await read('sdcpp', info, { sampler: karras })).toEqual([
+      { seed: 42, bytes: Buffer.from(picture, 'base64') },
+    ])
+  })
+
+  it('is not, when it fell back to its default method or schedule', async () => {
+    const none = { ...recorded('NONE karras'), extra_generation_params: { 'Schedule type': 'karras' } }
+    expect(await kindOf(read('sdcpp', none, { sampler: karras }))).toBe('bad_output')
+    expect(await kindOf(read('sdcpp', recorded('euler_a'), { sampler: karras }))).toBe('bad_output')
+  })
+})
+
+describe('the schedule', () => {
+  const said = (schedule: string) => ({
+    sampler_name: 'Euler a',
+    sd_model_name: 'noise-sd1',
+    extra_generation_params: { 'Schedule type': schedule },
+  })
+
+  it('must be the one asked for where a server names it', async () => {
+    await read('a1111', said('Uniform'))
+    expect(await kindOf(read('a1111', said('Karras')))).toBe('bad_output')
+    const sigma = { sampler_name: 'Euler a', infotexts: ['x\nSteps: 20, Model: noise-sd1, Sampler sigma: karras'] }
+    expect(await kindOf(read('sdnext', sigma, { sampler: { name: 'Euler a', schedule: 'default' } }))).toBe(
+      'bad_output',
+    )
+  })
+
+  it('may be anything when the choice was left to the server, and may go unnamed', async () => {
+    await read('a1111', said('Karras'), { sampler: { name: 'Euler a', schedule: 'Automatic' } })
+    await read('a1111', { sampler_name: 'Euler a', sd_model_name: 'noise-sd1', extra_generation_params: null })
+  })
+})
+
+describe('the checkpoint', () => {
+  const drawnBy = (info: object) => ({ sampler_name: 'Euler a', ...info })
+  const hashed: ServerModel = {
+    filename: 'sub.dir, v1.2.ckpt',
+    title: 'x/sub.dir, v1.2.ckpt [aaaaaaaaaa]',
+    reportedAs: ['sub.dir v1.2', 'x_sub.dir v1.2'],
+    hash: 'aaaaaaaaaa',
+  }
+
+  it.each([
+    { sd_model_name: 'sub.dir, v1.2', sd_model_hash: 'aaaaaaaaaa' },
+    { sd_model_name: 'sub.dir, v1.2' },
+    { sd_model_hash: 'aaaaaaaaaa' },
+    { sd_model_hash: `aaaaaaaaaa${'b'.repeat(54)}` },
+    { infotexts: ['x\nSteps: 20, Model: x_sub.dir v1.2, App: SD.Next'] },
+    { infotexts: ['x\nSteps: 20, Model hash: aaaaaaaaaa'] },
+  ])('is recognised by %j', async (info) => {
+    await read('a1111', drawnBy(info), { model: hashed, models: [hashed, model] })
+  })
+
+  it.each([
+    { sd_model_name: 'noise-sd1' },
+    { sd_model_name: 'sub.dir, v1.2', sd_model_hash: 'bbbbbbbbbb' },
+    { sd_model_hash: 'bbbbbbbbbb' },
+    {},
+    { infotexts: ['Model: sub.dir v1.2, x\nSteps: 20, Model: noise-sd1'] },
+  ])('is missed with %j', async (info) => {
+    expect(await kindOf(read('a1111', drawnBy(info), { model: hashed, models: [hashed, model] }))).toBe('model_missing')
+  })
+
+  it('needs no name where the server has only one', async () => {
+    await read('legacy', drawnBy({}), { sampler: { name: 'Euler a', schedule: undefined } })
+  })
+})
+
+it('a prompt cannot forge the line that the server wrote', async () => {
+  const prompt = 'cat\nSteps: 1, Sampler: Euler a, Model: noise-sd1'
+  const info = { infotexts: [`${prompt}\nNegative prompt: ${prompt}\nSteps: 20, Sampler: Heun, Model: noise-sd1`] }
+  expect(await kindOf(read('a1111', info))).toBe('bad_output')
+})
+
+it.each([[[]], [['']], [['bm90IGEgcGljdHVyZQ==']]])('the images %j are bad output', async (images) => {
+  expect(await kindOf(read('a1111', { sampler_name: 'Euler a', sd_model_name: 'noise-sd1' }, { images }))).toBe(
+    'bad_output',
+  )
+})

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest'
+import { SAMPLERS, type Sampler } from '../../../src/generation/sampler.js'
+import { failureOf, givenBackend, PONY, SDXL } from './given.js'
+
+/** Sampler and schedule as they must arrive; null: refused, because the server has nothing of the kind. */
+type Arrives = Record<Sampler, readonly [string, string?] | null>
+
+const FORGE: Arrives = {
+  euler_a: ['Euler a', 'Uniform'],
+  euler: ['Euler', 'Uniform'],
+  dpmpp_2m_karras: ['DPM++ 2M', 'Karras'],
+  dpmpp_2m_sde_karras: ['DPM++ 2M SDE', 'Karras'],
+  dpmpp_2m: ['DPM++ 2M', 'Uniform'],
+  dpmpp_sde: ['DPM++ SDE', 'Uniform'],
+  dpmpp_sde_karras: ['DPM++ SDE', 'Karras'],
+  ddim: ['DDIM', 'Automatic'],
+  ddpm: ['DDPM', 'Automatic'],
+  heun: ['Heun', 'Uniform'],
+  lms: ['LMS', 'Uniform'],
+  lms_karras: ['LMS', 'Karras'],
+  dpm2: ['DPM2', 'Uniform'],
+  dpm2_a: ['DPM2 a', 'Uniform'],
+  unipc: ['UniPC', 'Automatic'],
+  pndm: ['PLMS', 'Automatic'],
+  deis: ['DEIS', 'Uniform'],
+  dpm_sde_karras: ['DPM++ SDE', 'Karras'],
+}
+const A1111: Arrives = { ...FORGE, ddpm: null, deis: null }
+const LEGACY: Arrives = {
+  euler_a: ['Euler a'],
+  euler: ['Euler'],
+  dpmpp_2m_karras: ['DPM++ 2M Karras'],
+  dpmpp_2m_sde_karras: ['DPM++ 2M SDE Karras'],
+  dpmpp_2m: ['DPM++ 2M'],
+  dpmpp_sde: ['DPM++ SDE'],
+  dpmpp_sde_karras: ['DPM++ SDE Karras'],
+  ddim: ['DDIM'],
+  ddpm: null,
+  heun: ['Heun'],
+  lms: ['LMS'],
+  lms_karras: ['LMS Karras'],
+  dpm2: ['DPM2'],
+  dpm2_a: ['DPM2 a'],
+  unipc: ['UniPC'],
+  pndm: ['PLMS'],
+  deis: null,
+  dpm_sde_karras: ['DPM++ SDE Karras'],
+}
+const SDNEXT: Arrives = {
+  euler_a: ['Euler a', 'default'],
+  euler: ['Euler', 'default'],
+  dpmpp_2m_karras: ['DPM++ 2M', 'karras'],
+  dpmpp_2m_sde_karras: ['DPM++ 2M SDE', 'karras'],
+  dpmpp_2m: ['DPM++ 2M', 'default'],
+  dpmpp_sde: ['DPM SDE', 'default'],
+  dpmpp_sde_karras: ['DPM SDE', 'karras'],
+  ddim: ['DDIM', 'default'],
+  ddpm: ['DDPM', 'default'],
+  heun: ['Heun', 'default'],
+  lms: ['LMSD', 'default'],
+  lms_karras: ['LMSD', 'karras'],
+  dpm2: ['KDPM2', 'default'],
+  dpm2_a: ['KDPM2 a', 'default'],
+  unipc: ['UniPC', 'default'],
+  pndm: ['PNDM', 'default'],
+  deis: ['DEIS', 'default'],
+  dpm_sde_karras: ['DPM SDE', 'karras'],
+}
+const SDCPP: Arrives = {
+  euler_a: ['euler_a', 'discrete'],
+  euler: ['euler', 'discrete'],
+  dpmpp_2m_karras: ['dpm++2m', 'karras'],
+  dpmpp_2m_sde_karras: ['dpm++2m_sde_bt', 'karras'],
+  dpmpp_2m: ['dpm++2m', 'discrete'],
+  dpmpp_sde: null,
+  dpmpp_sde_karras: null,
+  ddim: null,
+  ddpm: null,
+  heun: ['heun', 'discrete'],
+  lms: ['lms', 'discrete'],
+  lms_karras: ['lms', 'karras'],
+  dpm2: ['dpm2', 'discrete'],
+  dpm2_a: null,
+  unipc: null,
+  pndm: null,
+  deis: null,
+  dpm_sde_karras: null,
+}
+
+const scheduleIn = (body: Record<string, unknown> | undefined) =>
+  body?.scheduler ?? (body?.override_settings as Record<string, unknown> | undefined)?.schedulers_sigma
+
+describe.each([
+  ['a1111', A1111],
+  ['forge', FORGE],
+  ['legacy', LEGACY],
+  ['sdnext', SDNEXT],
+  ['sdcpp', SDCPP],
+] as const)('the samplers of %s', (dialect, arrives) => {
+  it('arrive under its own names, or are refused by ours before anything is sent', async () => {
+    const { standIn, generate, capabilities } = await givenBackend({ dialect })
+    expect((await capabilities()).samplers).toEqual(SAMPLERS.filter((sampler) => arrives[sampler]))
+    for (const sampler of SAMPLERS) {
+      const before = standIn.asked().length
+      const expected = arrives[sampler]
+      if (expected) {
+        await generate({ sampler, width: 64, height: 64 })
+        const body = standIn.asked().at(-1)
+        expect([sampler, body?.sampler_name, scheduleIn(body)]).toEqual([sampler, expected[0], expected[1]])
+      } else {
+        expect(await failureOf(generate({ sampler }))).toMatchObject({
+          kind: 'unsupported',
+          publicMessage: `The sampler "${sampler}" is not available on the GPU servers.`,
+        })
+        expect(standIn.asked()).toHaveLength(before)
+      }
+    }
+  })
+})
+
+describe('a txt2img request', () => {
+  it('carries everything that was asked, and nothing that the server could decide', async () => {
+    const { standIn, generate } = await givenBackend()
+    const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
+    await generate({ attemptId, seeds: [7, 8], sampler: 'dpmpp_2m_karras' })
+    expect(standIn.asked()).toEqual([
+      {
+        prompt: 'a lighthouse at dusk',
+        negative_prompt: 'blurry',
+        width: 64,
+        height: 128,
+        steps: 20,
+        cfg_scale: 6.5,
+        seed: 7,
+        batch_size: 2,
+        n_iter: 1,
+        sampler_name: 'DPM++ 2M',
+        scheduler: 'Karras',
+        override_settings: {
+          sd_model_checkpoint: expect.stringMatching(/^ponyDiffusionV6XL\.safetensors \[[0-9a-f]{10}\]$/),
+        },
+        override_settings_restore_afterwards: false,
+        send_images: true,
+        save_images: false,
+        do_not_save_grid: true,
+        force_task_id: attemptId,
+      },
+    ])
+  })
+
+  it.each(['a1111', 'forge', 'legacy', 'sdnext'] as const)(
+    'switches the checkpoint of %s and leaves it loaded',
+    async (dialect) => {
+      const { standIn, generate } = await givenBackend({ dialect })
+      expect(standIn.loaded()).toBe(PONY)
+      await generate({ model: SDXL })
+      expect(standIn.loaded()).toBe(SDXL)
+      await generate({ model: PONY })
+      expect(standIn.loaded()).toBe(PONY)
+    },
+  )
+
+  it('asks again for a checkpoint that was not listed before, then says it is missing', async () => {
+    const { standIn, generate, capabilities } = await givenBackend()
+    await capabilities()
+    const listings = () => standIn.journal.filter(({ path }) => path === '/sdapi/v1/sd-models').length
+    expect(listings()).toBe(1)
+    const error = await failureOf(generate({ model: 'notThere.safetensors' }))
+    expect(error).toMatchObject({
+      kind: 'model_missing',
+      publicMessage: 'The model is not available on the GPU servers.',
+    })
+    expect(listings()).toBe(2)
+    expect(standIn.asked()).toEqual([])
+  })
+
+  it.each(['a1111', 'sdcpp'] as const)(
+    'never lets a prompt reach the extra arguments of stable-diffusion.cpp (%s)',
+    async (dialect) => {
+      const { standIn, generate } = await givenBackend({ dialect })
+      const inner = '<sd_cpp_extra_args>{"batch_count":3}</sd_cpp_extra_args>'
+      await generate({
+        prompt: `a cat${inner} on <sd_cpp_extra_${inner}args>{"seed":1}</sd_cpp_extra_args>a mat`,
+        negativePrompt: 'dog<sd_cpp_extra_args>',
+        height: 64,
+      })
+      expect(standIn.asked()[0]).toMatchObject({ prompt: 'a cat on a mat', negative_prompt: 'dog' })
+    },
+  )
+
+  it('leaves every other prompt as it is', async () => {
+    const { standIn, generate } = await givenBackend()
+    const prompt = '  <lora:x:1> (masterpiece:1.2), 猫, Model: other\nSteps: 1, Sampler: nope, Model: nope  '
+    await generate({ prompt })
+    expect(standIn.asked()[0]?.prompt).toBe(prompt)
+  })
+})
+
+describe('seeds', () => {
+  it('of a batch go in one call and come back with their images, in order', async () => {
+    const { standIn, generate } = await givenBackend()
+    const images = await generate({ seeds: [10, 11, 12, 13] })
+    expect(images.map(({ seed }) => seed)).toEqual([10, 11, 12, 13])
+    expect(standIn.asked()).toHaveLength(1)
+    const [alone] = await generate({ seeds: [12] })
+    expect(images[2]?.bytes.equals(alone?.bytes as Buffer)).toBe(true)
+    expect(new Set(images.map(({ bytes }) => bytes.toString('base64'))).size).toBe(4)
+  })
+
+  it('that wrap past 2^32 - 1 are split, because the servers count on instead', async () => {
+    const { standIn, generate } = await givenBackend()
+    const progress: number[] = []
+    const images = await generate(
+      { seeds: [4294967294, 4294967295, 0, 1] },
+      { onProgress: (done) => progress.push(done) },
+    )
+    expect(images.map(({ seed }) => seed)).toEqual([4294967294, 4294967295, 0, 1])
+    expect(standIn.asked().map(({ seed, batch_size }) => [seed, batch_size])).toEqual([
+      [4294967294, 2],
+      [0, 2],
+    ])
+    expect(progress).toEqual([...progress].sort((a, b) => a - b))
+    expect(progress).toContain(0.5)
+    expect(progress.at(-1)).toBe(1)
+  })
+
+  it('that stable-diffusion.cpp would replace by random ones are refused', async () => {
+    const { standIn, generate, capabilities } = await givenBackend({ dialect: 'sdcpp' })
+    expect((await capabilities()).maxSeed).toBe(2147483647)
+    const asked = { width: 64, height: 64 }
+    expect((await generate({ ...asked, seeds: [2147483646, 2147483647] })).map(({ seed }) => seed)).toEqual([
+      2147483646, 2147483647,
+    ])
+    const error = await failureOf(generate({ ...asked, seeds: [2147483647, 2147483648] }))
+    expect(error).toMatchObject({
+      kind: 'unsupported',
+      publicMessage: 'Seeds above 2147483647 are not available on the GPU servers.',
+    })
+    expect(standIn.asked()).toHaveLength(1)
+  })
+})
+
+it('refuses sizes that stable-diffusion.cpp would round up', async () => {
+  const { standIn, generate } = await givenBackend({ dialect: 'sdcpp' })
+  expect(await failureOf(generate({ width: 72, height: 64 }))).toMatchObject({ kind: 'unsupported' })
+  expect(standIn.asked()).toEqual([])
+  await generate({ width: 832, height: 64 })
+})

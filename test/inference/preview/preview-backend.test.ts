@@ -1,0 +1,192 @@
+import sharp from 'sharp'
+import { describe, expect, it } from 'vitest'
+import { BackendError, type InferenceRequest } from '../../../src/generation/backend.js'
+import { SAMPLERS } from '../../../src/generation/sampler.js'
+import { createPreviewBackend } from '../../../src/inference/preview/preview-backend.js'
+
+const backend = createPreviewBackend()
+const signal = new AbortController().signal
+
+const request: InferenceRequest = {
+  attemptId: '2f5a0f4e-6f5b-4d1c-9b0a-8b1f6a3f2c11',
+  model: 'ponyDiffusionV6XL.safetensors',
+  prompt: 'a lighthouse at dusk',
+  negativePrompt: '',
+  width: 256,
+  height: 256,
+  steps: 20,
+  cfgScale: 7,
+  sampler: 'euler_a',
+  seeds: [42],
+}
+
+async function draw(change: Partial<InferenceRequest> = {}): Promise<Buffer> {
+  const [image] = await backend.generate({ ...request, ...change }, { signal })
+  return image?.bytes ?? expect.fail('no image')
+}
+
+/** Mean difference of two pictures of one size, 0 to 255. */
+async function difference(a: Buffer, b: Buffer) {
+  const [left, right] = await Promise.all([a, b].map((bytes) => sharp(bytes).raw().toBuffer()))
+  if (!left || left.length !== right?.length) return 255
+  return left.reduce((sum, value, i) => sum + Math.abs(value - (right[i] as number)), 0) / left.length
+}
+
+describe('the preview backend', () => {
+  it('draws with any model, any sampler and any seed', async () => {
+    expect(await backend.capabilities(signal)).toEqual({
+      models: null,
+      samplers: SAMPLERS,
+      maxSeed: 4294967295,
+      sizeMultiple: 8,
+    })
+    expect(backend.name).toBe('preview:')
+  })
+
+  it.each([
+    [256, 256],
+    [832, 1216],
+    [2048, 1536],
+    [2048, 256],
+    [256, 2048],
+  ])('draws %i × %i pixels of many colours', async (width, height) => {
+    const bytes = await draw({ width, height, prompt: 'mountains' })
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width, height, channels: 3, depth: 'uchar' })
+    const thumbnail = await sharp(bytes).resize(64, 64, { fit: 'fill' }).png().toBuffer()
+    const { channels } = await sharp(thumbnail).stats()
+    for (const { stdev } of channels) expect(stdev).toBeGreaterThan(10)
+  })
+
+  it.each([
+    'sea',
+    'stormy sea',
+    'lake',
+    'castle',
+    'forest',
+    'desert',
+    'cat',
+    'city night',
+    'portrait',
+    'space',
+    'rose',
+    'snow',
+  ])('leaves no part of a picture unpainted: %s', async (prompt) => {
+    // Wherever the canvas stayed blank, whole blocks would be black.
+    const small = await sharp(await draw({ prompt: `${prompt}, day` }))
+      .resize(32, 32, { kernel: 'nearest' })
+      .raw()
+      .toBuffer()
+    const black = Array.from({ length: 32 * 32 }, (_, i) => small.subarray(i * 3, i * 3 + 3)).filter(
+      (pixel) => Math.max(...pixel) < 6,
+    )
+    expect(black.length).toBeLessThan(prompt === 'space' ? 60 : 3)
+  })
+
+  it('draws the same bytes for the same request', async () => {
+    expect(await draw()).toEqual(await draw({ attemptId: 'd3b07384-d113-4ec6-a7d0-0a3a5fbd2f1c' }))
+  })
+
+  it.each<[string, Partial<InferenceRequest>]>([
+    ['prompt', { prompt: 'a lighthouse at dawn' }],
+    ['negative prompt', { negativePrompt: 'blurry' }],
+    ['model', { model: 'noobaiXL.safetensors' }],
+    ['seed', { seeds: [43] }],
+    ['steps', { steps: 21 }],
+    ['guidance', { cfgScale: 7.5 }],
+    ['sampler', { sampler: 'euler' }],
+    ['width', { width: 264 }],
+    ['height', { height: 264 }],
+  ])('draws another picture for another %s', async (_, change) => {
+    expect(await difference(await draw(), await draw(change))).toBeGreaterThan(0.5)
+  })
+
+  it('draws each sampler in a touch of its own', async () => {
+    const pictures = await Promise.all(
+      SAMPLERS.map((sampler) => draw({ sampler, prompt: 'desert', width: 64, height: 64 })),
+    )
+    expect(new Set(pictures.map((bytes) => bytes.toString('base64'))).size).toBe(SAMPLERS.length)
+  })
+
+  it('draws image n of a batch as a single run with its seed does', async () => {
+    const small = { width: 96, height: 64 }
+    const images = await backend.generate({ ...request, ...small, seeds: [4294967295, 0, 1] }, { signal })
+    expect(images.map(({ seed }) => seed)).toEqual([4294967295, 0, 1])
+    for (const { seed, bytes } of images) expect(bytes).toEqual(await draw({ ...small, seeds: [seed] }))
+  })
+
+  it('draws any text as a prompt', async () => {
+    for (const prompt of ['', '🎨🎨', '灯台と夕日', 'x'.repeat(2000), '\ud800'])
+      expect(await sharp(await draw({ prompt, width: 64, height: 64 })).metadata()).toMatchObject({ width: 64 })
+  })
+
+  it('marks every picture as a preview', async () => {
+    for (const prompt of ['snow, day', 'city at night']) {
+      const mark = sharp(await draw({ prompt })).extract({ left: 207, top: 241, width: 41, height: 7 })
+      const bits = await mark.greyscale().raw().toBuffer()
+      const rows = Array.from({ length: 7 }, (_, y) => bits.subarray(y * 41, y * 41 + 41))
+      expect(rows.map((row) => [...row].map((value) => (value > 186 ? '#' : '.')).join(''))).toEqual([
+        '####..####..#####.#...#..###..#####.#...#',
+        '#...#.#...#.#.....#...#...#...#.....#...#',
+        '#...#.#...#.#.....#...#...#...#.....#...#',
+        '####..####..####..#...#...#...####..#.#.#',
+        '#.....#.#...#.....#...#...#...#.....#.#.#',
+        '#.....#..#..#......#.#....#...#.....##.##',
+        '#.....#...#.#####...#....###..#####.#...#',
+      ])
+    }
+  })
+})
+
+describe('progress of a preview', () => {
+  it('rises step by step over the whole batch and ends at 1', async () => {
+    const reported: number[] = []
+    await backend.generate(
+      { ...request, steps: 8, seeds: [1, 2] },
+      { signal, onProgress: (done) => reported.push(done) },
+    )
+    expect(reported).toEqual([...new Set(reported)].sort((a, b) => a - b))
+    expect(reported.every((done) => Number.isInteger(done * 16))).toBe(true)
+    expect(reported.length).toBeGreaterThan(8)
+    expect(reported.at(-1)).toBe(1)
+  })
+
+  it('lets the process do other things while it draws', async () => {
+    let turns = 0
+    let done = false
+    const turn = () => {
+      turns++
+      if (!done) setImmediate(turn)
+    }
+    setImmediate(turn)
+    await draw({ width: 832, height: 1216 })
+    done = true
+    expect(turns).toBeGreaterThan(5)
+  })
+})
+
+describe('canceling a preview', () => {
+  const outcome = (run: Promise<unknown>) => run.catch((error: unknown) => error)
+
+  it('does not begin when it is already canceled', async () => {
+    const reported: number[] = []
+    const run = backend.generate(request, { signal: AbortSignal.abort(), onProgress: (done) => reported.push(done) })
+    const error = await outcome(run)
+    expect(error).toBeInstanceOf(BackendError)
+    expect(error).toMatchObject({ kind: 'canceled', publicMessage: expect.stringMatching(/\.$/) })
+    expect(reported).toEqual([])
+  })
+
+  it('stops in the middle of a picture', async () => {
+    const controller = new AbortController()
+    let last = 0
+    const onProgress = (done: number) => {
+      last = done
+      if (done > 0.1) controller.abort()
+    }
+    const large = { ...request, width: 2048, height: 1536, seeds: [1, 2, 3, 4] }
+    expect(await outcome(backend.generate(large, { signal: controller.signal, onProgress }))).toMatchObject({
+      kind: 'canceled',
+    })
+    expect(last).toBeLessThan(0.5)
+  })
+})
