@@ -21,7 +21,10 @@ export async function compile(directory: string): Promise<{ service: string; gpu
     project,
     JSON.stringify({
       extends: join(ROOT, 'tsconfig.json'),
-      compilerOptions: { noEmit: false, noCheck: true, rootDir: ROOT, outDir: directory, types: [] },
+      compilerOptions: {
+        ...{ noEmit: false, noCheck: true, incremental: false, tsBuildInfoFile: null },
+        ...{ rootDir: ROOT, outDir: directory, types: [] },
+      },
       files: entries.map((name) => join(ROOT, `test/chaos/${name}.ts`)),
       include: [],
     }),
