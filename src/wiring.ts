@@ -3,6 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { type AuditOptions, audit } from './audit/audit.js'
+import { redisAway } from './audit/audit-redis.js'
+import { auditTurn } from './audit/audit-turn.js'
+import type { Check } from './audit/check.js'
+import { type AuditTimes, startPeriodicAudit } from './audit/periodic-audit.js'
+import { storedPictures } from './cli/stored-pictures.js'
 import type { Config } from './config.js'
 import { createDatabase, type Database } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
@@ -29,6 +35,8 @@ export interface Foundation {
   /** For BullMQ's consuming end: a connection of its own. */
   openWorkerConnection(): QueueConnection
   startReconciler(images: ImageStore): { stop(): Promise<void> }
+  /** Counts what must never happen, once in a while in one of all processes. */
+  startAudit(): { stop(): Promise<void> }
   close(): Promise<void>
 }
 
@@ -36,11 +44,14 @@ export interface FoundationOptions {
   readonly maxConnections: number
   /** Prefix of every key in Redis and of BullMQ's queue; tests give each run its own. */
   readonly namespace?: string
+  readonly auditTimes?: AuditTimes
 }
+
+const NAMESPACE = 'easel'
 
 /** Opens Postgres, the queue and, where there is one, Redis. */
 export async function openFoundation(config: Config, log: Logger, options: FoundationOptions): Promise<Foundation> {
-  const namespace = options.namespace ?? 'easel'
+  const namespace = options.namespace ?? NAMESPACE
   const db = createDatabase(config.databaseUrl, {
     maxConnections: options.maxConnections,
     onError: (err) => log.warn({ err }, 'postgres connection lost'),
@@ -92,11 +103,42 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         log,
       }),
 
+    startAudit: () =>
+      startPeriodicAudit(
+        {
+          turn: auditTurn(db.pool, processId),
+          audit: (signal) => auditService(config, { namespace, sample: AUDITED_PICTURES, everyFile: false, signal }),
+          log,
+        },
+        options.auditTimes,
+      ),
+
     async close() {
       await queue.close()
       for (const redis of opened) redis.disconnect()
       await db.pool.end().catch(() => undefined)
     },
+  }
+}
+
+/** Few, since requests are served meanwhile; by and by it comes to all. */
+const AUDITED_PICTURES = 100
+
+/** Audits the service that `config` describes, over connections that serve nothing else. */
+export async function auditService(
+  config: Config,
+  options: Pick<AuditOptions, 'sample' | 'everyFile' | 'signal'> & { readonly namespace?: string },
+): Promise<Check[]> {
+  const { databaseUrl, redisUrl, refundFailed } = config
+  const { namespace = NAMESPACE, ...looks } = options
+  const client = redisUrl === undefined ? undefined : createFailFastRedis(redisUrl, () => undefined)
+  try {
+    if (client) await whenReady(client)
+    if (client && client.status !== 'ready') throw redisAway()
+    const redis = client && { client, namespace }
+    return await audit({ databaseUrl, redis, refundFailed, pictures: storedPictures(config), ...looks })
+  } finally {
+    client?.disconnect()
   }
 }
 

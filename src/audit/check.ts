@@ -11,10 +11,18 @@ export interface Check extends Violations {
   readonly name: string
 }
 
+/** What a first look has found. */
+export interface Look extends Violations {
+  /** The service may just have been in the middle of it, or about to mend it: what a look after this time finds, counts. */
+  readonly again?: { readonly afterMs: number; readonly look: () => Promise<Violations> }
+}
+
 export interface SqlCheck {
   readonly name: string
   /** A query with one column and a row for each violation: a text that names it. */
   readonly query: string
+  /** How soon the service mends it by itself. */
+  readonly mendedWithinMs?: number
 }
 
 /** Findings made outside of SQL, in the same form. */

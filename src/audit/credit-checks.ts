@@ -1,14 +1,15 @@
 /** Money: what every user holds follows from the ledger, and the ledger follows from the generations. */
+import { CANCELED } from '../generation/failure.js'
 import type { SqlCheck } from './check.js'
 
-/** A generation's entries of one kind; whose they are, as the lowest and highest user. */
-const entriesOf = (kind: 'charge' | 'refund') => `
-  SELECT generation_id, count(*) AS n, sum(delta) AS total, min(user_id::text) AS low, max(user_id::text) AS high
-    FROM credit_ledger WHERE kind = '${kind}' GROUP BY generation_id`
+const entries = (kind: 'charge' | 'refund') => `SELECT * FROM credit_ledger WHERE kind = '${kind}'`
+const repeated = (kind: 'charge' | 'refund') =>
+  `SELECT generation_id FROM credit_ledger WHERE kind = '${kind}' GROUP BY generation_id HAVING count(*) > 1`
 
-const ANOTHER_USERS = `e.low <> g.user_id::text OR e.high <> g.user_id::text`
+/** Also the longer reasons begin so. */
+const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 
-/** @param refundFailed whether a failed generation without a refund counts as one */
+/** @param refundFailed whether a failed generation without a refund counts as one, as a canceled one always does */
 export const creditChecks = (refundFailed: boolean): readonly SqlCheck[] => [
   {
     name: 'balance-is-sum-of-ledger',
@@ -19,10 +20,12 @@ export const creditChecks = (refundFailed: boolean): readonly SqlCheck[] => [
   },
   {
     name: 'ledger-balances-add-up',
+    // Sorting the rows is much faster than fetching them one by one in the order of an index, hence MATERIALIZED.
     query: `
+      WITH e AS MATERIALIZED (SELECT id, user_id, delta, balance FROM credit_ledger)
       SELECT 'ledger entry ' || id FROM (
         SELECT id, delta, balance, lag(balance, 1, 0::bigint) OVER (PARTITION BY user_id ORDER BY id) AS before
-          FROM credit_ledger) l
+          FROM e) l
        WHERE balance <> before + delta`,
   },
   {
@@ -35,17 +38,19 @@ export const creditChecks = (refundFailed: boolean): readonly SqlCheck[] => [
     name: 'charged-exactly-once',
     query: `
       SELECT coalesce(g.id, e.generation_id) FROM generations g
-        FULL JOIN (${entriesOf('charge')}) e ON e.generation_id = g.id
-       WHERE CASE WHEN g.id IS NULL OR g.metered THEN e.n IS NOT NULL
-                  ELSE e.n IS DISTINCT FROM 1 OR e.total <> -g.cost OR ${ANOTHER_USERS} END`,
+        FULL JOIN (${entries('charge')}) e ON e.generation_id = g.id
+       WHERE CASE WHEN g.id IS NULL OR g.metered THEN e.id IS NOT NULL
+                  ELSE e.id IS NULL OR e.delta <> -g.cost OR e.user_id <> g.user_id END
+      UNION ${repeated('charge')}`,
   },
   {
     name: 'refunded-exactly-once',
     query: `
       SELECT coalesce(g.id, e.generation_id) FROM generations g
-        FULL JOIN (${entriesOf('refund')}) e ON e.generation_id = g.id
-       WHERE CASE WHEN e.n IS NULL THEN ${refundFailed} AND g.status = 'failed' AND NOT g.metered
-                  ELSE g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.n <> 1 OR e.total <> g.cost
-                       OR ${ANOTHER_USERS} END`,
+        FULL JOIN (${entries('refund')}) e ON e.generation_id = g.id
+       WHERE CASE WHEN e.id IS NULL THEN g.status = 'failed' AND NOT g.metered AND (${refundFailed} OR ${WAS_CANCELED})
+                  ELSE g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost
+                       OR e.user_id <> g.user_id END
+      UNION ${repeated('refund')}`,
   },
 ]

@@ -1,11 +1,17 @@
-/** Generations: one at a time, in time, in order, with exactly their pictures and their usage. */
+/** Generations: one at a time, in time, in order. */
 import { MAX_TRIES } from '../generation/failure.js'
 import type { SqlCheck } from './check.js'
 
-/** The reconciler looks every second; what is late by more than this has been forgotten. */
+const ACTIVE = `g.status IN ('queued', 'processing')`
+
+/** The reconciler looks every half second; what is late by more than this has been forgotten. */
 const LATE = `interval '30 seconds'`
+/** Unless nobody could reach Postgres for so long: then the reconciler, back again, needs a few seconds. */
+const RECONCILED_WITHIN_MS = 8000
 /** now() is the start of a statement, which may lie a little before that of the one whose row it then sees. */
 const CLOCK = `interval '1 second'`
+/** At most by a statement's time limit (db/client.ts). What is told from history stays told, so no doubt is allowed. */
+const LONGEST_STATEMENT = `interval '5 seconds'`
 
 export const generationChecks: readonly SqlCheck[] = [
   {
@@ -15,14 +21,44 @@ export const generationChecks: readonly SqlCheck[] = [
        WHERE g.user_id <> k.user_id`,
   },
   {
+    // A key is reserved before its generation is stored; one that came after leads to what it has not submitted.
+    name: 'idempotency-keys-lead-to-their-own-job',
+    query: `
+      SELECT k.generation_id FROM idempotency_keys k JOIN generations g ON g.id = k.generation_id
+       WHERE k.created_at > g.created_at + ${CLOCK}
+      UNION SELECT generation_id FROM idempotency_keys GROUP BY generation_id HAVING count(*) > 1
+      UNION SELECT min(generation_id) FROM idempotency_keys GROUP BY user_id, key HAVING count(*) > 1`,
+  },
+  {
     name: 'one-active-charged-job-per-user',
     query: `
       SELECT u.username FROM generations g JOIN users u ON u.id = g.user_id
-       WHERE g.status IN ('queued', 'processing') AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
+       WHERE ${ACTIVE} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
+  },
+  {
+    name: 'charged-jobs-never-overlapped',
+    query: `
+      SELECT id FROM (
+        SELECT id, created_at, max(coalesce(finished_at, 'infinity')) OVER (
+                 PARTITION BY user_id ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until
+          FROM generations WHERE NOT metered) g
+       WHERE created_at + ${LONGEST_STATEMENT} < busy_until`,
+  },
+  {
+    name: 'metered-jobs-keep-to-their-keys-limit',
+    query: `
+      SELECT 'key ' || k.id FROM generations g JOIN api_keys k ON k.id = g.api_key_id
+       WHERE ${ACTIVE} AND g.metered GROUP BY k.id, k.concurrency HAVING count(*) > k.concurrency`,
   },
   {
     name: 'jobs-end-by-their-deadline',
-    query: `SELECT id FROM generations WHERE status IN ('queued', 'processing') AND deadline_at < now() - ${LATE}`,
+    query: `SELECT id FROM generations g WHERE ${ACTIVE} AND deadline_at < now() - ${LATE}`,
+    mendedWithinMs: RECONCILED_WITHIN_MS,
+  },
+  {
+    name: 'running-jobs-have-a-worker',
+    query: `SELECT id FROM generations WHERE status = 'processing' AND lease_until < now() - ${LATE}`,
+    mendedWithinMs: RECONCILED_WITHIN_MS,
   },
   {
     name: 'job-states-are-consistent',
@@ -37,18 +73,14 @@ export const generationChecks: readonly SqlCheck[] = [
                ELSE lease_until IS NOT NULL END`,
   },
   {
-    name: 'succeeded-jobs-have-their-images',
+    // Each is written in the statement that submits or ends its job: another time tells that this happened again.
+    name: 'records-share-their-jobs-times',
     query: `
-      SELECT g.id FROM generations g
-        LEFT JOIN (SELECT generation_id, array_agg(slug ORDER BY idx) AS slugs FROM images GROUP BY generation_id) i
-          ON i.generation_id = g.id
-       WHERE i.slugs IS DISTINCT FROM CASE WHEN g.status = 'succeeded' THEN g.slugs END`,
-  },
-  {
-    name: 'metered-images-are-counted-once',
-    query: `
-      SELECT g.id FROM generations g
-        LEFT JOIN (SELECT generation_id, count(*) AS n FROM usage GROUP BY generation_id) u ON u.generation_id = g.id
-       WHERE coalesce(u.n, 0) <> CASE WHEN g.metered AND g.status = 'succeeded' THEN g.batch_size ELSE 0 END`,
+      SELECT g.id FROM credit_ledger l JOIN generations g ON g.id = l.generation_id
+       WHERE l.created_at IS DISTINCT FROM CASE l.kind WHEN 'charge' THEN g.created_at ELSE g.finished_at END
+      UNION SELECT g.id FROM images i JOIN generations g ON g.id = i.generation_id
+       WHERE i.created_at IS DISTINCT FROM g.finished_at
+      UNION SELECT g.id FROM usage u JOIN generations g ON g.id = u.generation_id
+       WHERE u.created_at IS DISTINCT FROM g.finished_at`,
   },
 ]

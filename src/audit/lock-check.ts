@@ -1,45 +1,64 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { HeldLock } from '../generation/ports.js'
 import type { AuditDatabase } from './audit-database.js'
-import { type Check, counted } from './check.js'
-
-export interface Locks {
-  /** Every lock there is, in pages. */
-  all(): AsyncIterable<readonly HeldLock[]>
-  /** Who holds it now, and for how long yet (-1: for ever); undefined: nobody. */
-  look(accountId: string): Promise<{ readonly generationId: string; readonly ttlMs: number } | undefined>
-}
+import { type AuditRedis, ask, keysLike } from './audit-redis.js'
+import { counted, type Look } from './check.js'
 
 /** A submit locks before its row exists, for this long; a longer lock was set for a row that was there. */
 const SUBMIT_TTL_MS = 15_000
 /** From a row's end to the release of its lock only a moment passes. */
-const SECOND_LOOK_MS = 1000
+const RELEASED_WITHIN_MS = 2000
 
-/** Locks whose generation has ended, or never was. */
-export async function lockCheck(db: AuditDatabase, locks: Locks): Promise<Check> {
+/** Locks that nobody's active charged generation holds: they would keep their account from submitting. */
+export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Look> {
   // By account: a scan may show a key twice.
   const suspects = new Map<string, HeldLock>()
-  for await (const page of locks.all()) {
+  for await (const page of heldLocks(redis)) {
     for (const lock of await unjustified(db, page)) suspects.set(lock.accountId, lock)
   }
-  if (suspects.size > 0) await delay(SECOND_LOOK_MS)
-  const found: string[] = []
-  for (const lock of suspects.values()) {
-    const now = await locks.look(lock.accountId)
-    if (now?.generationId !== lock.generationId) continue
-    const [still] = await unjustified(db, [lock])
-    if (still && (still.ended || now.ttlMs > SUBMIT_TTL_MS || now.ttlMs === -1)) found.push(lock.generationId)
+  if (suspects.size === 0) return counted([])
+  const look = async () => {
+    const found: string[] = []
+    for (const lock of suspects.values()) {
+      const ttlMs = await remaining(redis, lock)
+      const [still] = ttlMs === undefined ? [] : await unjustified(db, [lock])
+      if (still && (still.known || ttlMs === -1 || Number(ttlMs) > SUBMIT_TTL_MS)) found.push(lock.generationId)
+    }
+    return counted(found)
   }
-  return { name: 'locks-belong-to-active-jobs', ...counted(found) }
+  const suspected = [...suspects.values()].map(({ generationId }) => generationId)
+  return { ...counted(suspected), again: { afterMs: RELEASED_WITHIN_MS, look } }
 }
 
-async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promise<(HeldLock & { ended: boolean })[]> {
-  const rows = await db.rows<{ id: string; ended: boolean }>(
-    `SELECT id, status IN ('succeeded', 'failed') AS ended FROM generations WHERE id = ANY ($1)`,
+/** As redis/active-generation-lock.ts names it. */
+const keyOf = ({ namespace }: AuditRedis, accountId: string) => `${namespace}:lock:${accountId}`
+
+async function* heldLocks(redis: AuditRedis): AsyncGenerator<HeldLock[]> {
+  const start = keyOf(redis, '').length
+  for await (const keys of keysLike(redis.client, keyOf(redis, '*'))) {
+    const holders = await ask(redis.client.mget(keys))
+    yield keys.flatMap((key, i) => {
+      const generationId = holders[i]
+      return generationId ? [{ accountId: key.slice(start), generationId }] : []
+    })
+  }
+}
+
+/** For how long yet the generation holds the lock (-1: for ever); undefined once it does no more. */
+async function remaining(redis: AuditRedis, { accountId, generationId }: HeldLock): Promise<number | undefined> {
+  const key = keyOf(redis, accountId)
+  const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
+  return holder === generationId ? ttlMs : undefined
+}
+
+/** `known`: there is such a generation, but it has ended, is metered or another account's. */
+async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promise<(HeldLock & { known: boolean })[]> {
+  const rows = await db.rows<{ id: string; holder: string | null }>(
+    `SELECT id, CASE WHEN status IN ('queued', 'processing') AND NOT metered THEN user_id::text END AS holder
+       FROM generations WHERE id = ANY ($1)`,
     [page.map(({ generationId }) => generationId)],
   )
-  const ended = new Map(rows.map((row) => [row.id, row.ended]))
+  const holders = new Map(rows.map(({ id, holder }) => [id, holder]))
   return page
-    .filter(({ generationId }) => ended.get(generationId) !== false)
-    .map((lock) => ({ ...lock, ended: ended.has(lock.generationId) }))
+    .filter(({ accountId, generationId }) => holders.get(generationId) !== accountId)
+    .map((lock) => ({ ...lock, known: holders.has(lock.generationId) }))
 }

@@ -4,11 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type pg from 'pg'
-import { audit } from '../../src/audit/audit.js'
-import { openLocks } from '../../src/cli/held-locks.js'
-import { storedPictures } from '../../src/cli/stored-pictures.js'
 import type { Config } from '../../src/config.js'
 import { openQueue } from '../../src/queue/generation-queue.js'
+import { auditService } from '../../src/wiring.js'
 import type { FinalGeneration, Violation } from './history.js'
 
 const INVARIANTS: Readonly<Record<string, string>> = {
@@ -18,31 +16,35 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   'charged-exactly-once': 'I3',
   'refunded-exactly-once': 'I5',
   'idempotency-keys-stay-with-their-user': 'I4',
+  'idempotency-keys-lead-to-their-own-job': 'I4',
   'one-active-charged-job-per-user': 'I6',
+  'charged-jobs-never-overlapped': 'I6',
+  'metered-jobs-keep-to-their-keys-limit': 'I6',
   'jobs-end-by-their-deadline': 'I8',
+  'running-jobs-have-a-worker': 'I8',
   'job-states-are-consistent': 'I11',
+  'records-share-their-jobs-times': 'I11',
   'succeeded-jobs-have-their-images': 'I10',
+  'images-are-as-ordered': 'I10',
+  'slugs-are-used-once': 'I10',
   'metered-images-are-counted-once': 'I3',
+  'queue-holds-only-jobs-to-run': 'I12',
+  'queue-events-are-of-known-jobs': 'I7',
   'locks-belong-to-active-jobs': 'I9',
   'images-are-stored-intact': 'I10',
   'removed-images-have-no-file': 'I14',
+  'failed-jobs-leave-no-file': 'I14',
   'files-belong-to-images': 'I14',
 }
 
 /** `easel audit --full`, past the proxies. */
 export async function auditViolations(config: Config, databaseUrl: string, redisUrl: string): Promise<Violation[]> {
-  const locks = await openLocks(redisUrl)
-  try {
-    const pictures = storedPictures(config)
-    const checks = await audit({ databaseUrl, refundFailed: config.refundFailed, pictures, locks, full: true })
-    return checks.flatMap(({ name, violations, examples }) =>
-      violations === 0
-        ? []
-        : [{ invariant: INVARIANTS[name] ?? name, what: `${name}: ${violations}, such as ${examples.join(', ')}` }],
-    )
-  } finally {
-    locks.close()
-  }
+  const checks = await auditService({ ...config, databaseUrl, redisUrl }, { sample: undefined, everyFile: true })
+  return checks.flatMap(({ name, violations, examples }) =>
+    violations === 0
+      ? []
+      : [{ invariant: INVARIANTS[name] ?? name, what: `${name}: ${violations}, such as ${examples.join(', ')}` }],
+  )
 }
 
 /** Waits until no generation is active any more, or the time is over. */

@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis'
+
+/** The service's Redis, only read: raw commands, since opening BullMQ's own Queue would write. */
+export interface AuditRedis {
+  readonly client: Redis
+  /** Prefix of every key. */
+  readonly namespace: string
+}
+
+const AWAY = "Redis can't be reached: check REDIS_URL and that it is running."
+const PAGE = 500
+
+/** Without its cause, which for the command line would look like Postgres's. */
+export const redisAway = (): Error => new Error(AWAY)
+
+/** @throws the sentence for the operator when Redis does not answer */
+export async function ask<T>(command: Promise<T>): Promise<T> {
+  try {
+    return await command
+  } catch {
+    throw redisAway()
+  }
+}
+
+/** The keys that match a pattern, in pages; one may come twice. */
+export async function* keysLike(client: Redis, pattern: string): AsyncGenerator<string[]> {
+  let cursor = '0'
+  do {
+    const [next, keys] = await ask(client.scan(cursor, 'MATCH', pattern, 'COUNT', PAGE))
+    if (keys.length > 0) yield keys
+    cursor = next
+  } while (cursor !== '0')
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { audit } from '../../src/audit/audit.js'
+import { storedPictures } from '../../src/cli/stored-pictures.js'
+import { parseConfig } from '../../src/config.js'
+import { useEasel } from '../cli/easel.js'
+import { until } from '../support/until.js'
+
+const easel = useEasel()
+
+it('ends at once when it is told to, and so does its statement', async () => {
+  const { databaseUrl, refundFailed, ...config } = parseConfig(easel.env)
+  const blocker = await easel.db.pool.connect()
+  await blocker.query('BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE')
+  const waiting = async () => {
+    const { rows } = await easel.db.pool.query(
+      `SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'easel audit' AND wait_event_type = 'Lock'`,
+    )
+    return rows.length > 0
+  }
+  try {
+    const telling = new AbortController()
+    const pictures = storedPictures({ databaseUrl, refundFailed, ...config })
+    const looks = { redis: undefined, sample: 1, everyFile: false, signal: telling.signal }
+    const ended = expect(audit({ databaseUrl, refundFailed, pictures, ...looks })).rejects.toThrow('terminated')
+    await until(waiting, 'its statement')
+    telling.abort()
+    await ended
+    await until(async () => !(await waiting()), 'the end of its statement')
+  } finally {
+    await blocker.query('ROLLBACK')
+    blocker.release()
+  }
+})

@@ -1,0 +1,112 @@
+/** A service in order, with a bit of everything, for the audit to find fault with. */
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { beforeEach, expect } from 'vitest'
+import { runStore } from '../../src/db/run-store.js'
+import type { Generation } from '../../src/generation/generation.js'
+import { type Easel, useEasel } from '../cli/easel.js'
+import { givenPicture, givenProcessing, SIDE } from '../cli/given-pictures.js'
+import { type GivenUser, givenGeneration, givenUser } from '../support/givens.js'
+import { redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+
+export interface Audited {
+  readonly easel: Easel
+  readonly user: GivenUser
+  /** The user's, three pictures, the second of them taken down. */
+  readonly succeeded: Generation
+  /** The user's, canceled before it was started. */
+  readonly failed: Generation
+  /** The user's, being run. */
+  readonly running: Generation
+  /** Of a developer, two pictures. */
+  readonly metered: Generation
+  readonly developer: GivenUser
+  /** Of somebody else. */
+  readonly queued: Generation
+  fileOf(slug: string): string
+  /** The checks that find something, with what they count. */
+  violated(env?: Record<string, string>, line?: string): Promise<Record<string, number>>
+  /** Resolves when an audit that runs has come to its last check; it may look again at what it suspects. */
+  firstLookDone(): Promise<unknown>
+  /** Breaks what the tables' own guards would not let anyone break. */
+  breaking(statement: string, values?: unknown[]): Promise<void>
+  set(generation: Generation, what: string): Promise<void>
+}
+
+/** Anew for every test. Read it inside a test, not while the file loads. */
+export function useAudited(): Audited {
+  const easel = useEasel({ each: true })
+  const given = {} as { -readonly [K in keyof Audited]: Audited[K] }
+  beforeEach(async () => {
+    const { db } = easel
+    given.user = await givenUser(db)
+    given.succeeded = await givenSucceeded(easel, given.user, 3)
+    await easel.json(`images remove ${given.succeeded.slugs[1]}`)
+    given.failed = await givenGeneration(db, given.user, { batchSize: 2 })
+    await easel.json(`jobs cancel ${given.failed.id}`)
+    given.developer = await givenUser(db, { developer: { concurrency: 1 } })
+    given.metered = await givenSucceeded(easel, given.developer, 2)
+    given.running = await givenGeneration(db, given.user)
+    await givenProcessing(easel, given.running)
+    given.queued = await givenGeneration(db, await givenUser(db))
+    const gone = await givenUser(db)
+    await givenGeneration(db, gone)
+    await easel.json(`user delete ${gone.username} --purge`)
+  })
+
+  const breaking: Audited['breaking'] = async (statement, values = []) => {
+    const { pool } = easel.db
+    await pool.query('ALTER TABLE credit_ledger DISABLE TRIGGER USER; ALTER TABLE generations DISABLE TRIGGER USER')
+    await pool.query(statement, values)
+  }
+  return Object.assign(given, {
+    easel,
+    breaking,
+    fileOf: (slug: string) => join(easel.storage, `${slug}.png`),
+    set: ({ id }: Generation, what: string) => breaking(`UPDATE generations SET ${what} WHERE id = $1`, [id]),
+    firstLookDone: () => until(() => atItsLastCheck(easel), 'the first look'),
+    violated: (env?: Record<string, string>, line?: string) => violated(easel, env, line),
+  })
+}
+
+async function violated(easel: Easel, env: Record<string, string> = {}, line = 'audit') {
+  const { code, stdout, stderr } = await easel.run(`${line} --json`, env)
+  expect(stderr).toBe('')
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { name: string; violations: number }[] }
+  const found = checks.filter(({ violations }) => violations !== 0)
+  expect(ok).toBe(found.length === 0)
+  expect(code).toBe(ok ? 0 : 1)
+  return Object.fromEntries(found.map(({ name, violations }) => [name, violations]))
+}
+
+async function atItsLastCheck({ db }: Easel): Promise<boolean> {
+  const { rows } = await db.pool.query(
+    `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'easel audit' AND query LIKE '%AS f (slug)%'`,
+  )
+  return rows.length > 0
+}
+
+/** As a worker's first attempt leaves it. */
+async function givenSucceeded(easel: Easel, user: GivenUser, batchSize: number): Promise<Generation> {
+  const generation = await givenGeneration(easel.db, user, { batchSize, width: SIDE, height: SIDE })
+  await givenProcessing(easel, generation)
+  const stored = await Promise.all(generation.slugs.map((slug) => givenPicture(easel, slug)))
+  const images = stored.map((image, n) => ({ ...image, seed: generation.seed + n }))
+  const claimed = { ...generation, attempt: 1, tries: 0 }
+  if (!(await runStore(easel.db, { refundFailed: true }).succeed(claimed, images))) throw new Error('not succeeded')
+  return generation
+}
+
+/** Works on the file's Redis, empty at first. */
+export async function withRedis<T>(work: (redis: Redis, env: { REDIS_URL: string }) => Promise<T>): Promise<T> {
+  const url = await redisUrl()
+  const redis = new Redis(url)
+  try {
+    await redis.flushdb()
+    return await work(redis, { REDIS_URL: url })
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,127 @@
+import { createPostgresBackend, type Queue, Worker, withBackend } from 'bullmq'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { newGenerationId } from '../../src/generation/generation.js'
+import { GENERATION_QUEUE } from '../../src/queue/generation-job.js'
+import { openQueue, type QueueConnection } from '../../src/queue/generation-queue.js'
+import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
+import { redisAvailable } from '../support/services.js'
+import { until } from '../support/until.js'
+import { useAudited, withRedis } from './audited.js'
+
+const audited = useAudited()
+const { violated, set } = audited
+const LEFT = 'queue-holds-only-jobs-to-run'
+const TOKEN = 'its token'
+
+interface Given {
+  readonly queue: Queue
+  readonly env: Record<string, string>
+  ring(...ids: string[]): Promise<unknown>
+  /** Takes the next bell, holds it for so long and says nothing more. */
+  hear(lockMs: number): Promise<void>
+}
+
+describe.each([
+  ['Redis', 'redis'],
+  ['Postgres', 'postgres'],
+] as const)('BullMQ on %s', (_name, kind) => {
+  const on = (name: string, test: (given: Given) => Promise<void>) =>
+    it.skipIf(kind === 'redis' && !redisAvailable)(
+      name,
+      () =>
+        kind === 'postgres'
+          ? test(given(() => ({ kind, url: audited.easel.databaseUrl, prefix: 'easel' }), {}))
+          : withRedis((_redis, env) => test(given((patient) => onRedis(env.REDIS_URL, patient), env))),
+      60_000,
+    )
+
+  on('is in order while it holds bells of jobs that are to be run, or that are heard', async ({ ring, hear, env }) => {
+    await ring(`${audited.succeeded.id}-1`)
+    await hear(60_000)
+    await ring(`${audited.running.id}-1`, `${audited.queued.id}-1`)
+    expect(await violated(env)).toEqual({})
+  })
+
+  on('is found to hold bells that nobody will hear, or that ring for nothing', async ({ queue, ring, hear, env }) => {
+    const { queued, running, succeeded, failed, metered } = audited
+    await queue.add('generation', {}, { jobId: `${queued.id}-3`, delay: 3_600_000 })
+    const failing = await queue.add('generation', {}, { jobId: `${running.id}-1`, removeOnFail: false })
+    await hear(60_000)
+    await failing.moveToFailed(new Error('deaf'), TOKEN)
+    // Heard by a worker that then went away.
+    await ring(`${metered.id}-1`)
+    await hear(1)
+    await set(queued, 'attempt = 2')
+    await ring(`${succeeded.id}-1`, `${failed.id}-1`, `${queued.id}-1`, `${queued.id}-2`)
+    expect(await queue.getJobCounts('wait', 'active', 'delayed', 'failed')).toEqual({
+      ...{ wait: 4, active: 1, delayed: 1, failed: 1 },
+    })
+    expect(await violated(env)).toEqual({ [LEFT]: 6 })
+  })
+
+  on(
+    'is not blamed while every worker is at work, nor for what is heard a moment later',
+    async ({ queue, ring, env }) => {
+      const { succeeded, failed } = audited
+      await ring(`${succeeded.id}-1`, `${failed.id}-1`)
+      const announce = (worker: string) =>
+        audited.breaking(
+          `INSERT INTO backends (worker, name, up, seen_at) VALUES ($1, 'preview:', true, now() + interval '1 hour')`,
+          [worker],
+        )
+      await announce('busy')
+      expect(await violated(env)).toEqual({})
+      await announce('free')
+      const found = violated(env)
+      await audited.firstLookDone()
+      await queue.remove(`${succeeded.id}-1`)
+      expect(await found).toEqual({ [LEFT]: 1 })
+    },
+  )
+})
+
+describe.skipIf(!redisAvailable)('BullMQ’s records in Redis', () => {
+  it('are found in no list, where they would swallow every new bell, and of jobs that Postgres does not know', async () => {
+    await withRedis(async (redis, env) => {
+      const { queue, ring } = given((patient) => onRedis(env.REDIS_URL, patient), env)
+      const ids = [`${newGenerationId()}-1`, `${audited.succeeded.id}-1`]
+      await ring(...ids)
+      for (const id of ids) await queue.remove(id)
+      await redis.hset(`{easel}:generations:${audited.queued.id}-1`, 'name', 'generation')
+      expect(await violated(env)).toEqual({ [LEFT]: 1, 'queue-events-are-of-known-jobs': 1 })
+    })
+  })
+})
+
+function onRedis(url: string, patient: boolean): QueueConnection {
+  const redis = (patient ? createPatientRedis : createProducerRedis)(url, () => undefined)
+  onTestFinished(() => redis.disconnect())
+  return { kind: 'redis', redis, prefix: '{easel}' }
+}
+
+function given(connection: (patient: boolean) => QueueConnection, env: Record<string, string>): Given {
+  const queue = openQueue(connection(false))
+  queue.on('error', () => undefined)
+  onTestFinished(() => queue.close())
+  return {
+    queue,
+    env,
+    ring: (...ids) =>
+      queue.addBulk(ids.map((jobId) => ({ name: 'generation', data: {}, opts: { jobId, removeOnComplete: true } }))),
+
+    async hear(lockMs) {
+      const on = connection(true)
+      const options = { prefix: on.prefix, lockDuration: lockMs, skipStalledCheck: true }
+      const worker =
+        on.kind === 'redis'
+          ? new Worker(GENERATION_QUEUE, null, { ...options, connection: on.redis })
+          : new (withBackend(createPostgresBackend).Worker)(GENERATION_QUEUE, null, {
+              ...options,
+              connection: { connectionString: on.url, max: 2 },
+            })
+      worker.on('error', () => undefined)
+      await until(() => worker.getNextJob(TOKEN), 'a bell to hear')
+      await worker.close(true)
+    },
+  }
+}
