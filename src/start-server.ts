@@ -1,4 +1,6 @@
+import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
 import { cancelStore } from './db/cancel-store.js'
@@ -11,13 +13,14 @@ import { queuePositions } from './db/queue-positions.js'
 import { submissionStore } from './db/submission-store.js'
 import type { Running } from './entry.js'
 import { buildApp } from './http/app.js'
+import type { PlaceLimits } from './http/places.js'
 import { openImageStore } from './images/create-image-store.js'
 import { createModerator } from './moderation/create-moderator.js'
 import { openFoundation } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
-/** How long Create Image waiters are still served after SIGTERM. */
+/** How long after SIGTERM Create Image waiters are still served; with the notice, which is part of it. */
 const WAITERS_MS = 25_000
 
 export interface ServerOptions {
@@ -25,8 +28,11 @@ export interface ServerOptions {
   readonly namespace?: string
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
-  /** How long /ready says 503 before the port closes, so that a load balancer sends its requests elsewhere. */
+  /** How long /ready says 503, and everything else is served, before the port closes. */
   readonly noticeMs?: number
+  readonly auditTimes?: AuditTimes
+  readonly places?: PlaceLimits
+  readonly maxWaiting?: number
 }
 
 /** Wires the HTTP server and lets it listen. The order of closing: new work, waiting clients, background work, stores. */
@@ -43,8 +49,8 @@ export async function startServer(
     log.warn({ err }, 'waiting for generations is disturbed'),
   )
 
+  const draining = new AbortController()
   const leaving = new AbortController()
-  let draining = false
   const ports = {
     models: modelStore(db),
     moderator,
@@ -75,24 +81,30 @@ export async function startServer(
       limit,
       timeoutSeconds: options.createImageTimeoutSeconds ?? CREATE_IMAGE_TIMEOUT_SECONDS,
       leaving: leaving.signal,
+      maxWaiting: options.maxWaiting,
     },
     pages: { pictures: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
     ready: async () => {
-      if (draining) return false
+      if (draining.signal.aborted) return false
       return db.pool.query('SELECT 1 FROM generations LIMIT 1').then(
         () => true,
         () => false,
       )
     },
+    draining: { begun: draining.signal, leaving: leaving.signal },
+    places: options.places,
   })
   const reconciler = foundation.startReconciler(images)
+  const audit = foundation.startAudit()
   const stop = async () => {
-    draining = true
-    if (options.noticeMs) await new Promise((resolve) => setTimeout(resolve, options.noticeMs))
+    draining.abort()
+    const auditEnded = audit.stop()
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
+    // A port that was taken needs no notice.
+    if (app.server.listening && options.noticeMs) await after(options.noticeMs)
     await app.close()
     clearTimeout(waitersEnd)
-    await reconciler.stop()
+    await Promise.all([reconciler.stop(), auditEnded])
     await finished.close()
     await foundation.close()
   }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { backendRegistry } from './db/backend-registry.js'
 import { runStore } from './db/run-store.js'
@@ -21,6 +22,7 @@ export interface WorkerOptions {
   /** Prefix of everything in Redis; tests give each run its own. */
   readonly namespace?: string
   readonly drainMs?: number
+  readonly auditTimes?: AuditTimes
 }
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
@@ -62,6 +64,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   })
   const look = setInterval(lookForWork, LOOK_MS)
   const reconciler = foundation.startReconciler(images)
+  const audit = foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
     log.warn(
       { worker: processId },
@@ -73,13 +76,14 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   return {
     async stop() {
       clearInterval(look)
+      const auditEnded = audit.stop()
       const drained = Promise.all(loops.map((loop) => loop.drain()))
       const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())
       await Promise.race([drained, late])
       await Promise.all(loops.map((loop) => loop.close()))
       await bells.close(CLOSE_MS)
       await call.close()
-      await reconciler.stop()
+      await Promise.all([reconciler.stop(), auditEnded])
       await foundation.close()
     },
   }

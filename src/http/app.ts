@@ -13,13 +13,16 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
+import { registerAdmission } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
+import { type Draining, endConnections } from './draining.js'
 import { bodyFor } from './error-shape.js'
 import { handleErrors, handleNotFound } from './errors.js'
 import { healthRoutes } from './health-routes.js'
 import { onlyOnHost } from './hosts.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
+import type { PlaceLimits } from './places.js'
 import { answerUnreadable } from './unreadable.js'
 
 export interface AppOptions {
@@ -34,11 +37,18 @@ export interface AppOptions {
   readonly pages: PageOptions
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
+  readonly draining: Draining
+  /** Only for tests, which cannot flood a server with as much as it takes. */
+  readonly places?: PlaceLimits | undefined
 }
 
 // Two prompts of 2000 code points, each written as a 12-byte escape, fit.
 const BODY_LIMIT = 64 * 1024
 const HEADERS_LIMIT = 16 * 1024
+/** More are closed unanswered: each takes memory, whatever it asks. */
+const MAX_CONNECTIONS = 5000
+/** Longer than any answer is waited for: a connection on which nothing moves for so long is one that nobody reads. */
+const STANDSTILL_MS = 150_000
 
 /** The HTTP server with both interfaces, pictures and health; not yet listening. */
 export async function buildApp(options: AppOptions): Promise<App> {
@@ -50,8 +60,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
   app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
   logRequests(app)
+  registerAdmission(app, options.log, options.places)
   requireHost(app)
-  closeConnectionsWhenClosing(app)
+  endConnections(app, options.draining)
+  app.server.maxConnections = MAX_CONNECTIONS
   // Without this Node refuses what it doesn't expect with an empty 417; a server may as well ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
@@ -78,6 +90,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
+    connectionTimeout: STANDSTILL_MS,
     requestTimeout: 15_000,
     keepAliveTimeout: 20_000,
     http: {
@@ -106,6 +119,7 @@ function logRequests(app: App): void {
     reply.header('x-request-id', request.id)
   })
   app.addHook('onResponse', async (request, reply) => {
+    if (request.turnedAway) return
     const facts = {
       method: request.method,
       route: request.routeOptions.url ?? 'none',
@@ -124,16 +138,5 @@ function requireHost(app: App): void {
     if (raw.httpVersion === '1.1' && raw.headers.host === undefined) {
       throw new AppError('invalid_request', 'The request has no Host header: send one.')
     }
-  })
-}
-
-/** A connection that is kept alive would otherwise hold the shutdown until it idles out. */
-function closeConnectionsWhenClosing(app: App): void {
-  let closing = false
-  app.addHook('preClose', async () => {
-    closing = true
-  })
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing) reply.header('connection', 'close')
   })
 }

@@ -54,7 +54,7 @@ function bearerOf({ headers }: FastifyRequest): string | undefined {
 }
 
 /** An IPv4 address, or the /64 that an IPv6 customer owns whole. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const ip = ipaddr.process(address)
   return ip.kind() === 'ipv6'

@@ -49,6 +49,11 @@ function sendError(
   if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
   else if (error.code === 'unavailable' && !reply.raw.destroyed)
     request.log.warn({ err: thrown }, 'request could not be served')
+  return answerError(error, bodyOf, reply)
+}
+
+/** The answer alone: status, headers and body. */
+export function answerError(error: AppError, bodyOf: BodyOf, reply: FastifyReply): FastifyReply {
   if (error.detail.retryAfterSeconds !== undefined) reply.header('retry-after', error.detail.retryAfterSeconds)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   return reply

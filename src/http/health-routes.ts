@@ -7,9 +7,17 @@ const READY_WITHIN_MS = 2000
 
 /** For load balancers and compose: no key, no limit. */
 export function healthRoutes(app: App, ready: () => Promise<boolean>): void {
-  app.get('/health', async () => ({ status: 'ok' }))
-  app.get('/ready', async () => {
-    if (!(await Promise.race([ready(), after(READY_WITHIN_MS, false, { ref: false })]))) throw serviceUnavailable(2)
+  // All who ask meanwhile share one look, so that any number of them costs Postgres no more than one.
+  let looking: Promise<boolean> | undefined
+  const look = () => {
+    looking ??= ready().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+  app.get('/health', { config: { alwaysServed: true } }, async () => ({ status: 'ok' }))
+  app.get('/ready', { config: { alwaysServed: true } }, async () => {
+    if (!(await Promise.race([look(), after(READY_WITHIN_MS, false, { ref: false })]))) throw serviceUnavailable(2)
     return { status: 'ready' }
   })
 }

@@ -1,5 +1,5 @@
 import { requireCreateImageModel } from '../../catalog/model-version.js'
-import { pictureRemoved } from '../../errors.js'
+import { AppError, pictureRemoved } from '../../errors.js'
 import { waitForPicture } from '../../generation/create-image.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
@@ -8,24 +8,44 @@ import type { CreateImageApiOptions } from './plugin.js'
 import { createImageBody } from './schemas.js'
 import { createdView } from './views.js'
 
+/** More than the GPUs behind one server draw while they wait. */
+const MAX_WAITING = 1000
+
 /** Spec 4.6. */
-export function generateRoutes(app: App, { ports, timeoutSeconds, leaving }: CreateImageApiOptions): void {
+export function generateRoutes(app: App, options: CreateImageApiOptions): void {
+  const { ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING } = options
+  let waiting = 0
   app.post('/images/generate', { schema: { body: createImageBody } }, async (request, reply) => {
-    const { model, request: asked } = request.body
-    const submitted = await submitGeneration(ports, request.caller, {
-      lane: 'create_image',
-      request: asked,
-      model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
-      idempotency: idempotencyOf(request, 'create_image'),
-    })
-    if (submitted.replayed) reply.header('idempotent-replayed', 'true')
-    const gone = new AbortController()
-    // "close" also comes after a complete answer, when nobody waits any more.
-    reply.raw.once('close', () => gone.abort())
-    if (reply.raw.destroyed) gone.abort()
-    const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone: gone.signal, leaving })
-    const [slug] = slugs
-    if (!slug) throw pictureRemoved()
-    return createdView(submitted, slug, ports.images.url(slug), request.body)
+    // Before anything is charged.
+    if (waiting >= maxWaiting) throw tooManyWaiting()
+    waiting++
+    try {
+      const { model, request: asked } = request.body
+      const submitted = await submitGeneration(ports, request.caller, {
+        lane: 'create_image',
+        request: asked,
+        model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
+        idempotency: idempotencyOf(request, 'create_image'),
+      })
+      if (submitted.replayed) reply.header('idempotent-replayed', 'true')
+      const gone = new AbortController()
+      // "close" also comes after a complete answer, when nobody waits any more.
+      reply.raw.once('close', () => gone.abort())
+      if (reply.raw.destroyed) gone.abort()
+      request.leavePlace?.()
+      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone: gone.signal, leaving })
+      const [slug] = slugs
+      if (!slug) throw pictureRemoved()
+      return createdView(submitted, slug, ports.images.url(slug), request.body)
+    } finally {
+      waiting--
+    }
   })
 }
+
+const tooManyWaiting = () =>
+  new AppError(
+    'rate_limited',
+    'So many pictures are being waited for that the rate limit of this server is reached. Try again in 5 s.',
+    { retryAfterSeconds: 5 },
+  )

@@ -16,6 +16,8 @@ export interface CreateImageApiOptions {
   readonly timeoutSeconds: number
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
+  /** How many answers are waited for at once; whoever comes beyond is refused. */
+  readonly maxWaiting?: number | undefined
 }
 
 /** Create Image, spec 4.6: a scope of its own under /v1, with its own envelope and its own bucket. */

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newApiKey } from '../../src/account/api-key.js'
+import { createDatabase, type Database } from '../../src/db/client.js'
+import { call } from '../support/client.js'
+import { type GivenUser, givenUser } from '../support/givens.js'
+import { type FloodAnswer, startFlood } from '../support/pipelining-client.js'
+import { type ServerProcess, startServerProcess } from '../support/server-process.js'
+import { until } from '../support/until.js'
+
+// As if behind a proxy, so that each client has an address of its own.
+let server: ServerProcess
+let db: Database
+let unavailable = 0
+beforeAll(async () => {
+  server = await startServerProcess({ TRUST_PROXY: '127.0.0.1' })
+  db = createDatabase(server.databaseUrl, { maxConnections: 4, onError: () => undefined })
+})
+afterAll(async () => {
+  await db?.pool.end()
+  await server?.stop()
+})
+
+const CONNECTIONS = 150
+/** As many as one connection may have: six hundred requests are under way at any time, more than there are places. */
+const DEPTH = 4
+const ADDRESS = '192.0.2.1'
+/** Answers after which a flood ends; on a slow machine it lasts longer. */
+const ENOUGH = 1000
+const ASKING = 15
+
+const request = (address: string, key: string) =>
+  `GET /api/v1/account HTTP/1.1\r\nHost: easel.test\r\nX-Forwarded-For: ${address}\r\nAuthorization: Bearer ${key}\r\n\r\n`
+const anyOf = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
+const givenUsers = (count: number) => Promise.all(Array.from({ length: count }, () => givenUser(db)))
+
+interface Asked {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly ms: number
+}
+
+/** Subscribers who know nothing of the flood, each from an address of his own and far from his limit. */
+async function ask(users: readonly GivenUser[], going: () => boolean): Promise<Asked[]> {
+  const asked: Asked[] = []
+  await Promise.all(
+    users.map(async ({ key }, n) => {
+      for (let times = 0; times < 8 && (times === 0 || going()); times++) {
+        const at = performance.now()
+        const headers = { 'x-forwarded-for': `198.51.100.${n}` }
+        const answer = await call(server.url, 'GET', '/api/v1/account', {
+          key,
+          headers,
+          signal: AbortSignal.timeout(30_000),
+        })
+        asked.push({
+          status: answer.status,
+          retryAfter: answer.headers.get('retry-after') ?? undefined,
+          ms: performance.now() - at,
+        })
+        await new Promise((resolve) => setTimeout(resolve, 200))
+      }
+    }),
+  )
+  return asked
+}
+
+const share = (answers: readonly { status: number }[], ...statuses: number[]) =>
+  answers.filter(({ status }) => statuses.includes(status)).length / answers.length
+const median = (asked: readonly Asked[]) =>
+  asked.map(({ ms }) => ms).sort((a, b) => a - b)[Math.floor(asked.length / 2)] ?? 0
+
+function expectOrderly(answers: readonly (FloodAnswer | Asked)[], ...served: number[]): void {
+  expect(
+    [...new Set(answers.map(({ status }) => status))].filter((status) => ![...served, 429, 503].includes(status)),
+  ).toEqual([])
+  for (const { status, retryAfter } of answers)
+    if (status === 429 || status === 503) expect(retryAfter).toMatch(/^[1-9]\d?$/)
+}
+
+interface FloodOf {
+  readonly name: string
+  readonly request: () => string
+  /** What may come back beside refusals. */
+  readonly served: number
+  readonly connections?: number
+  readonly depth?: number
+  readonly enough?: number
+}
+
+/** @returns what the others got meanwhile, and what the flood did */
+async function flood({ name, request, served, connections = CONNECTIONS, depth = DEPTH, enough = ENOUGH }: FloodOf) {
+  const others = await givenUsers(ASKING)
+  const startedAt = performance.now()
+  const running = startFlood(server.url, { connections, depth, request })
+  const { answers } = running
+  const asked = await ask(others, () => answers.length < enough)
+  await until(() => answers.length >= enough, 'enough answers', 60_000)
+  await running.end()
+  const seconds = (performance.now() - startedAt) / 1000
+  if (process.env.SHOW_FIGURES) {
+    const part = (...statuses: number[]) => `${(100 * share(answers, ...statuses)).toFixed(1)} %`
+    console.log(
+      `${name}: ${(answers.length / seconds).toFixed(0)}/s, 429 ${part(429)}, 503 ${part(503)}; others ${asked.length}, ` +
+        `200 ${(100 * share(asked, 200)).toFixed(0)} %, p50 ${median(asked).toFixed(0)} ms, RSS ${await server.residentMiB()}`,
+    )
+  }
+  // None is a 500, and each refusal says when to come back.
+  expectOrderly(answers, served)
+  expectOrderly(asked, 200)
+  unavailable += answers.filter(({ status }) => status === 503).length
+  return { answers, asked, unanswered: running.unanswered() }
+}
+
+describe('a flood far beyond what the server can do', { timeout: 120_000 }, () => {
+  it('is refused in order, others are served meanwhile, and memory stays flat', async () => {
+    const [greedy, ...crowd] = await givenUsers(41)
+    // A process that has just started is slow: its first connections and its first requests are not what is meant.
+    for (let n = 0; n < 10; n++)
+      await Promise.all(crowd.map(({ key }) => call(server.url, 'GET', '/api/v1/account', { key })))
+    const greed = { name: 'one user over his limit', request: () => request(ADDRESS, greedy?.key ?? ''), served: 200 }
+    const guessing = { name: 'wrong keys', request: () => request(ADDRESS, newApiKey('easel')), served: 401 }
+    const anywhere = () => `203.0.113.${Math.floor(Math.random() * 250)}`
+    const crowding = { name: 'many users', request: () => request(anywhere(), anyOf(crowd).key), served: 200 }
+    const floods = async () => {
+      for (const one of [greed, guessing, crowding]) {
+        const { answers, asked, unanswered } = await flood(one)
+        expect(unanswered).toBe(0)
+        expect(share(answers, 429, 503)).toBeGreaterThan(0.5)
+        expect(share(asked, 200), one.name).toBeGreaterThan(0.8)
+      }
+      // Nine thousand at once: each connection is closed when it has gone too far.
+      const { asked } = await flood({ ...guessing, name: 'pipelines', connections: 60, depth: 150, enough: 200 })
+      expect(share(asked, 200)).toBeGreaterThan(0.8)
+    }
+    await floods()
+    const first = await server.residentMiB()
+    await floods()
+    const second = await server.residentMiB()
+    if (first !== undefined && second !== undefined) expect(second).toBeLessThan(1.75 * first)
+
+    // It is as it was: nobody waits for places that were lost.
+    const [late] = await givenUsers(1)
+    expect((await ask([late as GivenUser], () => false)).map(({ status }) => status)).toEqual([200])
+    const log = server.readLog()
+    expect(log).not.toMatch(/"level":[56]0/)
+    // Those that were turned away are told of together, not each in a line of its own.
+    expect(log).toMatch(/"requests":\d+,"msg":"more requests than can be served, some are turned away"/)
+    expect(log.match(/turned away|"status":503/g)?.length).toBeLessThan(unavailable / 2)
+  })
+})

@@ -1,0 +1,79 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { newSlug } from '../../src/generation/generation.js'
+import { givenUser } from '../support/givens.js'
+import { useService } from '../support/service.js'
+
+const context = useService()
+
+/** On each answer, whatever it is. */
+const ALWAYS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-request-id']
+const LIMITED = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+const PAGE = ['cache-control', 'content-security-policy', 'referrer-policy', 'x-content-type-options', 'x-robots-tag']
+const CODE = 'x-error-code'
+
+const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
+  ['GET', '/', 'no key', 200, PAGE],
+  ['GET', '/health', 'no key', 200, []],
+  ['GET', '/image/none', 'no key', 404, PAGE],
+  ['GET', '/cdn/none', 'no key', 404, [CODE]],
+  ['GET', '/nothing', 'no key', 404, [CODE]],
+  ['GET', '/v1/nothing', 'no key', 404, [CODE]],
+  ['OPTIONS', '/api/v1/generate', 'no key', 404, [CODE]],
+  ['GET', '/api/v1/account', 'no key', 401, [CODE, 'www-authenticate']],
+  ['GET', '/api/v1/account', 'key', 200, LIMITED],
+  ['GET', '/api/v1/models', 'key', 200, LIMITED],
+  ['GET', '/api/v1/generate/none', 'key', 404, [...LIMITED, CODE]],
+  ['POST', '/api/v1/generate', 'key', 400, [...LIMITED, CODE]],
+  ['POST', '/v1/images/generate', 'key', 400, [...LIMITED, CODE]],
+]
+
+const send = (method: string, path: string, key?: string) =>
+  fetch(`${context.service.url}${path}`, {
+    method,
+    headers: {
+      origin: 'https://elsewhere.example',
+      'access-control-request-method': 'POST',
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    },
+  })
+
+function namesOf({ headers }: Response): string[] {
+  const names: string[] = []
+  headers.forEach((_value, name) => {
+    names.push(name)
+  })
+  return names.sort()
+}
+
+describe('an answer', () => {
+  it.each(ASKED)(
+    'to %s %s with %s is a %i that tells nothing of the software, and no other site may read it',
+    async (method, path, with_, status, more) => {
+      const key = with_ === 'key' ? (await givenUser(context.service.db)).key : undefined
+      const answer = await send(method, path, key)
+      expect(answer.status).toBe(status)
+      // No server, x-powered-by, set-cookie or access-control-allow-origin, and nothing else that was not decided on.
+      expect(namesOf(answer)).toEqual([...ALWAYS, ...more].sort())
+    },
+  )
+
+  it('that is a picture may be shown by other sites, and is nothing but a picture to a browser', async () => {
+    const slug = newSlug()
+    await writeFile(join(context.service.config.storagePath, `${slug}.png`), '<script>alert(1)</script>')
+    const answer = await send('GET', `/cdn/${slug}.png`)
+    expect(namesOf(answer)).toEqual(
+      [
+        ...ALWAYS,
+        ...['accept-ranges', 'etag', 'last-modified'],
+        ...['access-control-allow-origin', 'cache-control', 'content-security-policy'],
+        ...['cross-origin-resource-policy', 'x-content-type-options'],
+      ].sort(),
+    )
+    // What is no picture is not shown as anything else: the type is not guessed, and a page would have no rights.
+    expect(answer.headers.get('content-type')).toBe('image/png')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+  })
+})

@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, describe, expect, it } from 'vitest'
+import { newSlug } from '../../src/generation/generation.js'
+import { call } from '../support/client.js'
+import { givenUser } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { until } from '../support/until.js'
+
+const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
+const PER_CONNECTION = 4
+
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
+
+async function open(): Promise<Socket> {
+  const socket = connect(Number(new URL(context.service.url).port), '127.0.0.1')
+  sockets.push(socket)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+const get = (path: string, key = 'none') =>
+  `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nAuthorization: Bearer ${key}\r\n\r\n`
+
+/** Larger than what a socket takes without a reader. */
+async function givenLargePicture(): Promise<string> {
+  const slug = newSlug()
+  await writeFile(join(context.service.config.storagePath, `${slug}.png`), Buffer.alloc(8 * 1024 * 1024))
+  return slug
+}
+
+/** How many pictures this process has open; undefined where the system does not tell. */
+function openPictures(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(context.service.config.storagePath)
+      } catch {
+        return false // closed meanwhile
+      }
+    }).length
+  } catch {
+    return undefined
+  }
+}
+
+describe('a connection that sends its next requests before it has its answers', () => {
+  it('gets them in order, as long as they are few', async () => {
+    const { key, username } = await givenUser(context.service.db)
+    const socket = await open()
+    socket.write(get('/health') + get('/api/v1/account', key) + get('/nothing') + get('/api/v1/models', key))
+    let received = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      received += chunk
+    })
+    await until(() => received.match(/HTTP\/1\.1 /g)?.length === 4 && received.endsWith('}'), 'four answers')
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
+    expect(received.indexOf('"ok"')).toBeLessThan(received.indexOf(username))
+    // Answered requests count no more: the connection goes on.
+    for (let n = 0; n < 3; n++) {
+      received = ''
+      socket.write(get('/api/v1/account', key))
+      await until(() => received.includes(username), 'the next answer')
+    }
+  })
+
+  it('is closed after a 503 when they are many, and what it sent beyond is not looked at', async () => {
+    const { key } = await givenUser(context.service.db)
+    const socket = await open()
+    // The first one is still being looked up when the others come.
+    socket.write(get('/api/v1/account', key).repeat(100))
+    const answers = (await text(socket)).split(/(?=HTTP\/1\.1 )/)
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual([...Array(PER_CONNECTION).fill('200'), '503'])
+    const refused = answers.at(-1) ?? ''
+    expect(refused).toMatch(/\r\nretry-after: 2\r\n/)
+    expect(refused).toMatch(/\r\nconnection: close\r\n/)
+    expect(refused).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/)
+    expect(refused).toMatch(/\r\n\r\n\{"error":"The service is temporarily unavailable\. [^"]+"\}$/)
+    const remaining = (await call(context.service.url, 'GET', '/api/v1/account', { key })).headers.get(
+      'x-ratelimit-remaining',
+    )
+    expect(remaining).toBe(String(1000 - PER_CONNECTION - 1))
+  })
+
+  it('is told so in the shape of its interface', async () => {
+    const { key } = await givenUser(context.service.db)
+    const socket = await open()
+    socket.write(get('/api/v1/account', key).repeat(PER_CONNECTION) + get('/v1/images/generate', key))
+    expect(await text(socket)).toMatch(
+      /\r\n\r\n\{"success":false,"error":\{"code":"unavailable","message":"[^"]+","retry_after":2\}\}$/,
+    )
+  })
+
+  it.skipIf(openPictures() === undefined)('opens few pictures, and none stays open when it is gone', async () => {
+    const slug = await givenLargePicture()
+    for (const ending of ['at once', 'amid its answer'] as const) {
+      for (let n = 0; n < 5; n++) {
+        const socket = await open()
+        socket.pause()
+        socket.write(get(`/cdn/${slug}.png`).repeat(300))
+        if (ending === 'amid its answer') await until(() => openPictures() === PER_CONNECTION, 'the pictures')
+        expect(openPictures()).toBeLessThanOrEqual(PER_CONNECTION)
+        socket.destroy()
+        await until(() => openPictures() === 0, 'the end of all reading')
+      }
+    }
+  })
+})

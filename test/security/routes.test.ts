@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { buildBareApp } from '../support/bare-app.js'
+
+/** Spec 4.1 to 4.6; a GET answers HEAD, too. */
+const OF_THE_SPEC = [
+  'GET /api/v1/account',
+  'GET /api/v1/generate',
+  'GET /api/v1/generate/',
+  'GET /api/v1/generate/:id',
+  'GET /api/v1/models',
+  'POST /api/v1/generate',
+  'POST /v1/images/generate',
+]
+/** Without a key: health checks, pictures for those who have their link, the website. */
+const WITHOUT_KEY = ['GET /', 'GET /cdn/:file', 'GET /health', 'GET /image/:slug', 'GET /ready']
+
+/** Reads Fastify's drawing of its routes: four columns a level, the methods in brackets behind the path. */
+function routesOf(drawn: string): string[] {
+  const parents: string[] = []
+  return drawn.split('\n').flatMap((line) => {
+    const found = /^([│├└─ ]*)(\S*)(?: \(([A-Z, ]+)\))?/.exec(line)
+    if (!found || line === '') return []
+    const [, indent = '', part = '', methods = ''] = found
+    const depth = indent.length / 4
+    parents[depth] = `${parents[depth - 1] ?? ''}${part}`
+    return methods === '' ? [] : methods.split(', ').map((method) => `${method} ${parents[depth]}`)
+  })
+}
+
+describe('the routes of the server', () => {
+  it('are the spec’s, the health checks, the pictures and the website, and no other', async () => {
+    const app = await buildBareApp()
+    await app.ready()
+    const routes = routesOf(app.printRoutes({ includeMeta: false }))
+    await app.close()
+    const heads = [...OF_THE_SPEC, ...WITHOUT_KEY]
+      .filter((route) => route.startsWith('GET '))
+      .map((route) => route.replace('GET', 'HEAD'))
+    expect(routes.sort()).toEqual([...OF_THE_SPEC, ...WITHOUT_KEY, ...heads].sort())
+  })
+
+  it('are declared nowhere else: nothing in src/ opens another HTTP server or a dashboard', () => {
+    const src = fileURLToPath(new URL('../../src', import.meta.url))
+    const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
+    const serving = files.filter((file) =>
+      /\bfastify\(|from 'node:http[s2]?'|bull-board/.test(readFileSync(join(src, file), 'utf8')),
+    )
+    expect(serving.sort()).toEqual(['http/app.ts'])
+  })
+})
+
+describe('the server’s limits for connections', () => {
+  it('are set: Node’s own would let a client take as long and as much as it likes', async () => {
+    const app = await buildBareApp()
+    expect(app.server).toMatchObject({
+      headersTimeout: 10_000,
+      requestTimeout: 15_000,
+      keepAliveTimeout: 20_000,
+      // Longer than Create Image waits.
+      timeout: 150_000,
+      maxConnections: 5000,
+    })
+    expect(app.initialConfig).toMatchObject({ bodyLimit: 65_536 })
+    await app.close()
+  })
+})

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createTestDatabase, redisAvailable, redisUrl } from './services.js'
+import { until } from './until.js'
+
+export interface ServerProcess {
+  readonly pid: number
+  readonly url: string
+  readonly databaseUrl: string
+  /** Everything the process has logged so far. */
+  readLog(): string
+  /** Resident memory in MiB; undefined where the system does not tell (no /proc). */
+  residentMiB(): Promise<number | undefined>
+  /** Ends the process and removes its files. */
+  stop(): Promise<void>
+}
+
+/** A server as a process of its own, over a database and Redis of the file's own; resolves once it is ready. */
+export async function startServerProcess(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  const [{ url: databaseUrl }, port, directory] = await Promise.all([
+    createTestDatabase(),
+    freePort(),
+    mkdtemp(join(tmpdir(), 'easel-server-')),
+  ])
+  const logFile = join(directory, 'server.log')
+  const log = openSync(logFile, 'a')
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+    // To a file: a pipe that nobody empties in time would hold up what is measured.
+    stdio: ['ignore', log, log],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: databaseUrl,
+      ...(redisAvailable && { REDIS_URL: await redisUrl() }),
+      STORAGE_URL: `file:${join(directory, 'images')}`,
+      PORT: String(port),
+      ...env,
+    },
+  })
+  closeSync(log)
+  const ended = once(child, 'exit')
+  const readLog = () => readFileSync(logFile, 'utf8')
+  const url = `http://127.0.0.1:${port}`
+  // A test that fails before it stops the server leaves none behind.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const stop = async () => {
+    process.off('exit', kill)
+    kill()
+    await ended
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    await until(
+      async () => {
+        if (child.exitCode !== null) throw new Error(`the server ended instead of starting:\n${readLog()}`)
+        return (await fetch(`${url}/ready`).catch(() => undefined))?.ok
+      },
+      'a server that is ready',
+      40_000,
+    )
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    pid: child.pid as number,
+    url,
+    databaseUrl,
+    readLog,
+    async residentMiB() {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
+      const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
+      return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
+    },
+    stop,
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
