@@ -1,10 +1,16 @@
 /**
- * Named places where a chaos run may make this process fail, like `submit.after_insert`. Without FAILPOINTS they are
- * nothing. FAILPOINTS holds `name=action@probability` entries, comma-separated; the actions are
+ * What a chaos run may do to this process from within; without its variables all of it is nothing.
+ *
+ * FAILPOINTS names places where this process fails, like `submit.after_insert`: entries `name=action@probability`,
+ * comma-separated; the actions are
  * - `kill`, `stop`: SIGKILL or SIGSTOP for this process
  * - `throw`: an error out of nowhere
  * - `delay:MS`: a pause
- * Each time one acts, its name goes to the file FAILPOINTS_LOG first, so that a run can show which were reached.
+ * Each time one acts, its name goes to the file FAILPOINTS_LOG first, so that a run can show which were reached. With a
+ * whole number as FAILPOINTS_SEED the nth passage of each place acts or not by seed, name and n alone, whatever the
+ * others do meanwhile; without it, by chance.
+ *
+ * GUARDS_OFF names guards that are switched off, comma-separated, so that a run can show that its checks notice.
  */
 import { appendFileSync } from 'node:fs'
 
@@ -41,28 +47,71 @@ export const FAILPOINTS = [
 
 export type Failpoint = (typeof FAILPOINTS)[number]
 
+/** Guards in the code that a chaos run can take away; those in the database it takes away with SQL. */
+export const SWITCHABLE_GUARDS = [
+  'lock.verify',
+  'lock.expiry',
+  'reconcile.requeue_lost',
+  'reconcile.fail_lost',
+  'reconcile.fail_expired',
+  'reconcile.fail_unservable',
+  'reconcile.ring',
+  'reconcile.notice_wipe',
+  'reconcile.restore_locks',
+  'reconcile.clear_locks',
+  'reconcile.sweep',
+  'reconcile.clean',
+] as const
+
+export type SwitchableGuard = (typeof SWITCHABLE_GUARDS)[number]
+
 type Action = (name: Failpoint) => void | Promise<void>
+type Variables = Readonly<Record<string, string | undefined>>
 
 /** Does nothing unless FAILPOINTS names it. Await it: it may pause. */
-export const failpoint: Action = armed(process.env.FAILPOINTS, process.env.FAILPOINTS_LOG)
+export const failpoint: Action = armed(process.env)
 
-function armed(text: string | undefined, log: string | undefined): Action {
+/** False unless GUARDS_OFF names it. */
+export const guardOff: (name: SwitchableGuard) => boolean = switchedOff(process.env)
+
+/** `failpoint` as these variables make it; exported for its test. */
+export function armed({ FAILPOINTS: text, FAILPOINTS_LOG: log, FAILPOINTS_SEED: seed }: Variables): Action {
   if (!text) return () => undefined
+  if (seed !== undefined && !/^\d+$/.test(seed))
+    throw new Error(`FAILPOINTS_SEED must be a whole number, and is "${seed}"`)
   const points = new Map(text.split(',').map(parse))
   return async (name) => {
     const point = points.get(name)
-    if (!point || Math.random() >= point.probability) return
+    if (!point) return
+    const drawn = seed === undefined ? Math.random() : shareOf(`${seed}/${name}/${point.passed++}`)
+    if (drawn >= point.probability) return
     if (log) appendFileSync(log, `${name}\n`)
     await point.act()
   }
 }
 
-function parse(entry: string): [string, { probability: number; act: () => void | Promise<void> }] {
+/** `guardOff` as these variables make it; exported for its test. */
+export function switchedOff({ GUARDS_OFF: text }: Variables): (name: SwitchableGuard) => boolean {
+  if (!text) return () => false
+  const off = new Set(text.split(','))
+  const unknown = [...off].find((name) => !(SWITCHABLE_GUARDS as readonly string[]).includes(name))
+  if (unknown !== undefined)
+    throw new Error(`GUARDS_OFF knows no guard "${unknown}"; there are ${SWITCHABLE_GUARDS.join(', ')}`)
+  return (name) => off.has(name)
+}
+
+interface Point {
+  readonly probability: number
+  readonly act: () => void | Promise<void>
+  passed: number
+}
+
+function parse(entry: string): [string, Point] {
   const [, name, action, probability] = /^([a-z_.]+)=([a-z]+(?::\d+)?)@([\d.]+)$/.exec(entry) ?? []
   if (!name || !action || !(FAILPOINTS as readonly string[]).includes(name)) {
     throw new Error(`FAILPOINTS has no valid entry "${entry}"; write name=kill|stop|throw|delay:MS@probability`)
   }
-  return [name, { probability: Number(probability), act: actionOf(action) }]
+  return [name, { probability: Number(probability), act: actionOf(action), passed: 0 }]
 }
 
 function actionOf(action: string): () => void | Promise<void> {
@@ -76,4 +125,13 @@ function actionOf(action: string): () => void | Promise<void> {
   const delayMs = Number(/^delay:(\d+)$/.exec(action)?.[1])
   if (Number.isNaN(delayMs)) throw new Error(`FAILPOINTS has no action "${action}"; use kill, stop, throw or delay:MS`)
   return () => new Promise((resolve) => setTimeout(resolve, delayMs))
+}
+
+/** From 0 to 1, without 1, evenly spread and always the same for the same text: FNV-1a, then a final mix. */
+function shareOf(text: string): number {
+  let h = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return ((h ^ (h >>> 16)) >>> 0) / 2 ** 32
 }

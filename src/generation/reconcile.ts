@@ -1,4 +1,4 @@
-import { failpoint } from '../failpoint.js'
+import { failpoint, guardOff, type SwitchableGuard } from '../failpoint.js'
 import { clearLeftovers, type LeftoverPorts } from './cancel.js'
 import type { DutyLease, ReconcileStore } from './ports.js'
 import type { RunLog } from './run.js'
@@ -33,12 +33,12 @@ export const LOCK_MARGIN_MS = 60_000
  */
 export async function reconcile(ports: ReconcilePorts, { full, leasesCount }: Pass): Promise<void> {
   const { rows, queue, log } = ports
-  const requeued = leasesCount ? await rows.requeueLost() : []
+  const requeued = leasesCount ? await rule('reconcile.requeue_lost', rows.requeueLost) : []
   if (requeued.length > 0) await failpoint('reconcile.after_requeue_lost')
   const ended = [
-    ...(leasesCount ? await rows.failLost() : []),
-    ...(await rows.failExpired()),
-    ...(await rows.failUnservable()),
+    ...(leasesCount ? await rule('reconcile.fail_lost', rows.failLost) : []),
+    ...(await rule('reconcile.fail_expired', rows.failExpired)),
+    ...(await rule('reconcile.fail_unservable', rows.failUnservable)),
   ]
   if (requeued.length > 0) {
     log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
@@ -49,14 +49,18 @@ export async function reconcile(ports: ReconcilePorts, { full, leasesCount }: Pa
     await clearLeftovers(ports, generation)
   }
   for (;;) {
-    const unrung = await rows.unrung()
+    const unrung = await rule('reconcile.ring', rows.unrung)
     if (unrung.length === 0 || !(await queue.ring(unrung))) break
     await failpoint('reconcile.after_ring')
     await rows.markRung(unrung)
     await failpoint('reconcile.after_mark')
   }
-  if (full || !(await ports.sentinel.present())) await rebuild(ports)
+  if (full || (!guardOff('reconcile.notice_wipe') && !(await ports.sentinel.present()))) await rebuild(ports)
 }
+
+/** What a rule has found to do: nothing where a chaos run has switched it off. */
+const rule = async <T>(name: SwitchableGuard, look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
+  guardOff(name) ? [] : look()
 
 /** Everything anew, in pages: at start, once a minute, and when Redis has lost its keys. */
 async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts): Promise<void> {
@@ -68,7 +72,7 @@ async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts):
   }
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = true; more; ) {
-    const page = await rows.activePage(after)
+    const page = await rule('reconcile.restore_locks', () => rows.activePage(after))
     more = page.length > 0
     const locks = page.map(({ id, accountId, remainingMs }) => ({
       accountId,
@@ -81,15 +85,16 @@ async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts):
   }
   // A lock whose generation has ended is a leftover; one whose generation is not known yet belongs to a submit and expires.
   for await (const locks of lock.all()) {
-    const ended = new Set(await rows.endedAmong(locks.map(({ generationId }) => generationId)))
+    const holders = locks.map(({ generationId }) => generationId)
+    const ended = new Set(await rule('reconcile.clear_locks', () => rows.endedAmong(holders)))
     for (const { accountId, generationId } of locks) {
       if (ended.has(generationId)) await lock.release(accountId, generationId)
     }
   }
   await failpoint('reconcile.before_sentinel')
   await sentinel.set()
-  for (const slug of await rows.wastedSlugs()) await images.remove(slug).catch(() => undefined)
-  await rows.clean()
+  for (const slug of await rule('reconcile.sweep', rows.wastedSlugs)) await images.remove(slug).catch(() => undefined)
+  if (!guardOff('reconcile.clean')) await rows.clean()
 }
 
 /** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */

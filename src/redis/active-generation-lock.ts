@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis'
+import { guardOff } from '../failpoint.js'
 import type { ActiveGenerationLock, HeldLock } from '../generation/ports.js'
 import { type RedisAvailability, redisAvailability } from './availability.js'
 
 /** From submit until the generation is stored; then the lock is kept until past its deadline. */
-const SUBMIT_TTL_MS = 15_000
+const SUBMIT_TTL_MS = guardOff('lock.expiry') ? 86_400_000 : 15_000
 
 // SET … NX GET would say the same in one command, but only from Redis 7 on.
 const SET_IF_FREE = `

@@ -1,7 +1,11 @@
-/** `npm run chaos -- --minutes M --seed S`: breaks everything there is for a while and counts what must never happen. */
+/**
+ * `npm run chaos -- --minutes M --seed S`: breaks everything there is for a while and counts what must never happen.
+ * `npm run chaos -- --guards`, or `--guard PART-OF-ITS-NAME`: whether it would notice if a guard were missing.
+ */
 import { parseArgs } from 'node:util'
 import { type ChaosReport, chaos } from './chaos.js'
 import { GUARDS, withAllGuards, withoutGuard } from './guards.js'
+import type { Violation } from './history.js'
 import { reportText } from './report.js'
 
 /** From here on a failpoint that was never reached is a failure: the run has not shown what it claims. */
@@ -16,6 +20,7 @@ const { values } = parseArgs({
     lanes: { type: 'string' },
     logs: { type: 'string' },
     guards: { type: 'boolean', default: false },
+    guard: { type: 'string' },
     'no-failpoints': { type: 'boolean', default: false },
   },
 })
@@ -27,10 +32,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 // Started by a program that wants it to end with itself.
 process.once('disconnect', () => interrupted.abort())
 
+const guards = values.guards || values.guard !== undefined
 const base = { seed, say: console.log, signal: interrupted.signal }
 
 try {
-  process.exitCode = (await (values.guards ? tryGuards() : runOnce())) ? 0 : 1
+  process.exitCode = (await (guards ? tryGuards() : runOnce())) ? 0 : 1
 } catch (error) {
   console.error(interrupted.signal.aborted ? 'interrupted; everything has been stopped' : error)
   process.exitCode = 1
@@ -64,18 +70,40 @@ async function runOnce(): Promise<boolean> {
   return found.length === 0
 }
 
+interface Trial {
+  readonly name: string
+  readonly good: boolean
+  readonly said: string
+  readonly seconds: number
+}
+
+/** @param noticedBy which checks must find something; none: nothing may be found */
+async function trial(name: string, run: Promise<Violation[]>, noticedBy: readonly string[]): Promise<Trial> {
+  const since = Date.now()
+  const found = await run
+  for (const { invariant, what } of found.slice(0, 5)) console.log(`  ${invariant}: ${what}`)
+  const all = [...new Set(found.map(({ invariant }) => invariant))]
+  const rightly = all.filter((invariant) => noticedBy.includes(invariant))
+  const good = noticedBy.length > 0 ? rightly.length > 0 : all.length === 0
+  const said = good ? rightly.join(', ') || 'nothing' : `${noticedBy.length > 0 ? 'NOT NOTICED' : 'RED'} (${all})`
+  console.log(`${name}: ${said}\n`)
+  return { name, good, said, seconds: Math.round((Date.now() - since) / 1000) }
+}
+
 /** Whether the checks notice every guard that is gone, and nothing while all stand. */
 async function tryGuards(): Promise<boolean> {
-  const standing = await chaos(withAllGuards(base))
-  console.log(`all guards standing: ${standing.violations.length} violations`)
-  for (const { invariant, what } of standing.violations) console.log(`  ${invariant}: ${what}`)
-  let seen = 0
-  for (const guard of GUARDS) {
-    const { violations } = await chaos(withoutGuard(guard, base))
-    if (violations.length > 0) seen++
-    console.log(`without "${guard.name}": ${violations.length > 0 ? 'noticed' : 'NOT NOTICED'}`)
-    for (const { invariant, what } of violations.slice(0, 3)) console.log(`  ${invariant}: ${what}`)
+  const part = values.guard ?? ''
+  const trials: Trial[] = []
+  if (part === '') trials.push(await trial('none: all stand', withAllGuards(base), []))
+  for (const guard of GUARDS.filter(({ name }) => name.includes(part))) {
+    const { name, coveredBy, noticedBy } = guard
+    const both = coveredBy === undefined ? name : `${name}; with it ${coveredBy}`
+    trials.push(await trial(both, withoutGuard(guard, base), noticedBy))
   }
-  console.log(`\n${seen} of ${GUARDS.length} missing guards noticed`)
-  return seen === GUARDS.length && standing.violations.length === 0
+  const width = Math.max(0, ...trials.map(({ name }) => name.length))
+  console.log(`Guard taken away, and what noticed, with seed ${seed}`)
+  for (const { name, said, seconds } of trials) console.log(`  ${name.padEnd(width)}  ${said} (${seconds} s)`)
+  const bad = trials.filter(({ good }) => !good)
+  console.log(`${bad.length} of ${trials.length} not as they should be`)
+  return trials.length > 0 && bad.length === 0
 }

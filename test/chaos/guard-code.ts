@@ -1,0 +1,113 @@
+/** The guards that are code. */
+import type { Guard } from './guard.js'
+import { plant, putBackIsRung, rebuiltAfterWipe } from './guard-probes.js'
+
+const LOST = {
+  ...{ status: `'processing'`, started_at: 'now()', worker: `'gone'`, backend: `'gone'` },
+  lease_until: `now() - interval '1 second'`,
+}
+const SOON = `now() + interval '8 seconds'`
+/** Below the ordinary deadline, so that what is stuck is seen soon; above two lost workers' leases. */
+const SHORT_DEADLINE = { GENERATION_DEADLINE_SECONDS: '20' }
+
+/** A worker that dies between the record of an end and the release of the lock. */
+const KEEPS_LOCK = 'run.after_succeed=kill@0.3'
+
+export const CODE_GUARDS: readonly Guard[] = [
+  {
+    name: 'an attempt that was taken over writes nothing (the fence)',
+    // Neither number moves on, so that the old worker's writes still find their row.
+    drop: `
+      CREATE FUNCTION unfenced() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN NEW.attempt := OLD.attempt; NEW.tries := OLD.tries; RETURN NEW; END $$;
+      CREATE TRIGGER a_unfenced BEFORE UPDATE ON generations FOR EACH ROW EXECUTE FUNCTION unfenced()`,
+    noticedBy: ['I17'],
+    // A worker stops with a picture in its hands, and wakes up while the next one is still at work.
+    run: {
+      ...{ forMs: 22_000, users: 6, rate: 1, lanes: [], failpoints: true, stoppedForMs: [8500, 9500] },
+      drawFailpoints: () => 'run.before_succeed=stop@0.3,run.after_claim=delay:3000@1',
+    },
+  },
+  {
+    name: 'a lock whose generation has ended is taken over by the next submit',
+    off: ['lock.verify'],
+    noticedBy: ['blocked'],
+    blockedMs: 3000,
+    // Time for the reconciler's duty to reach a server: each time it changes hands, all such locks are cleared.
+    run: { forMs: 15_000 },
+    deaths: KEEPS_LOCK,
+  },
+  {
+    name: 'the lock of a submit that died expires',
+    off: ['lock.expiry'],
+    noticedBy: ['I9', 'blocked'],
+    blockedMs: 16_500,
+    deaths: 'submit.after_lock=kill@0.1',
+  },
+  {
+    name: 'the reconciler clears locks whose generation has ended',
+    off: ['reconcile.clear_locks', 'lock.verify'],
+    coveredBy: 'the taking over by the next submit',
+    // The processes start afresh after the faults, so the reconciler has been there before the users' last submits.
+    noticedBy: ['I9'],
+    deaths: KEEPS_LOCK,
+  },
+  {
+    name: 'the reconciler restores the locks that a wipe of Redis took',
+    off: ['reconcile.restore_locks'],
+    noticedBy: ['I6'],
+    probe: rebuiltAfterWipe,
+  },
+  {
+    name: 'the reconciler notices a wipe of Redis',
+    off: ['reconcile.notice_wipe'],
+    noticedBy: ['rebuilt'],
+    probe: rebuiltAfterWipe,
+  },
+  {
+    name: 'the reconciler rings for what it has put back',
+    off: ['reconcile.ring'],
+    noticedBy: ['rung'],
+    probe: putBackIsRung,
+  },
+  {
+    name: 'the reconciler takes over from lost workers',
+    off: ['reconcile.requeue_lost'],
+    noticedBy: ['I8'],
+    run: { forMs: 8000, lanes: ['worker'], rate: 3, mayExpire: false, env: SHORT_DEADLINE },
+  },
+  {
+    name: 'the reconciler gives up what has lost three workers',
+    off: ['reconcile.fail_lost'],
+    noticedBy: ['I8'],
+    run: { mayExpire: false },
+    attack: (scene) => plant(scene, { ...LOST, attempt: '3', tries: '2', deadline_at: SOON }),
+  },
+  {
+    name: 'the reconciler gives up what no GPU can serve',
+    off: ['reconcile.fail_unservable'],
+    noticedBy: ['I8'],
+    run: { mayExpire: false },
+    attack: (scene) => plant(scene, { sampler: `'ddpm'`, deadline_at: SOON }),
+  },
+  {
+    name: 'the reconciler ends what is past its deadline',
+    off: ['reconcile.fail_expired'],
+    noticedBy: ['I8'],
+    run: { healMs: 8000 },
+    attack: (scene) =>
+      plant(scene, { not_before: `now() + interval '1 hour'`, deadline_at: `now() + interval '3 seconds'` }),
+  },
+  {
+    name: 'the reconciler removes pictures of what has failed',
+    off: ['reconcile.sweep'],
+    noticedBy: ['I14'],
+    probe: rebuiltAfterWipe,
+  },
+  {
+    name: 'the reconciler forgets what is kept for a time only',
+    off: ['reconcile.clean'],
+    noticedBy: ['kept'],
+    probe: rebuiltAfterWipe,
+  },
+]

@@ -1,0 +1,144 @@
+/** What some guards promise beyond what the invariants say, looked at while nothing else goes on. */
+import { randomUUID } from 'node:crypto'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import type { ModelVersion } from '../../src/catalog/model-version.js'
+import { SEED_MODELS } from '../../src/catalog/seed.js'
+import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Generation } from '../../src/generation/generation.js'
+import { aGeneration, givenGeneration, givenUser, MODEL } from '../support/givens.js'
+import type { Scene } from './guard.js'
+import type { Violation } from './history.js'
+import { SIZE } from './load.js'
+import { MISSING_MODEL } from './stage.js'
+
+const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVersion
+/** As redis/sentinel.ts and redis/active-generation-lock.ts name them. */
+const SENTINEL = 'easel:sentinel'
+const lockOf = (accountId: string) => `easel:lock:${accountId}`
+
+/** From the wipe until queue and locks are back. */
+const REBUILT_WITHIN_MS = 5000
+/** From the rebuilding until it has cleared up, too. */
+const CLEARED_WITHIN_MS = 3000
+/** An idle worker looks for work every 2 s by itself; one that was rung starts far sooner. */
+const RUNG_WITHIN_MS = 700
+const PUT_BACK = 5
+
+/**
+ * A generation of a developer's own, straight into the table, as some fault could have left it.
+ * @param state columns and what they hold, as SQL
+ */
+export async function plant(scene: Scene, state: Readonly<Record<string, string>>): Promise<Generation> {
+  return withDatabase(scene, async (db) => {
+    const user = await givenUser(db, { credits: 0, developer: { concurrency: 1 } })
+    const size = { width: SIZE, height: SIZE, steps: 4 }
+    const generation = aGeneration(user, { ...size, prompt: `planted plain ${randomUUID()}` })
+    const { id, accountId, keyId, lane, modelVersionId, modelName, filename, prompt, seed, slugs } = generation
+    const row = new Map<string, unknown>([
+      ...Object.entries({ id, user_id: accountId, api_key_id: keyId, lane, metered: true, cost: 0 }),
+      ...Object.entries({ model_version_id: modelVersionId, model_name: modelName, filename, sampler: 'euler_a' }),
+      ...Object.entries({ prompt, negative_prompt: '', ...size, batch_size: 1, cfg_scale: 7, seed, slugs }),
+      ['deadline_at', new Date(Date.now() + 60_000)],
+    ])
+    for (const column of Object.keys(state)) row.delete(column)
+    const columns = [...row.keys(), ...Object.keys(state)]
+    const values = [...Array.from(row, (_, i) => `$${i + 1}`), ...Object.values(state)]
+    await scene.client.query(`INSERT INTO generations (${columns}) VALUES (${values})`, [...row.values()])
+    return generation
+  })
+}
+
+/** After a wipe of Redis the locks are back within seconds, and what is left over from long ago is gone. */
+export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
+  const { stage, client } = scene
+  const waiting = await withDatabase(scene, async (db) =>
+    givenGeneration(db, await givenUser(db), { model: NOBODY_HAS, deadlineSeconds: 60 }),
+  )
+  const failed = await plant(scene, {
+    ...{ status: `'failed'`, error: `'Canceled.'`, worker: `'gone'`, created_at: `now() - interval '1 minute'` },
+    ...{ started_at: `now() - interval '50 seconds'`, finished_at: `now() - interval '40 seconds'` },
+  })
+  const file = join(stage.pictures.path, `${failed.slugs[0]}.png`)
+  writeFileSync(file, 'of an attempt that nobody waits for any more')
+  const key = randomUUID()
+  await client.query(
+    `INSERT INTO idempotency_keys (user_id, key, body_hash, generation_id, created_at)
+     VALUES ($1, $2, '', $3, now() - interval '25 hours')`,
+    [waiting.accountId, key, waiting.id],
+  )
+
+  await stage.redis.flush()
+  const redis = new Redis(stage.redis.url())
+  try {
+    if (!(await within(REBUILT_WITHIN_MS, async () => (await redis.exists(SENTINEL)) === 1)))
+      return [{ invariant: 'rebuilt', what: `${REBUILT_WITHIN_MS} ms after a wipe of Redis nothing was rebuilt` }]
+    const found: Violation[] = []
+    if ((await redis.get(lockOf(waiting.accountId))) !== waiting.id)
+      found.push({ invariant: 'I6', what: `the active ${waiting.id} has no lock, though Redis was rebuilt` })
+    if (!(await within(CLEARED_WITHIN_MS, () => !existsSync(file))))
+      found.push({ invariant: 'I14', what: `a picture of the failed ${failed.id} is still there` })
+    const forgotten = async () =>
+      (await client.query('SELECT FROM idempotency_keys WHERE key = $1', [key])).rowCount === 0
+    if (!(await within(CLEARED_WITHIN_MS, forgotten)))
+      found.push({ invariant: 'kept', what: 'an Idempotency-Key of 25 hours ago is still there' })
+    return found
+  } finally {
+    redis.disconnect()
+    // The run's own checks would wait for both.
+    rmSync(file, { force: true })
+    await client.query('UPDATE generations SET filename = $2 WHERE id = $1', [waiting.id, MODEL.filename])
+  }
+}
+
+/** What a lost worker had is taken by an idle one as soon as it was put back, not only when that one looks by itself. */
+export async function putBackIsRung(scene: Scene): Promise<Violation[]> {
+  const { stage, client } = scene
+  // One backend alone is up, so that nobody else's look comes in between.
+  const others = stage.workers.map((_, gpu) => gpu).slice(1)
+  for (const gpu of others) stage.gpus.listen(gpu, false)
+  const up = async () => (await client.query('SELECT FROM backends WHERE up')).rowCount
+  await within(15_000, async () => (await up()) === 1)
+  const waited: number[] = []
+  for (let i = 0; i < PUT_BACK; i++) {
+    const { id } = await plant(scene, {
+      ...{ status: `'processing'`, started_at: 'now()', worker: `'gone'`, backend: `'gone'` },
+      lease_until: `now() - interval '1 second'`,
+    })
+    await within(10_000, async () => (await waitOf(scene, id)) !== undefined)
+    waited.push((await waitOf(scene, id)) ?? Number.POSITIVE_INFINITY)
+  }
+  for (const gpu of others) stage.gpus.listen(gpu, true)
+  const median = waited.sort((a, b) => a - b)[Math.floor(waited.length / 2)] as number
+  if (median <= RUNG_WITHIN_MS) return []
+  return [{ invariant: 'rung', what: `what was put back waited ${median} ms for an idle worker` }]
+}
+
+/** From its return into the queue to its next start, in milliseconds; undefined while it has not started. */
+async function waitOf({ client }: Scene, id: string): Promise<number | undefined> {
+  const { rows } = await client.query<{ ms: number }>(
+    `SELECT extract(epoch FROM s.at - q.at)::float8 * 1000 AS ms
+       FROM chaos_events q JOIN chaos_events s ON s.generation_id = q.generation_id AND s.n > q.n
+      WHERE q.generation_id = $1 AND q.is_now = 'queued' AND s.is_now = 'processing' ORDER BY s.n LIMIT 1`,
+    [id],
+  )
+  return rows[0]?.ms
+}
+
+async function within(ms: number, look: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (const end = Date.now() + ms; ; await delay(20)) {
+    if (await look()) return true
+    if (Date.now() > end) return false
+  }
+}
+
+async function withDatabase<T>({ stage }: Scene, use: (db: Database) => Promise<T>): Promise<T> {
+  const db = createDatabase(stage.postgres.url, { maxConnections: 1, onError: () => undefined })
+  try {
+    return await use(db)
+  } finally {
+    await db.pool.end()
+  }
+}

@@ -1,0 +1,93 @@
+/** The guards that the database itself is. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ChaosOptions } from './chaos.js'
+import type { Guard, Scene } from './guard.js'
+
+/** Some generation that ended so, of those which a personal key pays for. */
+const ended = (status: 'succeeded' | 'failed') =>
+  `SELECT id, user_id, cost FROM generations WHERE status = '${status}' AND NOT metered ORDER BY seq LIMIT 1`
+
+/** Ends a queued generation as a cancel does. */
+const FAIL_ONE = `
+  WITH one AS (
+    UPDATE generations SET status = 'failed', error = 'Canceled.', finished_at = now(), lease_until = NULL
+     WHERE id = (SELECT id FROM generations WHERE status = 'queued' AND NOT metered LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, user_id, cost
+  ), given AS (UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.id, u.credits)
+  INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
+  SELECT one.user_id, 'refund', one.cost, given.credits, one.id FROM one, given RETURNING generation_id`
+
+/** Gives a generation's credits back once more, as a second refund would: balance and ledger agree. */
+const REFUND_AGAIN = `
+  WITH one AS (${ended('failed')}
+  ), given AS (UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.id, u.credits)
+  INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
+  SELECT one.user_id, 'refund', one.cost, given.credits, one.id FROM one, given`
+
+const REVIVE = `
+  UPDATE generations SET status = 'queued', finished_at = NULL, attempt = attempt + 1, rung = false, worker = NULL, lease_until = NULL
+   WHERE id = (SELECT id FROM (${ended('succeeded')}) one)`
+
+const FORGET_CHARGE = `
+  DELETE FROM credit_ledger WHERE id = (SELECT max(id) FROM credit_ledger WHERE kind = 'charge')`
+
+const OVERDRAW = `
+  WITH poor AS (
+    UPDATE users SET credits = credits - 2000000 WHERE id = (SELECT id FROM users LIMIT 1) RETURNING id, credits)
+  INSERT INTO credit_ledger (user_id, kind, delta, balance, ref)
+  SELECT id, 'grant', -2000000, credits, '${randomUUID()}' FROM poor`
+
+const SHOW_TWICE = `
+  INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+  SELECT reverse(slug), generation_id, idx, seed, width, height, bytes, sha256 FROM images LIMIT 1`
+
+/** Without Redis's lock only the index is left; two submits at once get past everything before it. */
+export const TWINS: Partial<ChaosOptions> = { forMs: 10_000, lanes: ['redis'], rate: 12, doubles: 0.7 }
+
+/** Does it to the first row there is. */
+const strike = async ({ client }: Scene, statement: string): Promise<void> => {
+  while ((await client.query(statement)).rowCount === 0) await delay(20)
+}
+
+export const SQL_GUARDS: readonly Guard[] = [
+  {
+    name: 'one active generation per user (unique index)',
+    drop: 'DROP INDEX generations_one_active',
+    noticedBy: ['I6'],
+    run: TWINS,
+  },
+  {
+    name: 'refunded once (unique generation and kind)',
+    drop: 'ALTER TABLE credit_ledger DROP CONSTRAINT credit_ledger_generation_id_kind_key',
+    noticedBy: ['I5'],
+    attack: async (scene) => {
+      await strike(scene, FAIL_ONE)
+      await strike(scene, REFUND_AGAIN)
+    },
+  },
+  {
+    name: 'what has ended stays so (trigger)',
+    drop: 'ALTER TABLE generations DISABLE TRIGGER generations_guard',
+    noticedBy: ['I11'],
+    attack: (scene) => strike(scene, REVIVE),
+  },
+  {
+    name: 'the ledger is only appended to (trigger)',
+    drop: 'ALTER TABLE credit_ledger DISABLE TRIGGER credit_ledger_append_only',
+    noticedBy: ['I1', 'I3'],
+    attack: (scene) => strike(scene, FORGET_CHARGE),
+  },
+  {
+    name: 'no balance below zero (check)',
+    drop: 'ALTER TABLE users DROP CONSTRAINT users_credits_check',
+    noticedBy: ['I2'],
+    attack: (scene) => strike(scene, OVERDRAW),
+  },
+  {
+    name: 'a picture has one row (unique generation and place)',
+    drop: 'ALTER TABLE images DROP CONSTRAINT images_generation_id_idx_key',
+    noticedBy: ['I10'],
+    attack: (scene) => strike(scene, SHOW_TWICE),
+  },
+]
