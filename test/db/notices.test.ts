@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { finishedGenerations } from '../../src/db/finished-generations.js'
+import { listenTo } from '../../src/db/notices.js'
+import type { GenerationView } from '../../src/generation/generation.js'
+import { useDatabase } from '../support/database.js'
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
+import { givenGeneration, givenUser } from '../support/givens.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+import { until } from '../support/until.js'
+
+const context = useDatabase()
+const closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+const quiet = () => undefined
+
+describe('whoever hears notices', () => {
+  const ends = {
+    'cut by the network': async () => {
+      await proxy.refuse()
+      await proxy.pass()
+    },
+    'ended by the server': () =>
+      context.db.pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE application_name = 'easel listen' AND datname = current_database()`,
+      ),
+  }
+  let proxy: FaultProxy
+  beforeEach(async () => {
+    proxy = await startFaultProxy(context.url)
+    closers.push(() => proxy.close())
+  })
+
+  it.each(['cut by the network', 'ended by the server'] as const)(
+    'hears them again after its connection was %s',
+    async (how) => {
+      const heard: string[] = []
+      const lost: Error[] = []
+      const listener = listenTo(
+        proxy.through(context.url),
+        'heard',
+        (payload) => heard.push(payload),
+        (error) => lost.push(error),
+      )
+      closers.push(() => listener.close())
+      const notify = async (text: string) => {
+        await context.db.pool.query(`SELECT pg_notify('heard', $1)`, [text])
+        return heard.includes(text)
+      }
+      await until(() => notify('before'), 'the first notice')
+      await ends[how]()
+      await until(() => lost.length > 0, 'the end being told')
+      await until(() => notify('after'), 'a notice after the outage')
+    },
+  )
+})
+
+describe('whoever waits for generations', () => {
+  function waiting(url = context.url) {
+    const finished = finishedGenerations(context.db, url, quiet)
+    closers.push(() => finished.close())
+    return (id: string, timeoutMs = 10_000) => finished.wait(id, timeoutMs, new AbortController().signal)
+  }
+
+  it('misses none of many that end at the same time', async () => {
+    const wait = waiting()
+    const developer = await givenUser(context.db, { developer: { concurrency: 1000 } })
+    const worker = standInWorker(context.db)
+    const ended: Promise<GenerationView | undefined>[] = []
+    const claimed = []
+    for (let n = 0; n < 150; n++) {
+      const { id } = await givenGeneration(context.db, developer)
+      ended.push(wait(id))
+      claimed.push(await worker.claim())
+    }
+    await Promise.all(claimed.map((generation) => worker.succeed(generation)))
+    for (const view of await Promise.all(ended)) expect(view).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('learns of an end whose notice never comes, and of one that came before it began', async () => {
+    const proxy = await startFaultProxy(context.url)
+    closers.push(() => proxy.close())
+    await proxy.refuse()
+    const wait = waiting(proxy.through(context.url))
+    const { id } = await givenGeneration(context.db, await givenUser(context.db))
+    const ended = wait(id)
+    await standInWorker(context.db).fail(await standInWorker(context.db).claim(), 'It failed.')
+    expect(await ended).toMatchObject({ id, status: 'failed', error: 'It failed.' })
+    // Too short for another look: what has ended is seen at once.
+    expect(await wait(id, 900)).toMatchObject({ id, status: 'failed' })
+  })
+})

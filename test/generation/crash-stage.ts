@@ -1,0 +1,209 @@
+/** Real Postgres, Redis, queue and picture files, on which processes die, time passes and others put things right. */
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import { parseConfig } from '../../src/config.js'
+import { cancelStore } from '../../src/db/cancel-store.js'
+import { dutyLease } from '../../src/db/duty-lease.js'
+import { finishedGenerations } from '../../src/db/finished-generations.js'
+import { idempotencyStore } from '../../src/db/idempotency-store.js'
+import { reconcileStore } from '../../src/db/reconcile-store.js'
+import { runStore } from '../../src/db/run-store.js'
+import { submissionStore } from '../../src/db/submission-store.js'
+import type { InferenceBackend } from '../../src/generation/backend.js'
+import type { HeldLock } from '../../src/generation/ports.js'
+import { reconcile } from '../../src/generation/reconcile.js'
+import { runGeneration } from '../../src/generation/run.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { createImageStore } from '../../src/images/create-image-store.js'
+import { finishPicture } from '../../src/images/picture.js'
+import { createBackend } from '../../src/inference/create-backend.js'
+import { createModerator } from '../../src/moderation/create-moderator.js'
+import { bellId } from '../../src/queue/generation-job.js'
+import { openQueue } from '../../src/queue/generation-queue.js'
+import { noSentinel, redisSentinel } from '../../src/redis/sentinel.js'
+import { openFoundation } from '../../src/wiring.js'
+import { silentLog } from '../support/service.js'
+import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+
+export type Stage = Awaited<ReturnType<typeof openStage>>
+export type Ports = Stage['ports']
+
+/** Longer than any lease, any lock of a submit, any reservation and any pause; shorter than any deadline. */
+const LONG_SECONDS = 40
+/** How long after their end failed generations are swept. */
+const SWEPT_SECONDS = 3600
+const FULL = { full: true, leasesCount: true }
+const NEVER = new AbortController().signal
+
+export async function openStage() {
+  const database = await createTestDatabase()
+  const storage = await mkdtemp(join(tmpdir(), 'easel-crash-'))
+  const namespace = `t${randomBytes(6).toString('hex')}`
+  const config = parseConfig({
+    DATABASE_URL: database.url,
+    ...(redisAvailable && { REDIS_URL: await redisUrl() }),
+    STORAGE_URL: `file:${storage}`,
+    BASE_URL: 'http://easel.test',
+  })
+  const log = silentLog()
+  const foundation = await openFoundation(config, log, { maxConnections: 20, namespace })
+  const { db, queue, lock, progress } = foundation
+  const redis = config.redisUrl === undefined ? undefined : new Redis(config.redisUrl)
+  const finished = finishedGenerations(db, config.databaseUrl, () => undefined)
+  const bells = openQueue(foundation.openWorkerConnection())
+
+  const ports = {
+    moderator: createModerator({ ...config.moderation, logger: log }),
+    ...{ lock, queue, progress, finished, finishPicture, log },
+    submissions: submissionStore(db),
+    idempotency: idempotencyStore(db),
+    cancels: cancelStore(db),
+    runs: runStore(db, config),
+    rows: reconcileStore(db, config),
+    sentinel: redis ? redisSentinel(redis, namespace) : noSentinel,
+    duty: dutyLease(db, 'crash', 'me'),
+    images: await createImageStore(config),
+    backend: quick(createBackend('preview:', { timeoutMs: 30_000 })),
+    generationDeadlineSeconds: config.generationDeadlineSeconds,
+  }
+
+  /** Changes what no trigger would let anybody change. */
+  const rewrite = async (statements: string): Promise<void> => {
+    await db.pool.query(`BEGIN; SET LOCAL session_replication_role = replica; ${statements}; COMMIT`)
+  }
+
+  /** As if so much time had passed, in Postgres and in Redis. */
+  async function timePasses(seconds: number): Promise<void> {
+    const earlier = (...columns: string[]) =>
+      columns.map((column) => `${column} = ${column} - interval '${seconds} seconds'`).join(', ')
+    await rewrite(`
+      UPDATE generations SET ${earlier('created_at', 'not_before', 'lease_until', 'started_at', 'finished_at', 'deadline_at')};
+      UPDATE idempotency_keys SET ${earlier('created_at')};
+      UPDATE leases SET ${earlier('until')};
+      UPDATE backends SET ${earlier('seen_at', 'changed_at')}`)
+    for (const key of (await redis?.keys(`${namespace}:lock:*`)) ?? []) {
+      await redis?.pexpire(key, (await redis.pttl(key)) - seconds * 1000)
+    }
+  }
+
+  /** A healthy worker runs whatever it can claim, or only what wants one file. */
+  async function workOff(filename?: string): Promise<void> {
+    const serves = { models: filename === undefined ? null : [filename], samplers: SAMPLERS, maxSeed: 4294967295 }
+    for (;;) {
+      const claimed = await ports.runs.claim({ worker: 'healthy', backend: 'preview:' }, serves)
+      if (!claimed) return
+      await runGeneration(ports, ports.backend, claimed, NEVER, () => false)
+    }
+  }
+
+  const active = async () =>
+    (await db.pool.query(`SELECT id, attempt, status FROM generations WHERE status IN ('queued', 'processing')`)).rows
+
+  const locks = async () => {
+    const held: HeldLock[] = []
+    for await (const page of lock.all()) held.push(...page)
+    return held
+  }
+
+  /** A Redis that a busy machine kept from answering in time is asked again by the next pass. */
+  const reconcileUntil = (what: string, done: () => Promise<boolean>) =>
+    until(async () => {
+      await reconcile(ports, FULL)
+      return done()
+    }, what)
+
+  const allRungFor = async () => {
+    const queued = (await active()).filter(({ status }) => status === 'queued')
+    const rung = await Promise.all(queued.map(({ id, attempt }) => bells.getJob(bellId(id, attempt))))
+    return rung.every(Boolean)
+  }
+
+  /** Healthy reconcilers and healthy workers, until everything has ended; then a sweep. */
+  async function heal(): Promise<void> {
+    for (let round = 1; round <= 4; round++) {
+      await timePasses(LONG_SECONDS)
+      await reconcileUntil('a bell for each queued generation', allRungFor)
+      if ((await active()).length === 0) break
+      await Promise.all([workOff(), workOff(), workOff()])
+    }
+    await timePasses(LONG_SECONDS)
+    await reconcileUntil('the end of all locks', async () => (await locks()).length === 0)
+    // What has failed so far is swept no more: whoever stores a picture of it from here on must remove it himself.
+    await timePasses(SWEPT_SECONDS)
+  }
+
+  const intact = new Set<string>()
+
+  /** Nothing is active, every credit and every picture is accounted for, and nothing is left behind. */
+  async function expectSound(): Promise<void> {
+    expect(await active()).toEqual([])
+    expect(await locks()).toEqual([])
+    const { rows: images } = await db.pool.query(`SELECT slug || '.png' AS file, sha256 FROM images ORDER BY slug`)
+    expect((await readdir(storage)).sort()).toEqual(images.map(({ file }) => file).sort())
+    for (const { file, sha256 } of images) {
+      if (intact.has(file)) continue
+      intact.add(file)
+      const bytes = await readFile(join(storage, file))
+      expect(createHash('sha256').update(bytes).digest('hex'), file).toBe(sha256)
+    }
+    const { rows: wrong } = await db.pool.query(WRONG)
+    expect(wrong).toEqual([])
+  }
+
+  return {
+    db,
+    ports,
+    rewrite,
+    timePasses,
+    workOff,
+    locks,
+    heal,
+    expectSound,
+    async close() {
+      await bells.close()
+      await finished.close()
+      await foundation.close()
+      redis?.disconnect()
+      await rm(storage, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Generations whose charges, refunds, pictures or usage are not what their status says, and wrong balances. */
+const WRONG = `
+  SELECT * FROM (
+    SELECT g.id, g.status, g.metered, g.batch_size, g.cost, u.credits, coalesce(sum_of.ledger, 0) AS ledger,
+           ARRAY(SELECT delta FROM credit_ledger l WHERE l.generation_id = g.id AND kind = 'charge') AS charges,
+           ARRAY(SELECT delta FROM credit_ledger l WHERE l.generation_id = g.id AND kind = 'refund') AS refunds,
+           ARRAY(SELECT slug FROM images i WHERE i.generation_id = g.id ORDER BY idx) AS pictures,
+           (SELECT count(*) FROM usage WHERE usage.generation_id = g.id) AS billed, g.slugs
+      FROM users u
+           LEFT JOIN (SELECT user_id, sum(delta) AS ledger FROM credit_ledger GROUP BY 1) sum_of ON user_id = u.id
+           LEFT JOIN generations g ON g.user_id = u.id) seen
+   WHERE credits <> ledger
+      OR charges <> CASE WHEN id IS NULL OR metered THEN '{}' ELSE ARRAY[-cost] END
+      OR refunds <> CASE WHEN status = 'failed' AND NOT metered THEN ARRAY[cost] ELSE '{}' END
+      OR pictures <> CASE WHEN status = 'succeeded' THEN slugs ELSE '{}' END
+      OR billed <> CASE WHEN status = 'succeeded' AND metered THEN batch_size ELSE 0 END`
+
+/** The preview backend draws the same pictures for the same request: drawn once, for any model, they are shown again. */
+function quick(preview: InferenceBackend): InferenceBackend {
+  const drawn = new Map<string, ReturnType<InferenceBackend['generate']>>()
+  return {
+    ...preview,
+    async generate(request, { onProgress, signal }) {
+      signal.throwIfAborted()
+      onProgress?.(0.5)
+      const asked = { ...request, attemptId: '', model: '' }
+      const key = JSON.stringify(asked)
+      const images = drawn.get(key) ?? preview.generate(asked, { signal: NEVER })
+      drawn.set(key, images)
+      return images
+    },
+  }
+}

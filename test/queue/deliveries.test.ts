@@ -1,0 +1,87 @@
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { newGenerationId } from '../../src/generation/generation.js'
+import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+import { givenQueue } from './given-queue.js'
+
+const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+afterAll(() => redis?.disconnect())
+
+describe.each([
+  ['Redis', 'redis'],
+  ['Postgres', 'postgres'],
+] as const)('a delivery on %s', (_name, kind) => {
+  const on = it.skipIf(kind === 'redis' && !redisAvailable)
+  const given = async () => givenQueue(kind, kind === 'redis' ? await redisUrl() : (await createTestDatabase()).url)
+
+  on('rings elsewhere within seconds after whoever heard it died', async () => {
+    const { ring, listen, takeAndDie, heardOut } = await given()
+    await ring('gen_a')
+    await takeAndDie()
+    let rung = 0
+    listen(async () => void rung++)
+    await until(() => rung > 0, 'the ring', 9000)
+    await heardOut()
+    expect(rung).toBe(1)
+  })
+
+  on('rings again for an attempt whose first ring failed', async () => {
+    const { ring, listen, heardOut } = await given()
+    let rung = 0
+    listen(async () => {
+      rung++
+      throw new Error('deaf')
+    })
+    await ring('gen_a')
+    await until(() => rung === 1, 'the first ring')
+    await heardOut()
+    await ring('gen_a')
+    await until(() => rung === 2, 'the second ring')
+  })
+
+  on('can be made for every generation and attempt there is', async () => {
+    const { queue, inspected, ring } = await given()
+    await ring('gen_first')
+    const deliveries = [1, 2, 10, 4_000_000].map((attempt) => ({ id: newGenerationId(), attempt }))
+    expect(await queue.ring(deliveries)).toBe(true)
+    const waiting = await inspected.getJobs(['waiting'])
+    expect(waiting.map(({ id }) => id).sort()).toEqual(
+      ['gen_first-1', ...deliveries.map(({ id, attempt }) => `${id}-${attempt}`)].sort(),
+    )
+  })
+
+  on('carries nothing', async () => {
+    const { inspected, ring } = await given()
+    await ring('gen_a')
+    expect((await inspected.getJob('gen_a-1'))?.data).toEqual({})
+  })
+})
+
+describe.skipIf(!redisAvailable)('a delivery on Redis', () => {
+  it('rings on however many listeners died of it: BullMQ counts them and would give up', async () => {
+    const { ring, listen, takeAndDie, prefix } = givenQueue('redis', await redisUrl())
+    await ring('gen_a')
+    await takeAndDie()
+    await redis?.hset(`${prefix}:generations:gen_a-1`, 'stc', 50)
+    let rung = 0
+    listen(async () => void rung++)
+    await until(() => rung > 0, 'the ring', 9000)
+  })
+
+  it('leaves nothing behind once it was heard, well or ill, under any key', async () => {
+    const { ring, listen, heardOut, prefix } = givenQueue('redis', await redisUrl())
+    let rung = 0
+    listen(async () => {
+      if (++rung % 2) throw new Error('deaf')
+    })
+    await ring('gen_a', 'gen_b', 'gen_c', 'gen_d')
+    await until(() => rung === 4, 'all rings')
+    await heardOut()
+    const keys = await redis?.keys(`*${prefix}*`)
+    expect(keys).toContain(`${prefix}:generations:meta`)
+    // One hash tag in all keys, so that a Redis of several shards keeps them together.
+    expect(keys?.filter((key) => !key.startsWith(`${prefix}:generations:`))).toEqual([])
+    expect(keys?.filter((key) => key.includes('gen_'))).toEqual([])
+  })
+})

@@ -1,0 +1,207 @@
+import type { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { generationQueue } from '../../src/queue/generation-queue.js'
+import { type GenerationWorkerOptions, startGenerationWorker } from '../../src/queue/generation-worker.js'
+import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from '../../src/redis/client.js'
+import { startProxy, type TcpProxy } from '../chaos/proxy.js'
+import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
+import { redisAvailable } from '../support/services.js'
+import { until } from '../support/until.js'
+
+const closers: (() => unknown)[] = []
+let server: OwnRedis
+/** Two in a row: one that a restarted Redis stays behind, and one that refuses connections. */
+let address: TcpProxy
+let network: FaultProxy
+let url: string
+beforeEach(async () => {
+  server = await startOwnRedis()
+  address = await startProxy(server.port)
+  network = await startFaultProxy(`redis://127.0.0.1:${address.port}`)
+  url = network.through(`redis://127.0.0.1:${address.port}`)
+})
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+  await network.close()
+  address.close()
+  await server.kill()
+})
+
+const quiet = () => undefined
+const BELL = { id: 'gen_a', attempt: 1 }
+/** What a request may lose to a Redis that does not answer, on a busy machine. */
+const PATIENCE_MS = 2500
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  const done = await work
+  expect(performance.now() - startedAt).toBeLessThan(ms)
+  return done
+}
+
+function openQueue() {
+  const redis = createProducerRedis(url, quiet)
+  const queue = generationQueue({ kind: 'redis', redis, prefix: 'outage' }, quiet)
+  closers.push(
+    () => redis.disconnect(),
+    () => queue.close(),
+  )
+  return { redis, queue }
+}
+
+/** Work that lasts until it is released. */
+function longWork() {
+  let finish: (() => void) | undefined
+  const begun = () => finish
+  const work = () =>
+    new Promise<void>((resolve) => {
+      finish = resolve
+    })
+  return { work, begun, release: () => finish?.() }
+}
+
+function listen(onBell: GenerationWorkerOptions['onBell']) {
+  const redis = createPatientRedis(url, quiet)
+  const worker = startGenerationWorker({
+    connection: { kind: 'redis', redis, prefix: 'outage' },
+    concurrency: 1,
+    onBell,
+    onError: quiet,
+  })
+  closers.push(
+    () => redis.disconnect(),
+    () => worker.close(500),
+  )
+  return { redis, worker }
+}
+
+const OUTAGES: [string, { begin(listener: Redis): Promise<unknown>; end(): Promise<unknown> }][] = [
+  [
+    'refused connections',
+    {
+      async begin(listener) {
+        let attempts = 0
+        listener.on('reconnecting', () => attempts++)
+        await network.refuse()
+        // Three seconds: more than a blocking read lasts, and more than stalled deliveries are left alone.
+        await until(() => attempts >= 8, 'eight attempts')
+      },
+      end: () => network.pass(),
+    },
+  ],
+  [
+    'stood still',
+    {
+      async begin() {
+        const watch = createFailFastRedis(server.url, quiet)
+        closers.push(() => watch.disconnect())
+        await whenReady(watch)
+        server.pause()
+        let missed = 0
+        // Three seconds likewise.
+        await until(() => watch.ping().then(quiet, () => ++missed >= 10), 'ten answers being missed')
+      },
+      end: async () => server.resume(),
+    },
+  ],
+  ['cut every connection', { begin: async () => address.cut(), end: async () => undefined }],
+  [
+    'was started anew, and empty',
+    {
+      async begin(listener) {
+        await server.kill()
+        await until(() => listener.status !== 'ready', 'the end being noticed')
+      },
+      async end() {
+        server = await startOwnRedis()
+        address.target(server.port)
+      },
+    },
+  ],
+]
+
+describe.skipIf(!redisAvailable)('the ringing end', () => {
+  it('answers in time when it is opened while Redis is away, and rings once Redis is there', async () => {
+    await network.refuse()
+    const { queue } = openQueue()
+    expect(await within(PATIENCE_MS, queue.ring([BELL]))).toBe(false)
+    await within(PATIENCE_MS, queue.unring(BELL))
+    await network.pass()
+    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    let rung = 0
+    listen(async () => void rung++)
+    await until(() => rung > 0, 'the ring')
+  })
+
+  it('answers in time while Redis stands still, and what was rung meanwhile rings once afterwards', async () => {
+    const { queue } = openQueue()
+    await until(() => queue.ring([{ id: 'gen_before', attempt: 1 }]), 'the queue being reachable')
+    server.pause()
+    expect(await within(PATIENCE_MS, queue.ring([BELL]))).toBe(false)
+    server.resume()
+    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    const heard: unknown[] = []
+    const { redis } = listen(async () => void heard.push(1))
+    await until(() => heard.length >= 2, 'both rings')
+    await until(async () => (await redis.keys('outage:generations:gen_*')).length === 0, 'the end of all deliveries')
+    expect(heard).toHaveLength(2)
+  })
+
+  it('closes in time whatever Redis does', async () => {
+    const [idle, ringing] = [openQueue(), openQueue()]
+    for (const { queue } of [idle, ringing]) await until(() => queue.ring([BELL]), 'the queue being reachable')
+    server.pause()
+    await ringing.queue.ring([BELL])
+    await within(PATIENCE_MS, Promise.all([idle.queue.close(), ringing.queue.close()]))
+    server.resume()
+  })
+})
+
+describe.skipIf(!redisAvailable)('the listening end', () => {
+  it.each(OUTAGES)('hears again after Redis %s', { timeout: 40_000 }, async (_name, { begin, end }) => {
+    const { queue } = openQueue()
+    let rung = 0
+    const { redis } = listen(async () => void rung++)
+    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(() => rung === 1, 'the first ring')
+    await begin(redis)
+    await end()
+    await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'the queue being reachable')
+    await until(() => rung === 2, 'the ring after the outage')
+  })
+
+  it.each([
+    ['refuses connections', () => network.refuse()],
+    ['stands still', async () => server.pause()],
+  ])('closes by its deadline while Redis %s, idle or with a delivery in hand', async (_name, begin) => {
+    const { queue } = openQueue()
+    const { work, begun, release } = longWork()
+    const busy = listen(work)
+    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(begun, 'the delivery')
+    const idle = listen(async () => undefined)
+    await whenReady(idle.redis)
+    await begin()
+    const closing = Promise.all([idle.worker.close(500), busy.worker.close(500)])
+    release()
+    await within(500 + PATIENCE_MS, closing)
+    server.resume()
+  })
+
+  it('waits for the delivery in hand when it is closed', async () => {
+    const { queue } = openQueue()
+    const { work, begun, release } = longWork()
+    const { worker } = listen(work)
+    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(begun, 'the delivery')
+    let closed = false
+    const closing = worker.close(60_000).then(() => {
+      closed = true
+    })
+    await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'another ring')
+    expect(closed).toBe(false)
+    release()
+    await closing
+  })
+})

@@ -1,0 +1,142 @@
+import type { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openQueue } from '../../src/queue/generation-queue.js'
+import { createPatientRedis } from '../../src/redis/client.js'
+import { startProxy, type TcpProxy } from '../chaos/proxy.js'
+import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { call, endOf, PROMPT } from '../support/client.js'
+import { chargesOf, type GivenUser, givenUser, rowOf } from '../support/givens.js'
+import { type Service, startService } from '../support/service.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+
+let gpu: A1111StandIn
+let network: TcpProxy
+let service: Service
+/** Past the network. */
+let inside: Redis
+let deliveries: Queue
+
+beforeAll(async () => {
+  if (!redisAvailable) return
+  const url = await redisUrl()
+  inside = new Redis(url)
+  network = await startProxy(Number(new URL(url).port))
+  gpu = await startA1111StandIn()
+  service = await startService({
+    worker: true,
+    env: {
+      REDIS_URL: Object.assign(new URL(url), { port: String(network.port) }).href,
+      INFERENCE_URL: gpu.inferenceUrl,
+      RATE_LIMIT_MAX: '100000',
+    },
+  })
+  // Another one that hears what the first is too busy for.
+  await service.worker()
+  deliveries = openQueue({
+    kind: 'redis',
+    redis: createPatientRedis(url, () => undefined),
+    prefix: `{${service.namespace}}`,
+  })
+})
+afterAll(async () => {
+  await deliveries?.close()
+  await service?.close()
+  await gpu?.close()
+  network?.close()
+  inside?.disconnect()
+})
+beforeEach(() => gpu?.set({ latencyMs: 0 }))
+
+async function submit(user?: GivenUser) {
+  const owner = user ?? (await givenUser(service.db))
+  const body = { ...PROMPT, width: 256, height: 256 }
+  const { status, body: submitted } = await call(service.url, 'POST', '/api/v1/generate', { key: owner.key, body })
+  expect(status).toBe(201)
+  return { user: owner, id: submitted.id as string }
+}
+
+/** One that runs because of its delivery, which is in BullMQ's hands meanwhile. */
+async function givenRunning() {
+  gpu.set({ latencyMs: 600 })
+  return until(async () => {
+    const asked = gpu.asked().length
+    const running = await submit()
+    await until(async () => (await rowOf(service.db, running)).status === 'processing', 'the start')
+    const lock = `{${service.namespace}}:generations:${running.id}-1:lock`
+    if (await inside.exists(lock)) return { ...running, asked, lock }
+    // A worker happened to look by itself.
+    await endOf(service, running.user, running.id)
+    return undefined
+  }, 'a generation that was rung for')
+}
+
+/** One attempt, one charge, and its account is free for the next one. */
+async function expectOneRun({ user, id, asked }: Awaited<ReturnType<typeof givenRunning>>) {
+  expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+  gpu.set({ latencyMs: 0 })
+  const next = await submit(user)
+  expect(await endOf(service, user, next.id)).toMatchObject({ status: 'succeeded' })
+  await heardOut()
+  expect(await rowOf(service.db, { id })).toMatchObject({ status: 'succeeded', attempt: 1, tries: 0 })
+  expect(await chargesOf(service.db, user)).toEqual([
+    ['charge', -1],
+    ['charge', -1],
+  ])
+  expect(gpu.asked()).toHaveLength(asked + 2)
+}
+
+async function heardOut() {
+  const left = async () => {
+    const { completed, failed, ...pending } = await deliveries.getJobCounts()
+    return Object.values(pending).every((count) => count === 0)
+  }
+  await until(left, 'all deliveries being heard')
+}
+
+describe.skipIf(!redisAvailable)('a delivery', () => {
+  it('of a generation that nobody knows, or that has ended, is acknowledged and changes nothing', async () => {
+    const { user, id } = await submit()
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    await heardOut()
+    const before = await rowOf(service.db, { id })
+    const asked = gpu.asked().length
+    const ghosts = ['gen_unknown-1', `${id}-1`, `${id}-2`, `${id}-99`, 'nonsense', '-']
+    // Kept when done, so that what became of them can be seen.
+    await deliveries.addBulk(ghosts.map((jobId) => ({ name: 'generation', data: { prompt: 'x' }, opts: { jobId } })))
+    await heardOut()
+    const ends = await Promise.all(ghosts.map((jobId) => deliveries.getJobState(jobId)))
+    expect(ends).toEqual(ghosts.map(() => 'completed'))
+    expect(await rowOf(service.db, { id })).toEqual(before)
+    expect(gpu.asked()).toHaveLength(asked)
+    expect(await chargesOf(service.db, user)).toEqual([['charge', -1]])
+  })
+
+  it('that comes again and again while its generation runs starts nothing', async () => {
+    const running = await givenRunning()
+    const again = ['1', '2', '3', '4'].map((attempt) => `${running.id}-${attempt}`)
+    await deliveries.addBulk(again.map((jobId) => ({ name: 'generation', data: {}, opts: { jobId } })))
+    await expectOneRun(running)
+  })
+
+  it('whose lock BullMQ lost does not stop the generation that runs, nor start it again', async () => {
+    const running = await givenRunning()
+    expect(await inside.del(running.lock)).toBe(1)
+    await expectOneRun(running)
+  })
+
+  it('that Redis forgets with all the rest does not stop the generation that runs', async () => {
+    const running = await givenRunning()
+    await inside.flushdb()
+    await expectOneRun(running)
+  })
+
+  it('whose acknowledgement breaks off does not run its finished generation again, nor call it failed', async () => {
+    const running = await givenRunning()
+    // BullMQ's moveToFinished, told by its keys.
+    network.cutReplies(/:stalled\r\n[\s\S]*:completed\r\n/, 1)
+    await until(() => network.swallowed() > 0, 'the acknowledgement')
+    await expectOneRun(running)
+  })
+})

@@ -1,0 +1,98 @@
+import type { Redis } from 'ioredis'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from '../../src/redis/client.js'
+import { startProxy } from '../chaos/proxy.js'
+import { startFaultProxy } from '../support/fault-proxy.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+const quiet = () => undefined
+type Create = (url: string, onError: () => void) => Redis
+
+async function openBehindProxy(create: Create) {
+  const proxy = await startFaultProxy(await redisUrl())
+  const redis = create(proxy.through(await redisUrl()), quiet)
+  closers.push(
+    () => proxy.close(),
+    () => redis.disconnect(),
+  )
+  await whenReady(redis)
+  return { proxy, redis }
+}
+
+const KINDS: [string, Create][] = [
+  ['that fails fast', createFailFastRedis],
+  ['of the producer', createProducerRedis],
+  ['that waits', createPatientRedis],
+]
+
+describe.skipIf(!redisAvailable)('a connection to Redis', () => {
+  it.each(KINDS)('%s tries again at least twice a second, however long Redis has been away', async (_name, create) => {
+    const { redis } = await openBehindProxy(create)
+    for (const attempt of [1, 10, 1000, 1e6]) expect(redis.options.retryStrategy?.(attempt)).toBeLessThanOrEqual(500)
+  })
+
+  it.each(KINDS)('%s works again by itself after Redis was away', async (_name, create) => {
+    const { proxy, redis } = await openBehindProxy(create)
+    await proxy.refuse()
+    await until(() => redis.status === 'reconnecting', 'the outage being seen')
+    await proxy.pass()
+    await until(() => redis.ping().catch(quiet), 'an answer')
+  })
+
+  it.each(KINDS.slice(0, 2))('%s refuses at once while Redis is away', async (_name, create) => {
+    const { proxy, redis } = await openBehindProxy(create)
+    await proxy.refuse()
+    await until(() => redis.status !== 'ready', 'the outage being seen')
+    let refused = false
+    redis.ping().catch(() => {
+      refused = true
+    })
+    // Before anything could have come from outside.
+    await new Promise(setImmediate)
+    expect(refused).toBe(true)
+  })
+
+  it('that fails fast gives a hanging Redis a moment and no more', async () => {
+    const { proxy, redis } = await openBehindProxy(createFailFastRedis)
+    proxy.stall()
+    const startedAt = performance.now()
+    await expect(redis.ping()).rejects.toThrow('Command timed out')
+    expect(performance.now() - startedAt).toBeLessThan(1500)
+  })
+
+  it('that waits takes as long as a blocking read does, and outlives an outage in the midst of a command', async () => {
+    const { proxy, redis } = await openBehindProxy(createPatientRedis)
+    expect(await redis.bzpopmin('nothing-here', 0.7)).toBeNull()
+    proxy.stall()
+    const asked = redis.ping()
+    await proxy.refuse()
+    await proxy.pass()
+    expect(await asked).toBe('PONG')
+  })
+
+  it.each(KINDS.slice(0, 2))('%s does not repeat a command whose answer was lost', async (_name, create) => {
+    const { port } = new URL(await redisUrl())
+    const proxy = await startProxy(Number(port))
+    const url = new URL(await redisUrl())
+    url.port = String(proxy.port)
+    const redis = create(url.href, quiet)
+    closers.push(
+      () => proxy.close(),
+      () => redis.disconnect(),
+    )
+    await whenReady(redis)
+    const key = `counted-once-${create.name}`
+    proxy.cutReplies(/incr/i, 1)
+    redis.incr(key).catch(quiet)
+    await until(() => proxy.swallowed() === 1, 'the answer being lost')
+    await until(() => redis.status !== 'ready', 'the end of the connection')
+    await until(() => redis.ping().catch(quiet), 'the next connection')
+    expect(await redis.get(key)).toBe('1')
+  })
+})
