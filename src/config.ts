@@ -27,7 +27,17 @@ const urlWith = (protocols: readonly string[]) =>
       `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
     )
 
-const BACKEND_SCHEMES = ['preview', 'a1111+http', 'a1111+https']
+const BACKEND_SCHEMES = [
+  'preview',
+  'a1111+http',
+  'a1111+https',
+  'comfyui+http',
+  'comfyui+https',
+  'openai+http',
+  'openai+https',
+  'sdcpp+http',
+  'sdcpp+https',
+]
 
 const backendUrl = z.string().superRefine((text, context) => {
   const scheme = /^([a-z0-9+]+):/.exec(text)?.[1]

@@ -105,7 +105,10 @@ describe('the configuration', () => {
   })
 
   it('takes several backends, with blanks around them', () => {
-    const inferenceUrls = ['a1111+http://gpu1:7860', 'a1111+https://user:secret@gpu2:7860', 'preview:']
+    const inferenceUrls = [
+      ...['a1111+http://gpu1:7860', 'a1111+https://user:secret@gpu2:7860', 'preview:', 'sdcpp+http://gpu3:1234'],
+      ...['openai+https://:secret@gpu4:8080/v1?sampler=euler_a&model=sdxl', 'comfyui+http://gpu5:8188'],
+    ]
     expect(parse({ INFERENCE_URL: ` ${inferenceUrls.join(' , ')},` })).toMatchObject({ inferenceUrls })
   })
 

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino'
 import type { InferenceBackend } from '../generation/backend.js'
 import { createA1111Backend } from './a1111/a1111-backend.js'
+import { createComfyuiBackend } from './comfyui/comfyui-backend.js'
+import { createOpenAiBackend } from './openai/openai-backend.js'
 import { createPreviewBackend } from './preview/preview-backend.js'
+import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
 
 export interface BackendOptions {
   /** One inference. */
@@ -21,9 +24,18 @@ export function createBackend(url: string, options: BackendOptions): InferenceBa
     case 'a1111+http':
     case 'a1111+https':
       return createA1111Backend(url, options)
+    case 'comfyui+http':
+    case 'comfyui+https':
+      return createComfyuiBackend(url, options)
+    case 'openai+http':
+    case 'openai+https':
+      return createOpenAiBackend(url, options)
+    case 'sdcpp+http':
+    case 'sdcpp+https':
+      return createSdCppBackend(url, options)
     default:
       throw new Error(
-        `There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview: or a1111+http://host:7860.`,
+        `There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview:, a1111+http://…, comfyui+http://…, openai+http://… or sdcpp+http://….`,
       )
   }
 }

@@ -29,6 +29,12 @@ export const samplerUnavailable = (server: string, sampler: Sampler) =>
     `The sampler "${sampler}" is not available on the GPU servers.`,
   )
 
+/** What ended a call of the port: above all our own cancel; what is no BackendError is a fault of ours. */
+export const callFailure = (server: string, signal: AbortSignal, error: unknown): BackendError => {
+  if (signal.aborted) return failure('canceled', `${server}: canceled by us`)
+  return error instanceof BackendError ? error : failure('backend_fault', `${server}: ${error}`, error)
+}
+
 /** The connection never stood, so nothing was asked of the server. */
 const UNREACHED = new Set([
   'ECONNREFUSED',

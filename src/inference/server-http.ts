@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici'
+import { Agent, type Dispatcher, request } from 'undici'
 import { networkFailure } from './failure.js'
 
 /** Four pictures of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
@@ -8,6 +8,11 @@ const CONNECT_TIMEOUT_MS = 5_000
 export interface HttpReply {
   readonly status: number
   readonly text: string
+}
+
+export interface HttpDownload {
+  readonly status: number
+  readonly bytes: Buffer
 }
 
 export interface ServerAddress {
@@ -26,24 +31,30 @@ export interface ServerHttp {
   /** @throws BackendError when no whole answer came; the signal's reason when it aborted */
   get(path: string, signal: AbortSignal): Promise<HttpReply>
   post(path: string, body: object, signal: AbortSignal): Promise<HttpReply>
+  /** Like `get`, for a file. */
+  download(path: string, signal: AbortSignal): Promise<HttpDownload>
   close(): Promise<void>
 }
 
 /**
- * Takes an entry of INFERENCE_URL apart: `<kind>+http(s)://[user:password@]host[:port][/path][?query]`.
+ * Takes an entry of INFERENCE_URL apart: `<kind>+http(s)://[user:password@]host[:port][/path][?query]`. A password
+ * without a user, as in `https://:KEY@host`, is an API key, sent as `Authorization: Bearer KEY`.
  * @throws Error with one sentence that does not repeat the URL, which may hold a password
  */
 export function parseServerUrl(url: string): ServerAddress {
   const [, kind = '', rest = ''] = /^([a-z0-9]+)\+(https?:.*)$/.exec(url) ?? []
   const parsed = URL.canParse(rest) ? new URL(rest) : undefined
   if (!parsed) throw new Error('A backend is written like a1111+http://host:7860.')
-  const credentials =
-    parsed.username || parsed.password ? `${decoded(parsed.username)}:${decoded(parsed.password)}` : undefined
   const base = parsed.origin + parsed.pathname.replace(/\/+$/, '')
   return {
     ...{ name: `${kind}+${base}`, base, query: parsed.searchParams },
-    authorization: credentials && `Basic ${Buffer.from(credentials).toString('base64')}`,
+    authorization: authorizationOf(decoded(parsed.username), decoded(parsed.password)),
   }
+}
+
+function authorizationOf(user: string, password: string): string | undefined {
+  if (!user && !password) return undefined
+  return user ? `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` : `Bearer ${password}`
 }
 
 const decoded = (text: string) => {
@@ -69,19 +80,17 @@ export function createServerHttp(
     connect: { timeout: CONNECT_TIMEOUT_MS },
     maxResponseSize: maxReplyBytes,
   })
-  const headers = { accept: 'application/json', ...(authorization && { authorization }) }
+  const json = { accept: 'application/json', ...(authorization && { authorization }) }
 
-  async function call(path: string, signal: AbortSignal, body?: object): Promise<HttpReply> {
+  async function call<T>(
+    path: string,
+    signal: AbortSignal,
+    asked: Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { headers: Record<string, string> },
+    read: (reply: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted()
     try {
-      const reply = await request(base + path, {
-        dispatcher,
-        signal,
-        ...(body
-          ? { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-          : { method: 'GET', headers }),
-      })
-      return { status: reply.statusCode, text: await reply.body.text() }
+      return await read(await request(base + path, { dispatcher, signal, ...asked }))
     } catch (error) {
       signal.throwIfAborted()
       throw networkFailure(name, error)
@@ -90,8 +99,22 @@ export function createServerHttp(
 
   return {
     name,
-    get: (path, signal) => call(path, signal),
-    post: (path, body, signal) => call(path, signal, body),
+    get: (path, signal) => call(path, signal, { method: 'GET', headers: json }, asText),
+    post: (path, body, signal) => {
+      const headers = { ...json, 'content-type': 'application/json' }
+      return call(path, signal, { method: 'POST', headers, body: JSON.stringify(body) }, asText)
+    },
+    download: (path, signal) => call(path, signal, { method: 'GET', headers: { ...json, accept: '*/*' } }, asBytes),
     close: () => dispatcher.destroy(),
   }
 }
+
+const asText = async ({ statusCode, body }: Dispatcher.ResponseData): Promise<HttpReply> => ({
+  status: statusCode,
+  text: await body.text(),
+})
+
+const asBytes = async ({ statusCode, body }: Dispatcher.ResponseData): Promise<HttpDownload> => ({
+  status: statusCode,
+  bytes: Buffer.from(await body.arrayBuffer()),
+})

@@ -4,6 +4,10 @@ import { createBackend } from '../../src/inference/create-backend.js'
 it.each([
   ['a1111+http://gpu1:7860', 'a1111+http://gpu1:7860'],
   ['a1111+https://user:secret@gpu1/forge/', 'a1111+https://gpu1/forge'],
+  ['comfyui+http://user:secret@gpu1:8188', 'comfyui+http://gpu1:8188'],
+  ['comfyui+https://gpu1/comfy/', 'comfyui+https://gpu1/comfy'],
+  ['openai+https://:secret@gpu1/v1?sampler=euler', 'openai+https://gpu1/v1'],
+  ['sdcpp+http://user:secret@gpu1:1234/', 'sdcpp+http://gpu1:1234'],
 ])('%s is the server %s', async (url, name) => {
   const backend = createBackend(url, { timeoutMs: 1_000 })
   expect(backend.name).toBe(name)
@@ -16,11 +20,11 @@ it('preview: needs no server', async () => {
   await backend.close()
 })
 
-it.each(['comfyui+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'nonsense'])(
+it.each(['teleport+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'nonsense'])(
   '%s is refused without its credentials',
   (url) => {
     const complaint =
-      /^There is no backend for the scheme "[a-z+]*" of INFERENCE_URL; use preview: or a1111\+http:\/\/host:7860\.$/
+      /^There is no backend for the scheme "[a-z+]*" of INFERENCE_URL; use preview:, a1111\+http:\/\/…, [^@]*\.$/
     expect(() => createBackend(url, { timeoutMs: 1_000 })).toThrow(complaint)
   },
 )

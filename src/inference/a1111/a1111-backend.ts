@@ -1,16 +1,14 @@
 import type { Logger } from 'pino'
-import {
-  BackendError,
-  type InferenceBackend,
-  type InferenceRequest,
-  type InferredImage,
-} from '../../generation/backend.js'
-import { failure } from '../failure.js'
+import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
+import { consecutiveRuns } from '../consecutive-runs.js'
+import { callFailure, failure } from '../failure.js'
+import { probe } from '../probe.js'
+import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { timeLimit } from '../time-limit.js'
 import { type A1111Server, discover, type ServerModel } from './discovery.js'
 import { infer } from './inference.js'
-import { consecutiveRuns, requireSampler } from './request.js'
+import { requireSampler } from './request.js'
 
 export interface A1111Options {
   /** One `generate`, from its first request to its last byte. */
@@ -21,8 +19,6 @@ export interface A1111Options {
   /** How long a canceled or timed-out inference may take to stop. */
   readonly cancelGraceMs?: number
 }
-
-const PROBE_TIMEOUT_MS = 10_000
 
 /**
  * One server with AUTOMATIC1111's API: A1111, Forge, SD.Next or stable-diffusion.cpp's sd-server. `url` is
@@ -36,21 +32,11 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
 
   /** @throws BackendError `unavailable` or `auth`; the signal's reason when it aborted */
   async function ask(signal: AbortSignal): Promise<A1111Server> {
-    const limit = timeLimit(signal, Math.min(timeoutMs, PROBE_TIMEOUT_MS))
-    try {
-      const server = await discover(http, limit.signal)
-      if (server.dialect !== known?.dialect)
-        logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
-      known = server
-      return server
-    } catch (error) {
-      signal.throwIfAborted()
-      if (error instanceof BackendError && error.kind === 'auth') throw error
-      const message = error instanceof BackendError ? error.message : `${http.name} did not answer in time`
-      throw failure('unavailable', message, error)
-    } finally {
-      limit.clear()
-    }
+    const server = await probe({ name: http.name, signal, timeoutMs }, (stop) => discover(http, stop))
+    if (server.dialect !== known?.dialect)
+      logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
+    known = server
+    return server
   }
 
   async function find(filename: string, signal: AbortSignal): Promise<{ server: A1111Server; model: ServerModel }> {
@@ -85,38 +71,24 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
         const files = new Set(models.map(({ filename }) => filename))
         return { models: [...files], samplers: [...samplers.keys()], maxSeed, sizeMultiple }
       } catch (error) {
-        throw signal.aborted ? failure('canceled', `${http.name}: canceled by us`) : error
+        throw callFailure(http.name, signal, error)
       }
     },
 
     async generate(request, { signal, onProgress }) {
       const limit = timeLimit(signal, timeoutMs)
       try {
-        return await draw(request, limit.signal, rising(onProgress))
+        return await draw(request, limit.signal, risingProgress(onProgress))
       } catch (error) {
-        if (signal.aborted) throw failure('canceled', `${http.name}: canceled by us`)
+        if (signal.aborted) throw callFailure(http.name, signal, error)
         known = undefined // whatever failed, the server may be another one by now
         if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
-        throw error instanceof BackendError ? error : failure('backend_fault', `${http.name}: ${error}`, error)
+        throw callFailure(http.name, signal, error)
       } finally {
         limit.clear()
       }
     },
 
     close: () => http.close(),
-  }
-}
-
-/** Never falls and never throws: progress is a courtesy. */
-function rising(report: ((progress: number) => void) | undefined): (progress: number) => void {
-  let highest = 0
-  return (progress) => {
-    if (progress <= highest) return
-    highest = progress
-    try {
-      report?.(progress)
-    } catch {
-      // the listener's trouble, not the generation's
-    }
   }
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Sampler } from '../../generation/sampler.js'
 import { failure } from '../failure.js'
+import { jsonReply } from '../json-reply.js'
+import { replyFailure } from '../reply-failure.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
 import { type Dialect, type ServerSampler, samplersOf } from './a1111-samplers.js'
-import { replyFailure } from './reply-failure.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
 
@@ -65,21 +66,12 @@ function toModel(listed: z.infer<typeof listedModel>): ServerModel {
 /** The valid entries of a listing; undefined where the server has no such listing. */
 function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[] | undefined {
   if (reply.status === 404) return undefined
-  const body = jsonOf(http, reply)
+  const body = jsonReply(http.name, reply)
   if (!Array.isArray(body)) throw failure('bad_output', `${http.name} answered a listing with something else`)
   return body.flatMap((item) => {
     const parsed = entry.safeParse(item)
     return parsed.success ? [parsed.data] : []
   })
-}
-
-function jsonOf(http: ServerHttp, { status, text }: HttpReply): unknown {
-  if (status !== 200) throw replyFailure(http.name, status, text)
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw failure('bad_output', `${http.name} answered with something that is not JSON`, error)
-  }
 }
 
 /**
@@ -97,7 +89,7 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A
   const models = listOf(http, modelsReply, listedModel)
   if (!models) throw replyFailure(http.name, modelsReply.status, modelsReply.text)
   const samplers = listOf(http, samplersReply, listedName)?.map(({ name }) => name)
-  const progress = progressReply.status === 404 ? undefined : jsonOf(http, progressReply)
+  const progress = progressReply.status === 404 ? undefined : jsonReply(http.name, progressReply)
   const watchable = progress !== undefined
 
   const isSdNext = typeof progress === 'object' && progress !== null && 'id' in progress

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { InferredImage } from '../../generation/backend.js'
 import { failure, samplerUnavailable } from '../failure.js'
+import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
 import { readProgress, watchProgress } from './progress.js'
 import { readReply } from './reply.js'
-import { replyFailure } from './reply-failure.js'
 import { type Asked, txt2imgBody } from './request.js'
 
 const INTERRUPT_AGAIN_MS = 1_000

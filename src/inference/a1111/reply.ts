@@ -1,7 +1,8 @@
-import sharp from 'sharp'
 import { z } from 'zod'
 import type { InferredImage } from '../../generation/backend.js'
+import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
+import { type Fields, fieldsOf } from '../infotext.js'
 import type { Dialect } from './a1111-samplers.js'
 import { bareName } from './discovery.js'
 import type { Asked } from './request.js'
@@ -37,27 +38,11 @@ export async function readReply(text: string, asked: Asked): Promise<InferredIma
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
   return Promise.all(
-    pictures.map(async (picture, n) => ({ bytes: await imageOf(picture, asked, bad), seed: seeds[n] as number })),
+    pictures.map(async (picture, n) => {
+      const { bytes } = await drawnImage(picture, asked.request, bad)
+      return { bytes, seed: seeds[n] as number }
+    }),
   )
-}
-
-type Bad = (what: string, cause?: unknown) => Error
-
-async function imageOf(picture: string, { request }: Asked, bad: Bad): Promise<Buffer> {
-  const bytes = Buffer.from(picture.replace(/^data:[^,]*,/, ''), 'base64')
-  const { width, height } = await sizeOf(bytes, bad)
-  if (width !== request.width || height !== request.height)
-    throw bad(`drew ${width}x${height} instead of ${request.width}x${request.height}`)
-  return bytes
-}
-
-/** By the header alone; whoever stores the picture decodes it. */
-async function sizeOf(bytes: Buffer, bad: Bad): Promise<{ width: number; height: number }> {
-  try {
-    return await sharp(bytes).metadata()
-  } catch (error) {
-    throw bad('sent an image that cannot be read', error)
-  }
 }
 
 function parseReply(text: string, bad: Bad) {
@@ -67,14 +52,6 @@ function parseReply(text: string, bad: Bad) {
   } catch (error) {
     throw bad('answered with something that is no txt2img reply', error instanceof z.ZodError ? error : undefined)
   }
-}
-
-type Fields = (key: string) => string | undefined
-
-/** An infotext is the prompts, which may say anything, and then one line of `Key: value, …` that the server wrote. */
-function fieldsOf(infotext: string): Fields {
-  const line = infotext.slice(infotext.lastIndexOf('\n') + 1)
-  return (key) => new RegExp(`(?:^|, )${key}: ("(?:\\\\.|[^"\\\\])*"|[^,]*)`).exec(line)?.[1]?.replace(/^"|"$/g, '')
 }
 
 function requireModel(info: ReplyInfo, said: Fields, { server, model }: Asked): void {

@@ -1,5 +1,7 @@
 import type { InferenceRequest } from '../../generation/backend.js'
-import { samplerUnavailable, unsupported } from '../failure.js'
+import { samplerUnavailable } from '../failure.js'
+import { requireKept } from '../kept-parameters.js'
+import { withoutExtraArgs } from '../sd-cpp-extra-args.js'
 import type { ServerSampler } from './a1111-samplers.js'
 import type { A1111Server, ServerModel } from './discovery.js'
 
@@ -14,39 +16,14 @@ export interface Asked {
 }
 
 /**
- * The sampler under the server's own name. Refuses what the server would silently change: a sampler it lacks, a seed
- * it can't keep, a size it rounds up.
+ * The sampler under the server's own name. Refuses what the server would silently change.
  * @throws BackendError `unsupported`
  */
-export function requireSampler(
-  server: A1111Server,
-  { sampler, seeds, width, height }: InferenceRequest,
-): ServerSampler {
-  const { name, dialect, maxSeed } = server
-  const mapped = server.samplers.get(sampler)
-  if (!mapped) throw samplerUnavailable(name, sampler)
-  if (seeds.some((seed) => seed > maxSeed))
-    throw unsupported(
-      `${name} keeps no seed above ${maxSeed}`,
-      `Seeds above ${maxSeed} are not available on the GPU servers.`,
-    )
-  if (dialect === 'sdcpp' && (width % 64 !== 0 || height % 64 !== 0))
-    throw unsupported(
-      `${name} rounds ${width}x${height} up to multiples of 64`,
-      'Only sizes in multiples of 64 are available on the GPU servers.',
-    )
+export function requireSampler(server: A1111Server, request: InferenceRequest): ServerSampler {
+  const mapped = server.samplers.get(request.sampler)
+  if (!mapped) throw samplerUnavailable(server.name, request.sampler)
+  requireKept(server, request)
   return mapped
-}
-
-/** Servers give image n the seed + n and never wrap: a batch that passes 2^32 - 1 becomes two calls. */
-export function consecutiveRuns(seeds: readonly number[]): number[][] {
-  const runs: number[][] = []
-  for (const seed of seeds) {
-    const run = runs.at(-1)
-    if (run && seed === (run.at(-1) as number) + 1) run.push(seed)
-    else runs.push([seed])
-  }
-  return runs
 }
 
 /** The body of POST /sdapi/v1/txt2img. */
@@ -74,15 +51,4 @@ export function txt2imgBody({ request, server: { dialect }, model, sampler, seed
     do_not_save_grid: true,
     force_task_id: request.attemptId,
   }
-}
-
-/**
- * stable-diffusion.cpp obeys JSON in this tag of a prompt, which would let a user change size, count and seed.
- * Repeated, because what is left may form the tag anew.
- */
-function withoutExtraArgs(prompt: string): string {
-  const withoutElements = prompt.replace(/<sd_cpp_extra_args>.*?<\/sd_cpp_extra_args>/gs, '')
-  if (withoutElements !== prompt) return withoutExtraArgs(withoutElements)
-  const withoutTags = prompt.replace(/<\/?sd_cpp_extra_args>/g, '')
-  return withoutTags === prompt ? prompt : withoutExtraArgs(withoutTags)
 }

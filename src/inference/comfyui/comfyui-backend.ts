@@ -1,0 +1,99 @@
+import type { InferenceBackend, InferenceRequest } from '../../generation/backend.js'
+import { callFailure, failure, samplerUnavailable, unsupported } from '../failure.js'
+import { probe } from '../probe.js'
+import { risingProgress } from '../rising-progress.js'
+import { createServerHttp, parseServerUrl } from '../server-http.js'
+import { timeLimit } from '../time-limit.js'
+import { createCanceler } from './cancellation.js'
+import { type ComfyuiServer, discover } from './discovery.js'
+import { type Graph, graphOf } from './graph.js'
+import { infer } from './inference.js'
+import type { Patience } from './patience.js'
+
+export interface ComfyuiOptions {
+  /** One `generate`, from its first request to its last byte. */
+  readonly timeoutMs: number
+  /** Between two looks at whether a prompt has ended. */
+  readonly pollIntervalMs?: number
+  /** How long a canceled or timed-out inference may take to stop. */
+  readonly cancelGraceMs?: number
+  readonly patience?: Patience
+}
+
+const PATIENCE: Patience = { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 }
+/** The server keeps larger ones, too; ours end here. */
+const MAX_SEED = 4294967295
+/** A latent pixel is this many pixels wide; the server rounds other sizes down. */
+const SIZE_MULTIPLE = 8
+
+/**
+ * One ComfyUI server. `url` is `comfyui+http(s)://[user:password@]host[:port][/path]`. No other worker may use it;
+ * people may, and what they run is left alone.
+ */
+export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
+  const { timeoutMs, pollIntervalMs = 1_000, cancelGraceMs = 5_000, patience = PATIENCE } = options
+  const address = parseServerUrl(url)
+  const http = createServerHttp(address)
+  const link = { http, address, canceler: createCanceler(http) }
+  let known: ComfyuiServer | undefined
+
+  /** @throws BackendError `unavailable` or `auth`; the signal's reason when it aborted */
+  async function ask(signal: AbortSignal): Promise<ComfyuiServer> {
+    known = await probe({ name: http.name, signal, timeoutMs }, (limited) => discover(http, limited))
+    return known
+  }
+
+  async function graphFor(request: InferenceRequest, signal: AbortSignal): Promise<Graph> {
+    const { model, sampler, width, height } = request
+    const server = known?.checkpoints.has(model) ? known : await ask(signal)
+    const checkpoint = server.checkpoints.get(model)
+    if (checkpoint === undefined) throw failure('model_missing', `${http.name} does not list "${model}"`)
+    const mapped = server.samplers.get(sampler)
+    if (!mapped) throw samplerUnavailable(http.name, sampler)
+    if (width % SIZE_MULTIPLE !== 0 || height % SIZE_MULTIPLE !== 0)
+      throw unsupported(
+        `${http.name} rounds ${width}x${height} down to multiples of ${SIZE_MULTIPLE}`,
+        `Only sizes in multiples of ${SIZE_MULTIPLE} are available on the GPU servers.`,
+      )
+    return graphOf(request, checkpoint, mapped)
+  }
+
+  return {
+    name: http.name,
+
+    async capabilities(signal) {
+      try {
+        const { checkpoints, samplers } = await ask(signal)
+        return {
+          models: [...checkpoints.keys()],
+          samplers: [...samplers.keys()],
+          maxSeed: MAX_SEED,
+          sizeMultiple: SIZE_MULTIPLE,
+        }
+      } catch (error) {
+        throw callFailure(http.name, signal, error)
+      }
+    },
+
+    async generate(request, { signal, onProgress }) {
+      const limit = timeLimit(signal, timeoutMs)
+      const report = risingProgress(onProgress)
+      try {
+        const graph = await graphFor(request, limit.signal)
+        const watch = { stop: limit.signal, report, pollIntervalMs, cancelGraceMs, patience }
+        const images = await infer(link, { request, graph }, watch)
+        report(1)
+        return images
+      } catch (error) {
+        if (signal.aborted) throw callFailure(http.name, signal, error)
+        known = undefined // whatever failed, the server may be another one by now
+        if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
+        throw callFailure(http.name, signal, error)
+      } finally {
+        limit.clear()
+      }
+    },
+
+    close: () => http.close(),
+  }
+}

@@ -1,0 +1,89 @@
+import type { Socket } from 'node:net'
+import { Agent, buildConnector, type MessageEvent, WebSocket } from 'undici'
+import { z } from 'zod'
+import type { ServerAddress } from '../server-http.js'
+
+const CONNECT_TIMEOUT_MS = 5_000
+const OPEN_WITHIN_MS = 1_000
+const RECONNECT_MS = 2_000
+
+const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()).catch({}) })
+
+export type ServerEvent = z.infer<typeof serverEvent>
+
+/** What the server tells one client while it works. A courtesy: it may come late, in part or not at all. */
+export interface EventStream {
+  /** When it is open, has failed to open, or keeps one waiting. */
+  readonly tried: Promise<void>
+  close(): void
+}
+
+/** Listens, and connects anew when the connection ends. */
+export function openEventStream(
+  { base, authorization }: ServerAddress,
+  clientId: string,
+  hear: (event: ServerEvent) => void,
+  reconnectMs = RECONNECT_MS,
+): EventStream {
+  const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
+  const sockets = new Set<Socket>()
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: keptIn(sockets) })
+  let stream: WebSocket
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const open = (onTried: () => void) => {
+    stream = new WebSocket(url, { dispatcher, headers: { ...(authorization && { authorization }) } })
+    stream.binaryType = 'arraybuffer'
+    stream.addEventListener('open', onTried)
+    stream.addEventListener('message', (message) => {
+      const event = closed ? undefined : eventOf(message)
+      if (event) hear(event)
+    })
+    stream.addEventListener('close', () => {
+      onTried()
+      if (!closed) timer = setTimeout(() => open(onTried), reconnectMs)
+    })
+  }
+
+  const tried = new Promise<void>((resolve) => {
+    const patience = setTimeout(resolve, OPEN_WITHIN_MS)
+    open(() => {
+      clearTimeout(patience)
+      resolve()
+    })
+  })
+  return {
+    tried,
+    close() {
+      closed = true
+      clearTimeout(timer)
+      stream.close()
+      // A server that hangs would never answer the closing frame.
+      for (const socket of sockets) socket.destroySoon()
+      void dispatcher.destroy()
+    },
+  }
+}
+
+/** Connects as undici does, and keeps the sockets, which an agent forgets once they are WebSockets. */
+function keptIn(sockets: Set<Socket>): buildConnector.connector {
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
+  return (options, done) =>
+    connect(options, (...[error, socket]) => {
+      if (error) return done(error, null)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      done(null, socket)
+    })
+}
+
+/** Undefined: a preview picture, or nothing we know. */
+function eventOf({ data }: MessageEvent): ServerEvent | undefined {
+  if (typeof data !== 'string') return undefined
+  try {
+    return serverEvent.parse(JSON.parse(data))
+  } catch {
+    return undefined
+  }
+}

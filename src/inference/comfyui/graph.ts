@@ -1,0 +1,58 @@
+import type { InferenceRequest } from '../../generation/backend.js'
+import type { ServerSampler } from './comfyui-samplers.js'
+
+/** One node of a prompt; an input is a value or the output of another node, as `[id, index]`. */
+export interface GraphNode {
+  readonly class_type: string
+  readonly inputs: Readonly<Record<string, string | number | readonly [id: string, output: number]>>
+}
+
+/** Where in the graph one of the images comes about. */
+export interface GraphImage {
+  readonly seed: number
+  readonly samplerNode: string
+  readonly saveNode: string
+}
+
+export interface Graph {
+  readonly nodes: Readonly<Record<string, GraphNode>>
+  /** One per seed, in their order. */
+  readonly images: readonly GraphImage[]
+}
+
+const [CHECKPOINT, LATENT, POSITIVE, NEGATIVE] = ['4', '5', '6', '7'] as const
+
+/** Below the server's output directory; the operator empties it. */
+const OUTPUT_FOLDER = 'easel'
+
+/**
+ * The prompt that draws all images: each has a sampler of its own, with its seed, because the server gives a batch one
+ * seed for all. The checkpoint and the texts are loaded and encoded once. Its files lie in a folder of the attempt's
+ * own, so that no run finds another's, and what ran before is not answered with an old file.
+ */
+export function graphOf(request: InferenceRequest, checkpoint: string, sampler: ServerSampler): Graph {
+  const { attemptId, prompt, negativePrompt, width, height, steps, cfgScale, seeds } = request
+  const images = seeds.map((seed, n) => ({ seed, samplerNode: `${10 * n + 3}`, saveNode: `${10 * n + 9}` }))
+  const nodes: Record<string, GraphNode> = {
+    [CHECKPOINT]: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: checkpoint } },
+    [LATENT]: { class_type: 'EmptyLatentImage', inputs: { width, height, batch_size: 1 } },
+    [POSITIVE]: { class_type: 'CLIPTextEncode', inputs: { text: prompt, clip: [CHECKPOINT, 1] } },
+    [NEGATIVE]: { class_type: 'CLIPTextEncode', inputs: { text: negativePrompt, clip: [CHECKPOINT, 1] } },
+  }
+  for (const [n, { seed, samplerNode, saveNode }] of images.entries()) {
+    const decodeNode = `${10 * n + 8}`
+    nodes[samplerNode] = {
+      class_type: 'KSampler',
+      inputs: {
+        ...{ seed, steps, cfg: cfgScale, sampler_name: sampler.name, scheduler: sampler.scheduler, denoise: 1 },
+        ...{ model: [CHECKPOINT, 0], positive: [POSITIVE, 0], negative: [NEGATIVE, 0], latent_image: [LATENT, 0] },
+      },
+    }
+    nodes[decodeNode] = { class_type: 'VAEDecode', inputs: { samples: [samplerNode, 0], vae: [CHECKPOINT, 2] } }
+    nodes[saveNode] = {
+      class_type: 'SaveImage',
+      inputs: { images: [decodeNode, 0], filename_prefix: `${OUTPUT_FOLDER}/${attemptId}/${n}` },
+    }
+  }
+  return { nodes, images }
+}

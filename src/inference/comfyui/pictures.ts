@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util'
+import sharp from 'sharp'
+import { z } from 'zod'
+import type { InferenceRequest, InferredImage } from '../../generation/backend.js'
+import { failure } from '../failure.js'
+import { replyFailure } from '../reply-failure.js'
+import type { ServerHttp } from '../server-http.js'
+import type { Graph } from './graph.js'
+import type { HistoryEntry } from './history.js'
+import { askPatiently, type Patience } from './patience.js'
+
+const savedImages = z.object({
+  images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
+})
+const ranPrompt = z
+  .tuple([z.unknown(), z.unknown(), z.record(z.string(), z.object({ inputs: z.unknown() }))])
+  .rest(z.unknown())
+
+/**
+ * The images of a prompt that succeeded, each as the server saved it.
+ * @throws BackendError `bad_output` when they are not exactly what was asked
+ */
+export async function fetchPictures(
+  http: ServerHttp,
+  entry: HistoryEntry,
+  { graph, request }: { readonly graph: Graph; readonly request: InferenceRequest },
+  { patience, stop }: { readonly patience: Patience; readonly stop: AbortSignal },
+): Promise<InferredImage[]> {
+  const bad = (what: string, cause?: unknown) => failure('bad_output', `${http.name} ${what}`, cause)
+  requireSameGraph(entry, graph, bad)
+  const files = graph.images.map(({ saveNode }) => {
+    const images = savedImages.safeParse(entry.outputs[saveNode]).data?.images ?? []
+    const [file] = images
+    if (!file || images.length !== 1) throw bad(`saved ${images.length} files for one image`)
+    return file
+  })
+  return Promise.all(
+    graph.images.map(async ({ seed }, n) => {
+      const path = `/view?${new URLSearchParams(files[n])}`
+      const bytes = await askPatiently(http.name, patience, stop, async (signal) => {
+        const { status, bytes } = await http.download(path, signal)
+        if (status !== 200 && status !== 404) throw replyFailure(http.name, status, '')
+        return status === 200 ? bytes : undefined
+      })
+      if (!bytes) throw bad('does not have an image any more that it saved')
+      await requireSize(bytes, request, bad)
+      return { bytes, seed }
+    }),
+  )
+}
+
+type Bad = (what: string, cause?: unknown) => Error
+
+/** Extensions may change a prompt before it runs; the history shows what did. */
+function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {
+  const ran = ranPrompt.safeParse(prompt).data?.[2]
+  if (!ran) return
+  for (const [id, { class_type, inputs }] of Object.entries(nodes))
+    if (!isDeepStrictEqual(ran[id]?.inputs, inputs)) throw bad(`ran a ${class_type} with other settings`)
+}
+
+/** By the header alone; whoever stores the picture decodes it. */
+async function requireSize(bytes: Buffer, { width, height }: InferenceRequest, bad: Bad): Promise<void> {
+  const drawn = await sharp(bytes)
+    .metadata()
+    .catch((error: unknown) => {
+      throw bad('sent an image that cannot be read', error)
+    })
+  if (drawn.width !== width || drawn.height !== height)
+    throw bad(`drew ${drawn.width}x${drawn.height} instead of ${width}x${height}`)
+}

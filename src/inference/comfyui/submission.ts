@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import type { BackendError, InferenceRequest } from '../../generation/backend.js'
+import { failure } from '../failure.js'
+import type { ServerHttp } from '../server-http.js'
+import type { Graph } from './graph.js'
+import { nodeErrorsOf, nodeFailure, promptRefusal } from './prompt-refusal.js'
+
+export interface Asked {
+  readonly request: InferenceRequest
+  readonly graph: Graph
+}
+
+export interface Submitted {
+  /** The attempt's id; old versions give a prompt one of their own. */
+  readonly promptId: string
+  /** Why it must not run as it was taken: a server leaves out the images whose nodes it refuses, and draws the rest. */
+  readonly complaint: BackendError | undefined
+}
+
+const accepted = z.object({ prompt_id: z.string().min(1), node_errors: z.unknown() })
+
+/**
+ * Puts a prompt into the server's queue.
+ * @throws BackendError; the prompt may have been taken all the same unless that is a refusal
+ */
+export async function submit(http: ServerHttp, { request, graph }: Asked, signal: AbortSignal): Promise<Submitted> {
+  const { attemptId } = request
+  const prompt = { prompt: graph.nodes, client_id: attemptId, prompt_id: attemptId }
+  const { status, text } = await http.post('/prompt', prompt, signal)
+  if (status !== 200) throw promptRefusal(http.name, request, status, text)
+  const { prompt_id: promptId, node_errors: errors } = acceptedReply(http.name, text)
+  return { promptId, complaint: nodeFailure(http.name, request, nodeErrorsOf(errors)) }
+}
+
+function acceptedReply(server: string, text: string): z.infer<typeof accepted> {
+  try {
+    return accepted.parse(JSON.parse(text))
+  } catch {
+    throw failure('bad_output', `${server} did not say whether it took the prompt`)
+  }
+}

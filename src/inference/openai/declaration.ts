@@ -1,0 +1,61 @@
+import { MAX_SEED } from '../../generation/generation.js'
+import { SAMPLERS, type Sampler } from '../../generation/sampler.js'
+
+/** What the operator says of a server that says so little of itself. */
+export interface Declaration {
+  /** What the server draws with. The API has no field to choose one, so declaring several means they look the same. */
+  readonly samplers: readonly Sampler[]
+  /** Of the models that the server lists, those to use; empty: all. */
+  readonly models: readonly string[]
+  readonly maxSeed: number
+  readonly sizeMultiple: number
+}
+
+/** Every server of this kind keeps these, and random seeds are among them; LocalAI makes signed 32-bit integers of all. */
+const SAFE_MAX_SEED = 2147483647
+/** What the strictest of these servers needs. */
+const SAFE_SIZE_MULTIPLE = 64
+
+const OPTIONS = ['sampler', 'model', 'max_seed', 'size_multiple']
+
+/**
+ * Reads the query of `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…`.
+ * @throws Error with one sentence: a sampler must be declared, since one that is guessed would be a lie to the user
+ */
+export function readDeclaration(query: URLSearchParams): Declaration {
+  for (const name of query.keys())
+    if (!OPTIONS.includes(name))
+      throw new Error(`An openai backend has no option "${name}"; it has ${OPTIONS.join(', ')}.`)
+  const samplers = query.getAll('sampler').map(toSampler)
+  if (samplers.length === 0)
+    throw new Error(
+      'An openai backend must say which sampler the server draws with, like openai+http://host:8080/v1?sampler=euler.',
+    )
+  return {
+    samplers: [...new Set(samplers)],
+    models: query.getAll('model'),
+    maxSeed: Number(choice(query, 'max_seed') ?? SAFE_MAX_SEED),
+    sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
+  }
+}
+
+function toSampler(name: string): Sampler {
+  const sampler = SAMPLERS.find((known) => known === name)
+  if (!sampler) throw new Error(`An openai backend's sampler must be one of ${SAMPLERS.join(', ')}.`)
+  return sampler
+}
+
+const CHOICES = {
+  max_seed: {
+    isOne: (text: string) => /^\d{10}$/.test(text) && Number(text) >= SAFE_MAX_SEED && Number(text) <= MAX_SEED,
+    are: `${SAFE_MAX_SEED} to ${MAX_SEED}`,
+  },
+  size_multiple: { isOne: (text: string) => ['8', '16', '64'].includes(text), are: '8, 16 or 64' },
+}
+
+function choice(query: URLSearchParams, name: keyof typeof CHOICES): string | null {
+  const text = query.get(name)
+  if (text !== null && !CHOICES[name].isOne(text))
+    throw new Error(`An openai backend's ${name} must be ${CHOICES[name].are}.`)
+  return text
+}

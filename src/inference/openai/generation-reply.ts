@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import type { InferenceRequest, InferredImage } from '../../generation/backend.js'
+import { type Bad, drawnImage } from '../drawn-image.js'
+import { failure } from '../failure.js'
+import { fieldsOf } from '../infotext.js'
+import { jsonReply } from '../json-reply.js'
+import type { HttpReply } from '../server-http.js'
+import type { GenerationBody } from './generation-request.js'
+
+const generationReply = z.object({
+  data: z.array(z.object({ b64_json: z.string().nullish() })),
+  model: z.string().nullish(),
+})
+
+/**
+ * The picture of a 200. These replies say nothing of seed or sampler; where the picture itself names its seed, it is held
+ * to that, so that a server which ignores seeds is found out.
+ * @throws BackendError
+ */
+export async function readGeneration(
+  server: string,
+  reply: HttpReply,
+  { width, height }: InferenceRequest,
+  { model, seed, prompt, negative_prompt }: GenerationBody,
+): Promise<InferredImage> {
+  const { data, model: drawnBy } = jsonReply(server, reply, {
+    shape: generationReply,
+    prompts: [prompt, negative_prompt],
+  })
+  if (drawnBy && drawnBy !== model)
+    throw failure('model_missing', `${server} drew with "${drawnBy}" instead of "${model}"`)
+  const bad: Bad = (what, cause) => failure('bad_output', `${server} ${what}`, cause)
+  const [image, ...others] = data
+  if (!image || others.length > 0) throw bad(`sent ${data.length} images instead of 1`)
+  if (!image.b64_json) throw bad('sent no image data')
+  const { bytes, infotext } = await drawnImage(image.b64_json, { width, height }, bad)
+  const drawn = fieldsOf(infotext ?? '')('Seed')
+  if (drawn !== undefined && drawn !== `${seed}`) throw bad(`drew the seed ${drawn} instead of ${seed}`)
+  return { bytes, seed }
+}

@@ -1,0 +1,89 @@
+import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
+import { callFailure, failure, samplerUnavailable } from '../failure.js'
+import { requireKept } from '../kept-parameters.js'
+import { probe } from '../probe.js'
+import { risingProgress } from '../rising-progress.js'
+import { createServerHttp, parseServerUrl, type ServerAddress } from '../server-http.js'
+import { timeLimit } from '../time-limit.js'
+import { readDeclaration } from './declaration.js'
+import { readGeneration } from './generation-reply.js'
+import { generationBody } from './generation-request.js'
+import { filenamesOf, listModels } from './models.js'
+
+export interface OpenAiOptions {
+  /** One `generate`, from its first request to its last byte. */
+  readonly timeoutMs: number
+}
+
+/**
+ * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. `url` is
+ * `openai+http(s)://[:KEY@]host[:port][/v1]?sampler=…`: the key is sent as a bearer token, `user:password@` as Basic auth.
+ *
+ * The API has no field for a sampler and echoes no seed, so the operator vouches for the server: `sampler` (repeatable) is
+ * what it draws with, and a server that ignores `seed` must not be attached. `model` (repeatable) picks from what it lists;
+ * `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64. Whatever else a server does not read, it ignores:
+ * LocalAI takes guidance and negative prompt from its own configuration.
+ *
+ * Each image is a call of its own, with its own seed. There is no progress within a call, and all that can be done to stop
+ * one is to hang up.
+ */
+export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): InferenceBackend {
+  const address = parseServerUrl(url)
+  const { samplers, models: declared, maxSeed, sizeMultiple } = readDeclaration(address.query)
+  const http = createServerHttp({ ...address, base: baseOf(address) })
+  const ask = (signal: AbortSignal) =>
+    probe({ name: http.name, signal, timeoutMs }, (stop) => listModels(http, declared, stop))
+
+  async function requireModel({ model: filename }: InferenceRequest, stop: AbortSignal): Promise<string> {
+    const models = await ask(stop)
+    if (models.includes(filename)) return filename
+    const model = models.find((id) => filenamesOf(id).includes(filename))
+    if (model === undefined) throw failure('model_missing', `${http.name} does not list "${filename}"`)
+    return model
+  }
+
+  async function draw(request: InferenceRequest, stop: AbortSignal, report: (done: number) => void) {
+    const { sampler, seeds } = request
+    if (!samplers.includes(sampler)) throw samplerUnavailable(http.name, sampler)
+    requireKept({ name: http.name, maxSeed, sizeMultiple }, request)
+    const model = await requireModel(request, stop)
+    const images: InferredImage[] = []
+    for (const seed of seeds) {
+      const body = generationBody(request, model, seed)
+      const reply = await http.post('/images/generations', body, stop)
+      images.push(await readGeneration(http.name, reply, request, body))
+      report(images.length / seeds.length)
+    }
+    return images
+  }
+
+  return {
+    name: http.name,
+
+    async capabilities(signal) {
+      try {
+        const models = await ask(signal)
+        return { models: models.flatMap(filenamesOf), samplers, maxSeed, sizeMultiple }
+      } catch (error) {
+        throw callFailure(http.name, signal, error)
+      }
+    },
+
+    async generate(request, { signal, onProgress }) {
+      const limit = timeLimit(signal, timeoutMs)
+      try {
+        return await draw(request, limit.signal, risingProgress(onProgress))
+      } catch (error) {
+        if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
+        throw callFailure(http.name, signal, error)
+      } finally {
+        limit.clear()
+      }
+    },
+
+    close: () => http.close(),
+  }
+}
+
+/** OpenAI's clients are given the address with /v1; without any path it is what is meant. */
+const baseOf = ({ base }: ServerAddress) => (new URL(base).pathname === '/' ? `${base}/v1` : base)

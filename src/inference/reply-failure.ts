@@ -1,0 +1,48 @@
+import type { BackendError } from '../generation/backend.js'
+import { failure } from './failure.js'
+
+/** An error body's own words, in whichever shape. Never its `body` or `input`, where servers repeat the prompt. */
+function wordsOf(text: string): string {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return ''
+  }
+  if (typeof body !== 'object' || body === null) return ''
+  const { error, errors, message, detail } = body as Record<string, unknown>
+  const inner = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error
+  const details = Array.isArray(detail)
+    ? detail.map((item: { loc?: unknown; msg?: unknown }) => `${[item?.loc].flat().join('.')}: ${item?.msg}`)
+    : [detail]
+  return [inner, ...details, errors, message].filter((word) => typeof word === 'string' && word !== '').join('; ')
+}
+
+/** A server's words, bounded, and none when they quote a prompt: a piece of one is as private as the whole. */
+export const publicWords = (words: string, prompts: readonly string[]): string =>
+  prompts.some((prompt) => prompt !== '' && words.includes(prompt.slice(0, 20))) ? '' : words.slice(0, 300)
+
+/**
+ * What an answer without the pictures means.
+ * @param prompts what must not appear in the message
+ */
+export function replyFailure(
+  server: string,
+  status: number,
+  text: string,
+  prompts: readonly string[] = [],
+): BackendError {
+  const words = wordsOf(text)
+  const shown = publicWords(words, prompts)
+  const said = `${server} answered ${status}${shown && `: ${shown}`}`
+  if (status === 401 || status === 403) return failure('auth', said)
+  if (status === 429) return failure('busy', said)
+  if (status === 502 || status === 503 || status === 504 || status < 400) return failure('unavailable', said)
+  if (/sampler not found/i.test(words)) return failure('unsupported', said)
+  if (/\bmodel\b.* (not found|does not exist)/i.test(words)) return failure('model_missing', said)
+  if (status === 404) return failure('unavailable', `${said} (is this API on? A1111 needs --api)`)
+  // stable-diffusion.cpp answers a body it can't read with 500: our own fault.
+  if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
+  if (/OutOfMemory|out of memory/i.test(words)) return failure('oom', said)
+  return failure('backend_fault', said)
+}

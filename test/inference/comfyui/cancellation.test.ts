@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { createCanceler } from '../../../src/inference/comfyui/cancellation.js'
+import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
+import { timeLimit } from '../../../src/inference/time-limit.js'
+import { until } from '../../support/until.js'
+import { failureOf, givenBackend } from './given.js'
+
+interface Journal {
+  journal: readonly { method: string; path: string; body: Record<string, unknown> | undefined }[]
+}
+const posts = ({ journal }: Journal, path: string) =>
+  journal.filter((entry) => entry.method === 'POST' && entry.path === path).map(({ body }) => body)
+const isPrompt = ({ path }: { path: string }) => path === '/prompt'
+const VERSIONS = ['old', '0.3.64', 'new'] as const
+
+describe.each(VERSIONS)('an abort on version %s', (version) => {
+  it('stops the prompt that runs, and says canceled', async () => {
+    const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 10_000 })
+    const controller = new AbortController()
+    const failed = failureOf(generate({}, { signal: controller.signal }))
+    await standIn.seen(isPrompt)
+    controller.abort()
+    expect(await failed).toMatchObject({ kind: 'canceled', publicMessage: 'The generation was canceled.' })
+    expect(await queue()).toEqual([])
+    standIn.set({ latencyMs: 0 })
+    expect(await generate()).toHaveLength(1)
+  })
+
+  it('takes a prompt that waits off the queue, and leaves the one that runs alone', async () => {
+    const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 20_000 })
+    const other = generate({ steps: 200 })
+    await until(async () => (await queue()).length === 1, 'the other prompt')
+    const controller = new AbortController()
+    const failed = failureOf(generate({}, { signal: controller.signal }))
+    await until(async () => (await queue()).length === 2, 'both prompts')
+    controller.abort()
+    expect((await failed).kind).toBe('canceled')
+    expect(posts(standIn, '/interrupt')).toEqual([])
+    standIn.set({ latencyMs: 0 })
+    expect(await other).toHaveLength(1)
+  })
+})
+
+describe('an abort', () => {
+  it('interrupts by the id of its own prompt', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 10_000 })
+    const controller = new AbortController()
+    const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
+    const failed = failureOf(generate({ attemptId }, { signal: controller.signal }))
+    await standIn.seen(isPrompt)
+    controller.abort()
+    await failed
+    expect(posts(standIn, '/interrupt')).toEqual([{ prompt_id: attemptId }])
+  })
+
+  it('uses the way of new servers where there is one', async () => {
+    const { standIn, generate } = await givenBackend({ version: 'new', latencyMs: 10_000 })
+    const controller = new AbortController()
+    const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
+    const failed = failureOf(generate({ attemptId }, { signal: controller.signal }))
+    await standIn.seen(isPrompt)
+    controller.abort()
+    await failed
+    expect(posts(standIn, `/api/jobs/${attemptId}/cancel`)).toHaveLength(1)
+    expect(posts(standIn, '/interrupt')).toEqual([])
+  })
+
+  it('is repeated when the prompt was about to begin and forgot it', async () => {
+    const { standIn, generate, queue } = await givenBackend({ latencyMs: 10_000 }, { cancelGraceMs: 5_000 })
+    standIn.set({ fault: { status: 200, body: '' }, on: 'POST /interrupt', times: 1 })
+    const controller = new AbortController()
+    const failed = failureOf(generate({}, { signal: controller.signal }))
+    await standIn.seen(isPrompt)
+    controller.abort()
+    expect((await failed).kind).toBe('canceled')
+    expect(posts(standIn, '/interrupt')).toHaveLength(2)
+    expect(await queue()).toEqual([])
+  })
+
+  it('while the prompt is being submitted cancels it once it is there', async () => {
+    const { standIn, generate, queue } = await givenBackend({ latencyMs: 10_000 })
+    standIn.set({ fault: 'late' })
+    const controller = new AbortController()
+    const failed = failureOf(generate({}, { signal: controller.signal }))
+    await standIn.seen(isPrompt)
+    controller.abort()
+    expect((await failed).kind).toBe('canceled')
+    expect(posts(standIn, '/interrupt')).toHaveLength(1)
+    expect(await queue()).toEqual([])
+  })
+
+  it('never interrupts while another prompt runs beside its own', async () => {
+    const { standIn } = await givenBackend()
+    const beside = {
+      queue_running: [
+        [1, 'other'],
+        [2, 'mine'],
+      ],
+      queue_pending: [],
+    }
+    standIn.set({ fault: { status: 200, body: beside }, on: 'GET /queue' })
+    const http = createServerHttp(parseServerUrl(standIn.inferenceUrl))
+    const limit = timeLimit(new AbortController().signal, 300)
+    await createCanceler(http).cancel('mine', limit.signal)
+    await http.close()
+    expect(standIn.journal.length).toBeGreaterThan(1)
+    expect(posts(standIn, '/interrupt')).toEqual([])
+  })
+
+  it('gives a server that hangs only its grace', async () => {
+    const { standIn, generate } = await givenBackend({}, { cancelGraceMs: 100 })
+    standIn.set({ fault: 'hang' })
+    const controller = new AbortController()
+    const failed = failureOf(generate({}, { signal: controller.signal }))
+    await standIn.seen(isPrompt)
+    const abortedAt = performance.now()
+    controller.abort()
+    expect((await failed).kind).toBe('canceled')
+    expect(performance.now() - abortedAt).toBeLessThan(4_000)
+  })
+
+  it('that came before the call asks nothing of the server', async () => {
+    const { standIn, generate, capabilities } = await givenBackend()
+    await capabilities()
+    const asked = standIn.journal.length
+    expect((await failureOf(generate({}, { signal: AbortSignal.abort() }))).kind).toBe('canceled')
+    expect(standIn.journal).toHaveLength(asked)
+  })
+})
+
+it('stops and gives up an inference that takes too long', async () => {
+  const { standIn, generate, queue, capabilities } = await givenBackend({ latencyMs: 30_000 }, { timeoutMs: 2_000 })
+  await capabilities()
+  expect(await failureOf(generate())).toMatchObject({
+    kind: 'timeout',
+    publicMessage: 'The generation took too long and was stopped.',
+  })
+  expect(posts(standIn, '/interrupt')).toHaveLength(1)
+  expect(await queue()).toEqual([])
+})
+
+it('gives up a hanging server at the time limit', async () => {
+  const { standIn, generate } = await givenBackend({}, { timeoutMs: 500, cancelGraceMs: 50 })
+  standIn.set({ fault: 'hang' })
+  expect((await failureOf(generate())).kind).toBe('timeout')
+})
+
+it('takes back before the next prompt what it could not while the server was away', async () => {
+  const { standIn, generate, queue } = await givenBackend({ latencyMs: 60_000 })
+  const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
+  const failed = failureOf(generate({ attemptId }))
+  await standIn.seen(isPrompt)
+  await standIn.refuse()
+  expect((await failed).kind).toBe('lost')
+  await standIn.accept()
+  expect(await queue()).toEqual([attemptId])
+  standIn.set({ latencyMs: 0 })
+  expect(await generate()).toHaveLength(1)
+  expect(posts(standIn, '/interrupt')).toEqual([{ prompt_id: attemptId }])
+})

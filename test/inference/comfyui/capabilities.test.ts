@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest'
+import { SAMPLERS } from '../../../src/generation/sampler.js'
+import { createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
+import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
+import { until } from '../../support/until.js'
+import { failureOf, givenBackend, PONY, SDXL } from './given.js'
+
+describe('capabilities', () => {
+  it.each(['old', '0.3.64', 'new'] as const)(
+    'of version %s are its checkpoints, all samplers but pndm, all 32-bit seeds and sizes in steps of 8',
+    async (version) => {
+      const { capabilities } = await givenBackend({ version })
+      expect(await capabilities()).toEqual({
+        models: [PONY, SDXL],
+        samplers: SAMPLERS.filter((sampler) => sampler !== 'pndm'),
+        maxSeed: 4294967295,
+        sizeMultiple: 8,
+      })
+    },
+  )
+
+  it('have no sampler that the server does not list', async () => {
+    const { capabilities } = await givenBackend({ samplers: ['euler', 'dpmpp_2m', 'ipndm'] })
+    expect((await capabilities()).samplers).toEqual(['euler', 'dpmpp_2m_karras', 'dpmpp_2m'])
+  })
+
+  it('name a checkpoint in a folder in full and, where no other has it, by its base name', async () => {
+    const models = ['sdxl/pony.safetensors', 'win\\dream.ckpt', 'a/twin.safetensors', 'b/twin.safetensors', 'top.ckpt']
+    const { capabilities } = await givenBackend({ models: [...models, 'a/top.ckpt'] })
+    expect((await capabilities()).models).toEqual([
+      ...models,
+      'a/top.ckpt',
+      'win/dream.ckpt',
+      'pony.safetensors',
+      'dream.ckpt',
+    ])
+  })
+
+  it('are asked of nobody who hangs up meanwhile', async () => {
+    const { standIn, backend } = await givenBackend()
+    standIn.set({ fault: 'hang', on: '' })
+    const controller = new AbortController()
+    const failed = failureOf(backend.capabilities(controller.signal))
+    await standIn.seen(({ path }) => path === '/object_info/KSampler')
+    controller.abort()
+    expect((await failed).kind).toBe('canceled')
+  })
+})
+
+describe('the probe says unavailable', () => {
+  it('while nobody listens, and works again once someone does', async () => {
+    const { standIn, capabilities, generate } = await givenBackend()
+    await standIn.refuse()
+    expect((await failureOf(capabilities())).kind).toBe('unavailable')
+    expect((await failureOf(generate())).kind).toBe('unavailable')
+    await standIn.accept()
+    expect((await capabilities()).models).toContain(PONY)
+    expect(await generate()).toHaveLength(1)
+  })
+
+  it('when the server takes too long', async () => {
+    const { standIn, capabilities } = await givenBackend({}, { timeoutMs: 100 })
+    standIn.set({ fault: 'hang', on: '' })
+    expect((await failureOf(capabilities())).kind).toBe('unavailable')
+  })
+
+  it.each([
+    'drop',
+    'garbage',
+    { status: 500 },
+    { status: 503 },
+    { status: 429 },
+    { status: 404 },
+    { status: 307 },
+    { status: 200, body: {} },
+  ] as const)('when it answers with %j', async (fault) => {
+    const { standIn, capabilities, generate } = await givenBackend()
+    standIn.set({ fault, on: '' })
+    expect((await failureOf(capabilities())).kind).toBe('unavailable')
+    expect((await failureOf(generate())).kind).toBe('unavailable')
+    expect(standIn.asked()).toEqual([])
+  })
+
+  it('when it knows its checkpoints but not the prompt’s place', async () => {
+    const { standIn, generate, capabilities } = await givenBackend()
+    await capabilities()
+    standIn.set({ fault: 'garbage', on: 'GET /history' })
+    expect((await failureOf(generate())).kind).toBe('unavailable')
+    expect(standIn.asked()).toEqual([])
+  })
+})
+
+describe('credentials', () => {
+  const auth = 'api user:p@ss/w%rd'
+
+  it('of the URL are sent as Basic auth, to the WebSocket too', async () => {
+    const { standIn, generate } = await givenBackend({ auth, latencyMs: 200 })
+    const progress: number[] = []
+    expect(await generate({}, { onProgress: (done) => progress.push(done) })).toHaveLength(1)
+    expect(progress.length).toBeGreaterThan(1)
+    expect(standIn.journal.some(({ path }) => path.startsWith('/ws?'))).toBe(true)
+    for (const { path, headers } of standIn.journal)
+      expect([path, headers.authorization]).toEqual([path, `Basic ${Buffer.from(auth).toString('base64')}`])
+  })
+
+  it('that are wrong make the backend unusable and are named nowhere', async () => {
+    const { standIn } = await givenBackend({ auth })
+    const backend = createComfyuiBackend(`comfyui+http://someone:s3cret@127.0.0.1:${standIn.port}/`, {
+      timeoutMs: 5_000,
+    })
+    const error = await failureOf(backend.capabilities(new AbortController().signal))
+    await backend.close()
+    expect(error.kind).toBe('auth')
+    expect(backend.name).toBe(`comfyui+http://127.0.0.1:${standIn.port}`)
+    const told = [backend.name, error.message, error.publicMessage, error.stack, JSON.stringify(error)].join('\n')
+    expect(told).not.toMatch(/s3cret|someone|c29tZW9uZ/)
+  })
+
+  it.each(['comfyui+http://', 'comfyui+http://user:s3cret@', 'comfyui+ftp://user:s3cret@host'])(
+    'of the unusable URL %s stay out of the complaint',
+    (url) => {
+      expect(() => createComfyuiBackend(url, { timeoutMs: 1 })).toThrow(/^A backend is written like [^@]*$/)
+    },
+  )
+})
+
+it('keeps a path that a reverse proxy adds, for the WebSocket too', async () => {
+  const { standIn, generate } = await givenBackend()
+  await generate()
+  standIn.set({ fault: { status: 200, body: [PONY] }, on: 'GET /comfy/models' })
+  const backend = createComfyuiBackend(`comfyui+http://127.0.0.1:${standIn.port}/comfy/`, { timeoutMs: 5_000 })
+  expect(backend.name).toBe(`comfyui+http://127.0.0.1:${standIn.port}/comfy`)
+  await failureOf(backend.capabilities(new AbortController().signal))
+  await backend.close()
+  expect(standIn.journal.slice(-2).map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['/comfy/models/checkpoints', '/comfy/object_info/KSampler']),
+  )
+})
+
+it('lets go of every connection when it is done', async () => {
+  const { standIn, generate } = await givenBackend()
+  await generate()
+  await until(() => standIn.sockets() === 0, 'no WebSocket')
+})
+
+describe('a download', () => {
+  it('brings the bytes of a file as they are', async () => {
+    const { standIn, generate } = await givenBackend()
+    const [image] = await generate()
+    expect(image?.bytes.equals([...standIn.files.values()][0] as Buffer)).toBe(true)
+  })
+
+  it('is cut off beyond the limit', async () => {
+    const { standIn, generate } = await givenBackend()
+    await generate()
+    const http = createServerHttp(parseServerUrl(standIn.inferenceUrl), 100)
+    const view = standIn.journal.find(({ path }) => path.startsWith('/view'))?.path ?? ''
+    const error = await failureOf(http.download(view, new AbortController().signal))
+    await http.close()
+    expect(error.kind).toBe('bad_output')
+  })
+})

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openEventStream, type ServerEvent } from '../../../src/inference/comfyui/event-stream.js'
+import { createProgress } from '../../../src/inference/comfyui/progress.js'
+import { parseServerUrl } from '../../../src/inference/server-http.js'
+import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
+import { until } from '../../support/until.js'
+import { aRequest, givenBackend } from './given.js'
+import recorded from './recorded.json' with { type: 'json' }
+
+describe('progress', () => {
+  it('is one fraction over all images, and rises to 1', async () => {
+    const { generate } = await givenBackend({ latencyMs: 60 })
+    const progress: number[] = []
+    await generate({ seeds: [1, 2, 3], steps: 5 }, { onProgress: (done) => progress.push(done) })
+    expect(progress).toEqual([...new Set(progress)].sort((a, b) => a - b))
+    expect(progress.length).toBeGreaterThan(3)
+    // Of three times five steps.
+    for (const done of progress.slice(0, -1)) expect((done * 15) / 0.95).toBeCloseTo(Math.round((done * 15) / 0.95))
+    expect(progress.at(-2)).toBeCloseTo(0.95)
+    expect(progress.at(-1)).toBe(1)
+  })
+
+  it('follows the events of a real server', () => {
+    const reported: number[] = []
+    const hear = createProgress([{ seed: 42, samplerNode: '3', saveNode: '9' }], (done) => reported.push(done))
+    for (const event of recorded.events) hear(event as ServerEvent)
+    expect(reported).toEqual([0.95 / 2, 0.95])
+  })
+
+  it('counts what the server had drawn before, and nothing of other nodes', () => {
+    const reported: number[] = []
+    const images = ['3', '13'].map((samplerNode, seed) => ({ seed, samplerNode, saveNode: '9' }))
+    const hear = createProgress(images, (done) => reported.push(done))
+    hear({ type: 'progress', data: { node: '9', value: 1, max: 2 } })
+    hear({ type: 'progress', data: { node: '3', value: 1, max: 0 } })
+    hear({ type: 'progress_state', data: { nodes: { '4': { value: 1, max: 1 }, '3': null } } })
+    expect(reported).toEqual([])
+    hear({ type: 'execution_cached', data: { nodes: ['4', '13'] } })
+    hear({ type: 'progress_state', data: { nodes: { '3': { value: 10, max: 20 } } } })
+    expect(reported).toEqual([0.95 / 2, (0.95 * 3) / 4])
+  })
+
+  it('comes from old servers too, which do not say whose it is', async () => {
+    const { generate } = await givenBackend({ version: 'old', latencyMs: 200 })
+    const progress: number[] = []
+    await generate({}, { onProgress: (done) => progress.push(done) })
+    expect(progress.length).toBeGreaterThan(2)
+  })
+
+  it('fails no inference when its listener does', async () => {
+    const { backend } = await givenBackend({ latencyMs: 50 })
+    const onProgress = () => {
+      throw new Error('listener')
+    }
+    expect(await backend.generate(aRequest(), { signal: new AbortController().signal, onProgress })).toHaveLength(1)
+  })
+})
+
+describe('the end of a prompt', () => {
+  it('is looked at as soon as an event tells of it', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 400 }, { pollIntervalMs: 1_000_000 })
+    expect(await generate()).toHaveLength(1)
+    expect(standIn.journal.filter(({ path }) => path === '/queue').length).toBeLessThan(3)
+  })
+
+  it.each(['refused', 'silent', 'dies'] as const)('is found by looking when the WebSocket is %s', async (socket) => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 100 })
+    standIn.set({ socket })
+    const progress: number[] = []
+    expect(await generate({ seeds: [1, 2] }, { onProgress: (done) => progress.push(done) })).toHaveLength(2)
+    expect(progress.at(-1)).toBe(1)
+    if (socket !== 'dies') expect(progress).toEqual([1])
+  })
+
+  it('of someone else’s prompt is not taken for one’s own', async () => {
+    const { standIn, generate, queue } = await givenBackend({ latencyMs: 20_000 })
+    const first = generate()
+    await until(async () => (await queue()).length === 1, 'the first prompt')
+    const second = generate({ seeds: [2], steps: 200 })
+    await until(async () => (await queue()).length === 2, 'both prompts')
+    await fetch(`${standIn.url}/interrupt`, { method: 'POST' })
+    standIn.set({ latencyMs: 0 })
+    await expect(first).rejects.toMatchObject({ kind: 'backend_fault' })
+    expect(await second).toHaveLength(1)
+  })
+})
+
+describe('the event stream', () => {
+  it('connects anew when it was cut, and hears what comes then', async () => {
+    const standIn = await startComfyuiStandIn()
+    onTestFinished(standIn.close)
+    const heard: string[] = []
+    const stream = openEventStream(parseServerUrl(standIn.inferenceUrl), 'me', ({ type }) => heard.push(type), 10)
+    onTestFinished(stream.close)
+    await stream.tried
+    await until(() => heard.length === 1, 'the first status')
+    standIn.restart()
+    await until(() => heard.length === 2, 'the second status')
+    expect(heard).toEqual(['status', 'status'])
+  })
+
+  it('does not keep its connection to a server that never answers the closing', async () => {
+    const sockets: Socket[] = []
+    const server = createServer().on('upgrade', (request, socket: Socket) => {
+      const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+      const accept = createHash('sha1').update(key).digest('base64')
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n')
+      socket.write(`Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
+      sockets.push(socket)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const stream = openEventStream(parseServerUrl(`comfyui+http://127.0.0.1:${port}`), 'me', () => undefined)
+    await stream.tried
+    const [socket] = sockets
+    if (!socket) throw new Error('nobody connected')
+    const ended = once(socket.resume(), 'end')
+    stream.close()
+    await ended
+    socket.destroy()
+  })
+})

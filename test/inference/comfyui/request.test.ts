@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { SAMPLERS, type Sampler } from '../../../src/generation/sampler.js'
+import { graphOf } from '../../../src/inference/comfyui/graph.js'
+import { until } from '../../support/until.js'
+import { aRequest, failureOf, givenBackend, PONY, SDXL } from './given.js'
+import recorded from './recorded.json' with { type: 'json' }
+
+type Body = { prompt: Record<string, { class_type: string; inputs: Record<string, unknown> }> }
+
+/** Sampler and scheduler as they must arrive; null: refused, because the server has only a neighbour of it. */
+const ARRIVES: Record<Sampler, readonly [string, string] | null> = {
+  euler_a: ['euler_ancestral', 'normal'],
+  euler: ['euler', 'normal'],
+  dpmpp_2m_karras: ['dpmpp_2m', 'karras'],
+  dpmpp_2m_sde_karras: ['dpmpp_2m_sde', 'karras'],
+  dpmpp_2m: ['dpmpp_2m', 'normal'],
+  dpmpp_sde: ['dpmpp_sde', 'normal'],
+  dpmpp_sde_karras: ['dpmpp_sde', 'karras'],
+  ddim: ['ddim', 'ddim_uniform'],
+  ddpm: ['ddpm', 'normal'],
+  heun: ['heun', 'normal'],
+  lms: ['lms', 'normal'],
+  lms_karras: ['lms', 'karras'],
+  dpm2: ['dpm_2', 'normal'],
+  dpm2_a: ['dpm_2_ancestral', 'normal'],
+  unipc: ['uni_pc', 'normal'],
+  pndm: null,
+  deis: ['deis', 'normal'],
+  dpm_sde_karras: ['dpmpp_sde', 'karras'],
+}
+
+describe('a prompt', () => {
+  it('for one image is the graph that a real server drew, byte for byte', () => {
+    const [entry] = Object.values(recorded.history)
+    const ran = entry?.prompt[2] as Body['prompt']
+    const request = aRequest({
+      ...{ prompt: 'a lighthouse', negativePrompt: 'blurry', width: 64, height: 64, steps: 2, cfgScale: 7 },
+      seeds: [42],
+    })
+    const sampler = { name: 'euler_ancestral', scheduler: 'normal' }
+    const { nodes } = graphOf(request, 'noise-sd15.safetensors', sampler)
+    expect(JSON.stringify(nodes).replace(`easel/${request.attemptId}/0`, 'svc')).toBe(JSON.stringify(ran))
+  })
+
+  it('for several loads and encodes once, and has a sampler with its own seed for each', async () => {
+    const { standIn, generate } = await givenBackend()
+    const attemptId = randomUUID()
+    await generate({ attemptId, seeds: [7, 8], sampler: 'dpmpp_2m_karras' })
+    const shared = { model: ['4', 0], positive: ['6', 0], negative: ['7', 0], latent_image: ['5', 0] }
+    const settings = { steps: 20, cfg: 6.5, sampler_name: 'dpmpp_2m', scheduler: 'karras', denoise: 1 }
+    expect(standIn.asked()).toEqual([
+      {
+        client_id: attemptId,
+        prompt_id: attemptId,
+        prompt: {
+          '3': { class_type: 'KSampler', inputs: { seed: 7, ...settings, ...shared } },
+          '4': { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: PONY } },
+          '5': { class_type: 'EmptyLatentImage', inputs: { width: 64, height: 128, batch_size: 1 } },
+          '6': { class_type: 'CLIPTextEncode', inputs: { text: 'a lighthouse at dusk', clip: ['4', 1] } },
+          '7': { class_type: 'CLIPTextEncode', inputs: { text: 'blurry', clip: ['4', 1] } },
+          '8': { class_type: 'VAEDecode', inputs: { samples: ['3', 0], vae: ['4', 2] } },
+          '9': { class_type: 'SaveImage', inputs: { images: ['8', 0], filename_prefix: `easel/${attemptId}/0` } },
+          '13': { class_type: 'KSampler', inputs: { seed: 8, ...settings, ...shared } },
+          '18': { class_type: 'VAEDecode', inputs: { samples: ['13', 0], vae: ['4', 2] } },
+          '19': { class_type: 'SaveImage', inputs: { images: ['18', 0], filename_prefix: `easel/${attemptId}/1` } },
+        },
+      },
+    ])
+  })
+
+  it.each(['  (masterpiece:1.2), 猫🐈, {a|b} embedding:x\nSteps: 1, "quoted" \\ %date%  ', ''])(
+    'has the texts as they are: %j',
+    async (text) => {
+      const { standIn, generate } = await givenBackend()
+      await generate({ prompt: text || 'a cat', negativePrompt: text })
+      const { prompt } = standIn.asked()[0] as Body
+      expect([prompt['6']?.inputs.text, prompt['7']?.inputs.text]).toEqual([text || 'a cat', text])
+    },
+  )
+
+  it('has the samplers under the server’s names, or is refused by us before anything is sent', async () => {
+    const { standIn, generate } = await givenBackend()
+    for (const sampler of SAMPLERS) {
+      const expected = ARRIVES[sampler]
+      const before = standIn.asked().length
+      if (expected) {
+        await generate({ sampler, steps: 1, height: 64 })
+        const { prompt } = standIn.asked().at(-1) as Body
+        const { sampler_name, scheduler } = prompt['3']?.inputs ?? {}
+        expect([sampler, sampler_name, scheduler]).toEqual([sampler, ...expected])
+      } else {
+        expect(await failureOf(generate({ sampler }))).toMatchObject({
+          kind: 'unsupported',
+          publicMessage: `The sampler "${sampler}" is not available on the GPU servers.`,
+        })
+        expect(standIn.asked()).toHaveLength(before)
+      }
+    }
+  })
+
+  it('is refused in a size that the server would round down', async () => {
+    const { standIn, generate } = await givenBackend()
+    expect(await failureOf(generate({ width: 65 }))).toMatchObject({ kind: 'unsupported' })
+    expect(await failureOf(generate({ height: 100 }))).toMatchObject({ kind: 'unsupported' })
+    expect(standIn.asked()).toEqual([])
+  })
+
+  it.each(['old', '0.3.64', 'new'] as const)('is drawn by version %s', async (version) => {
+    const { generate } = await givenBackend({ version })
+    expect(await generate({ seeds: [1, 2] })).toHaveLength(2)
+  })
+})
+
+describe('the checkpoint', () => {
+  it.each([
+    ['sdxl/pony.safetensors', 'sdxl/pony.safetensors'],
+    ['pony.safetensors', 'sdxl/pony.safetensors'],
+    ['win/dream.ckpt', 'win\\dream.ckpt'],
+    ['dream.ckpt', 'win\\dream.ckpt'],
+    ['top.ckpt', 'top.ckpt'],
+  ])('that the catalog calls %s is asked for as %s', async (model, spelled) => {
+    const { standIn, generate } = await givenBackend({
+      models: ['sdxl/pony.safetensors', 'win\\dream.ckpt', 'top.ckpt', 'a/top.ckpt', 'a/twin.ckpt', 'b/twin.ckpt'],
+    })
+    await generate({ model })
+    expect((standIn.asked()[0] as Body).prompt['4']?.inputs.ckpt_name).toBe(spelled)
+    expect((await failureOf(generate({ model: 'twin.ckpt' }))).kind).toBe('model_missing')
+  })
+
+  it('that was not listed before is looked for again, then said to be missing', async () => {
+    const { standIn, generate, capabilities } = await givenBackend()
+    await capabilities()
+    const listings = () => standIn.journal.filter(({ path }) => path === '/models/checkpoints').length
+    expect(listings()).toBe(1)
+    expect(await failureOf(generate({ model: 'notThere.safetensors' }))).toMatchObject({
+      kind: 'model_missing',
+      publicMessage: 'The model is not available on the GPU servers.',
+    })
+    expect(listings()).toBe(2)
+    expect(standIn.asked()).toEqual([])
+  })
+})
+
+describe('seeds', () => {
+  it('of a batch go in one prompt and come back with their images, in order, each as if drawn alone', async () => {
+    const { standIn, generate } = await givenBackend()
+    const seeds = [4294967294, 4294967295, 0, 1]
+    const images = await generate({ seeds })
+    expect(images.map(({ seed }) => seed)).toEqual(seeds)
+    expect(standIn.asked()).toHaveLength(1)
+    const { prompt } = standIn.asked()[0] as Body
+    expect(['3', '13', '23', '33'].map((id) => prompt[id]?.inputs.seed)).toEqual(seeds)
+    for (const [n, seed] of seeds.entries()) {
+      const [alone] = await generate({ seeds: [seed] })
+      expect(pixels(images[n]?.bytes).equals(pixels(alone?.bytes))).toBe(true)
+    }
+    expect(new Set(images.map(({ bytes }) => pixels(bytes).toString('base64'))).size).toBe(4)
+  })
+})
+
+describe('files', () => {
+  it('of an attempt are its own, even when the server has drawn the same before', async () => {
+    const { standIn, generate } = await givenBackend()
+    const [first, second] = [randomUUID(), randomUUID()]
+    await generate({ attemptId: first, seeds: [1, 2] })
+    await generate({ attemptId: second, seeds: [1, 2] })
+    expect([...standIn.files.keys()].sort()).toEqual(
+      [first, second].flatMap((id) => [`output/easel/${id}/0_00001_.png`, `output/easel/${id}/1_00001_.png`]).sort(),
+    )
+  })
+})
+
+describe('an attempt that the server has already', () => {
+  it('is not run again when it is finished, and its images are fetched', async () => {
+    const { standIn, generate } = await givenBackend()
+    const attemptId = randomUUID()
+    const images = await generate({ attemptId })
+    expect(await generate({ attemptId })).toEqual(images)
+    expect(standIn.asked()).toHaveLength(1)
+  })
+
+  it('is not run again when it runs, and is waited for', async () => {
+    const { standIn, generate, queue } = await givenBackend({ latencyMs: 20_000 })
+    const attemptId = randomUUID()
+    const first = generate({ attemptId, steps: 200 })
+    await until(async () => (await queue()).length === 1, 'the prompt')
+    const second = generate({ attemptId, steps: 200 })
+    const opened = () => standIn.journal.filter(({ path }) => path.startsWith('/ws?')).length
+    await until(() => opened() === 2, 'the second call')
+    standIn.set({ latencyMs: 0 })
+    expect(await second).toEqual(await first)
+    expect(standIn.asked()).toHaveLength(1)
+  })
+})
+
+it('draws with the model that was asked for', async () => {
+  const { generate } = await givenBackend()
+  const [pony] = await generate()
+  const [sdxl] = await generate({ model: SDXL })
+  expect(pixels(pony?.bytes).equals(pixels(sdxl?.bytes))).toBe(false)
+})
+
+/** The picture without the prompt that the server wrote into it. */
+function pixels(png: Buffer | undefined): Buffer {
+  const bytes = png ?? Buffer.alloc(0)
+  return bytes.subarray(bytes.indexOf('IDAT'))
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createOpenAiBackend } from '../../../src/inference/openai/openai-backend.js'
+import { failureOf } from '../a1111/given.js'
+import { givenBackend } from './given.js'
+
+const create = (rest: string) => createOpenAiBackend(`openai+http://:s3cret@gpu1:8080${rest}`, { timeoutMs: 1_000 })
+
+describe('the start is refused, without the key, for', () => {
+  it.each([
+    ['/v1', 'must say which sampler the server draws with'],
+    ['', 'must say which sampler the server draws with'],
+    ['/v1?sampler=Euler%20a', 'sampler must be one of euler_a, euler, '],
+    ['/v1?sampler=', 'sampler must be one of euler_a, euler, '],
+    ['/v1?sampler=euler&samplr=heun', 'has no option "samplr"; it has sampler, model, max_seed, size_multiple.'],
+    ['/v1?sampler=euler&size_multiple=32', 'size_multiple must be 8, 16 or 64.'],
+    ['/v1?sampler=euler&max_seed=1000', 'max_seed must be 2147483647 to 4294967295.'],
+    ['/v1?sampler=euler&max_seed=4294967296', 'max_seed must be 2147483647 to 4294967295.'],
+  ])('openai+http://gpu1:8080%s', (rest, complaint) => {
+    expect(() => create(rest)).toThrow(complaint)
+    expect(() => create(rest)).not.toThrow('s3cret')
+  })
+})
+
+describe('capabilities', () => {
+  it('are what the operator declares, and no seed or size that some server would change', async () => {
+    const { capabilities } = await givenBackend({}, { rest: '/v1?sampler=euler&sampler=heun&sampler=euler' })
+    expect(await capabilities()).toMatchObject({
+      samplers: ['euler', 'heun'],
+      maxSeed: 2147483647,
+      sizeMultiple: 64,
+    })
+  })
+
+  it('grow where the operator vouches for it', async () => {
+    const rest = '/v1?sampler=euler_a&max_seed=4294967295&size_multiple=8'
+    const { capabilities, generate } = await givenBackend({}, { rest })
+    expect(await capabilities()).toMatchObject({ maxSeed: 4294967295, sizeMultiple: 8 })
+    expect(await generate({ seeds: [4294967295, 0], width: 72 })).toHaveLength(2)
+  })
+
+  it('are the models that the server lists, by every file name that the catalog may have for them', async () => {
+    const { capabilities } = await givenBackend({ models: ['sdxl', 'Tongyi-MAI/Z-Image-Turbo'] })
+    expect((await capabilities()).models).toEqual(
+      expect.arrayContaining(['sdxl', 'sdxl.safetensors', 'sdxl.gguf', 'Tongyi-MAI/Z-Image-Turbo']),
+    )
+  })
+
+  it('are of these only the ones that the operator picks', async () => {
+    const models = ['llama-3', 'sdxl', 'flux']
+    const { capabilities } = await givenBackend({ models }, { rest: '/v1?sampler=euler&model=sdxl&model=gone' })
+    const served = (await capabilities()).models
+    expect(served).toContain('sdxl.safetensors')
+    expect(served?.filter((name) => !name.startsWith('sdxl'))).toEqual([])
+  })
+
+  it('are the declared models where the server has no listing', async () => {
+    const { standIn, capabilities } = await givenBackend({}, { rest: '/v1?sampler=euler&model=sdxl' })
+    standIn.set({ fault: { status: 404, body: { detail: 'Not Found' } }, on: 'models' })
+    expect((await capabilities()).models).toContain('sdxl')
+  })
+})
+
+it('refuses what was not declared before anything is sent', async () => {
+  const { standIn, generate } = await givenBackend()
+  expect(await failureOf(generate({ sampler: 'heun' }))).toMatchObject({
+    kind: 'unsupported',
+    publicMessage: 'The sampler "heun" is not available on the GPU servers.',
+  })
+  expect(await failureOf(generate({ seeds: [2147483648] }))).toMatchObject({
+    kind: 'unsupported',
+    publicMessage: 'Seeds above 2147483647 are not available on the GPU servers.',
+  })
+  expect(await failureOf(generate({ width: 72 }))).toMatchObject({
+    kind: 'unsupported',
+    publicMessage: 'Only sizes in multiples of 64 are available on the GPU servers.',
+  })
+  expect((await failureOf(generate({ model: 'notThere.safetensors' }))).kind).toBe('model_missing')
+  expect(standIn.asked()).toEqual([])
+})
+
+it('does not attach stable-diffusion.cpp, which ignores seeds here, and says how to', async () => {
+  const { capabilities, generate } = await givenBackend({ dialect: 'sdcpp' })
+  const error = await failureOf(capabilities())
+  expect(error.kind).toBe('unavailable')
+  expect(error.message).toContain('sdcpp+http://')
+  expect((await failureOf(generate({ model: 'sd-cpp-local' }))).kind).toBe('unavailable')
+})

@@ -1,0 +1,13 @@
+import { createOpenAiBackend } from '../../../src/inference/openai/openai-backend.js'
+import { type OpenAiStandInOptions, startOpenAiStandIn } from '../../support/openai-stand-in.js'
+import { attached } from '../attached.js'
+
+export async function givenBackend(
+  standInOptions: OpenAiStandInOptions = {},
+  { rest = '/v1?sampler=euler_a', timeoutMs = 5_000 }: { rest?: string; timeoutMs?: number } = {},
+) {
+  const standIn = await startOpenAiStandIn(standInOptions)
+  return attached(standIn, createOpenAiBackend(standIn.inferenceUrl(rest), { timeoutMs }))
+}
+
+export const isGeneration = ({ path }: { path: string }) => path === '/v1/images/generations'

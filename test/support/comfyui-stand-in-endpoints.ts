@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { checkPrompt, type Nodes, objectInfo, type Prompt, type Version } from './comfyui-stand-in-nodes.js'
+import type { Queue } from './comfyui-stand-in-queue.js'
+
+export interface Reply {
+  readonly status: number
+  /** An object is sent as JSON, a text or bytes as they are. */
+  readonly body: object | string | Buffer
+}
+
+export interface Server {
+  readonly version: Version
+  readonly checkpoints: readonly string[]
+  readonly nodes: Nodes
+  readonly queue: Queue
+  readonly files: Map<string, Buffer>
+}
+
+const ok = (body: object | string | Buffer = ''): Reply => ({ status: 200, body })
+const NOT_FOUND: Reply = { status: 404, body: '404: Not Found' }
+const TROUBLE: Reply = { status: 500, body: '500 Internal Server Error\n\nServer got itself in trouble' }
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+let numbers = 0
+
+/** What the server says to a request; `text` is its body. */
+export function answer(method: string, url: URL, text: string, server: Server): Reply {
+  const { version, checkpoints, nodes, queue, files } = server
+  const [, first, second] = url.pathname.split('/')
+  const body = parse(text)
+  switch (`${method} /${first}`) {
+    case 'GET /models':
+      return version === 'old' || second !== 'checkpoints' ? NOT_FOUND : ok(checkpoints)
+    case 'GET /object_info':
+      return ok(objectInfo(nodes, second ?? '', version))
+    case 'GET /history':
+      return ok(withoutStatus(queue.history(second ?? ''), version))
+    case 'GET /queue':
+      return ok(queue.view())
+    case 'GET /view': {
+      const { type, subfolder, filename } = Object.fromEntries(url.searchParams)
+      const file = files.get([type, subfolder, filename].filter(Boolean).join('/'))
+      return file ? ok(file) : { status: 404, body: '' }
+    }
+    case 'POST /prompt':
+      return takePrompt(body, server)
+    case 'POST /queue':
+      if (Array.isArray(body?.delete)) queue.remove(body.delete)
+      return ok()
+    case 'POST /interrupt':
+      queue.interrupt(version === 'old' || !body?.prompt_id ? undefined : String(body.prompt_id))
+      return ok()
+    case 'POST /api': {
+      const [id, verb] = url.pathname.split('/').slice(3)
+      if (version !== 'new' || second !== 'jobs' || !id || verb !== 'cancel')
+        return { status: 405, body: '405: Method Not Allowed' }
+      const cancelled = queue.has(id)
+      queue.remove([id])
+      queue.interrupt(id)
+      return ok({ cancelled })
+    }
+    default:
+      return NOT_FOUND
+  }
+}
+
+function takePrompt(body: Record<string, unknown> | undefined, { version, nodes, queue }: Server): Reply {
+  if (!body) return TROUBLE
+  const refused = (error: object, node_errors: object = {}): Reply => ({ status: 400, body: { error, node_errors } })
+  const { prompt, prompt_id: asked, client_id: clientId, front } = body
+  if (prompt === undefined) {
+    const said = 'No prompt provided'
+    return refused({ type: 'no_prompt', message: said, details: said, extra_info: {} })
+  }
+  if (typeof prompt !== 'object' || prompt === null) return TROUBLE
+  if (version === 'new' && asked !== undefined && !UUID.test(String(asked))) {
+    const message = 'prompt_id must be a valid UUID'
+    return refused({ type: 'invalid_prompt_id', message, details: message, extra_info: {} })
+  }
+  const { error, nodeErrors, outputs } = checkPrompt(prompt as Prompt, nodes)
+  if (error) return refused(error, nodeErrors)
+  const id = version === 'old' || asked === undefined ? randomUUID() : String(asked)
+  const number = front === true ? -numbers++ : numbers++
+  const client = typeof clientId === 'string' ? clientId : undefined
+  queue.put({ number, id, prompt: prompt as Prompt, clientId: client, outputs })
+  return ok({ prompt_id: id, number, node_errors: nodeErrors })
+}
+
+function withoutStatus(history: Record<string, object>, version: Version): object {
+  if (version !== 'old') return history
+  return Object.fromEntries(Object.entries(history).map(([id, entry]) => [id, { ...entry, status: undefined }]))
+}
+
+export function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const body = JSON.parse(text) as unknown
+    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

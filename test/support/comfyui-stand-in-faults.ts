@@ -1,0 +1,43 @@
+export type Fault =
+  | 'none'
+  | 'hang'
+  | 'drop'
+  /** Does what was asked, and closes the connection instead of answering. */
+  | 'drop_answer'
+  /** Does what was asked, but not at once. */
+  | 'late'
+  /** 200 with something that is not JSON. */
+  | 'garbage'
+  /** This status with this body. */
+  | { readonly status: number; readonly body?: unknown }
+
+/** What goes wrong while a prompt runs: it ends with an error, or its pictures are not what was asked. */
+export type RunFault =
+  | 'none'
+  | 'out_of_memory'
+  | 'corrupt_checkpoint'
+  | 'no_text_encoder'
+  | 'exception'
+  /** An error that repeats the text it could not encode. */
+  | 'text_exception'
+  | 'wrong_size'
+  | 'broken_image'
+  | 'no_file'
+  | 'two_files'
+  /** An extension changed the seed before the run. */
+  | 'other_seed'
+
+/** `silent`: it opens and nothing comes; `dies`: it is cut in the middle of each prompt. */
+export type SocketFault = 'none' | 'refused' | 'silent' | 'dies'
+
+export interface StandInSettings {
+  fault: Fault
+  /** How many more requests the fault hits. */
+  times: number
+  /** The fault hits what begins with this, as in `POST /prompt`; empty: everything but the WebSocket. */
+  on: string
+  run: RunFault
+  socket: SocketFault
+  /** GPU time per image. */
+  latencyMs: number
+}

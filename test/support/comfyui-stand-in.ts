@@ -1,0 +1,248 @@
+import { EventEmitter, once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { answer, parse, type Reply } from './comfyui-stand-in-endpoints.js'
+import type { Fault, StandInSettings } from './comfyui-stand-in-faults.js'
+import { nodesOf, type Version } from './comfyui-stand-in-nodes.js'
+import { createQueue } from './comfyui-stand-in-queue.js'
+
+export interface StandInOptions {
+  readonly port?: number
+  /**
+   * `old`: no listing of checkpoints, an id of its own for each prompt, an interrupt that hits whatever runs, a history
+   * without status; `new`: jobs that can be canceled by id, ids that must be UUIDs, lists as COMBO.
+   */
+  readonly version?: Version
+  /** Names of its checkpoints, as it spells them. */
+  readonly models?: readonly string[]
+  readonly samplers?: readonly string[]
+  /** `user:password`, as a proxy in front would ask for. */
+  readonly auth?: string
+  readonly latencyMs?: number
+}
+
+export interface JournalEntry {
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: Record<string, unknown> | undefined
+}
+
+export interface ComfyuiStandIn {
+  /** `http://127.0.0.1:port` */
+  readonly url: string
+  /** The same as an entry of INFERENCE_URL, with its credentials. */
+  readonly inferenceUrl: string
+  readonly port: number
+  /** Every request, oldest first; the oldest go when there are 10,000. */
+  readonly journal: JournalEntry[]
+  /** The bodies of the POSTs to /prompt so far. */
+  readonly asked: () => Record<string, unknown>[]
+  /** What it has saved, by `type/subfolder/filename`. */
+  readonly files: Map<string, Buffer>
+  /** How many WebSockets are open. */
+  readonly sockets: () => number
+  readonly set: (settings: Partial<StandInSettings>) => void
+  /** Cuts all connections and forgets the queue and the history, as a restart does. */
+  readonly restart: () => void
+  /** Stops listening and cuts all connections, until `accept`; what runs goes on. */
+  readonly refuse: () => Promise<void>
+  readonly accept: () => Promise<void>
+  /** Resolves with the next request (or one already made) that matches. */
+  readonly seen: (matches: (entry: JournalEntry) => boolean) => Promise<JournalEntry>
+  readonly close: () => Promise<void>
+}
+
+/** A server that speaks ComfyUI's API, draws noise instead of pictures, and fails on request. */
+export async function startComfyuiStandIn(options: StandInOptions = {}): Promise<ComfyuiStandIn> {
+  const {
+    version = '0.3.64',
+    auth,
+    models: checkpoints = ['ponyDiffusionV6XL.safetensors', 'sd_xl_base_1.0.safetensors'],
+  } = options
+  const settings: StandInSettings = {
+    fault: 'none',
+    times: Number.POSITIVE_INFINITY,
+    on: 'POST /prompt',
+    run: 'none',
+    socket: 'none',
+    latencyMs: options.latencyMs ?? 0,
+  }
+  const journal: JournalEntry[] = []
+  const events = new EventEmitter().setMaxListeners(0)
+  const files = new Map<string, Buffer>()
+  /** Each client's newest socket. */
+  const clients = new Map<string, WebSocket>()
+  const connections = new Set<Socket>()
+  const nodes = nodesOf(checkpoints, options.samplers)
+
+  const queue = createQueue({ settings, files, send })
+  const webSockets = new WebSocketServer({ noServer: true })
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy())
+  })
+  server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.on('close', () => connections.delete(socket))
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    log(request, undefined)
+    if (settings.socket === 'refused' || refusal(request)) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    const clientId = new URL(request.url ?? '/', 'http://host').searchParams.get('clientId') ?? ''
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on('error', () => undefined)
+      webSocket.on('close', () => {
+        if (clients.get(clientId) === webSocket) clients.delete(clientId)
+      })
+      clients.set(clientId, webSocket)
+      send('status', { status: queue.remaining(), sid: clientId }, clientId)
+      const node = queue.nodeOf(clientId)
+      if (node !== undefined) send('executing', { node }, clientId)
+    })
+  })
+
+  function send(type: string, data: Record<string, unknown>, to: string | undefined): void {
+    if (settings.socket === 'silent') return
+    const { prompt_id: _, ...withoutId } = data
+    const old = version === 'old'
+    if (old && type === 'progress_state') return
+    for (const [clientId, webSocket] of clients) {
+      if (to !== 'all' && to !== clientId) continue
+      webSocket.send(JSON.stringify({ type, data: old && type === 'progress' ? withoutId : data }))
+      if (type !== 'progress') continue
+      webSocket.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 1]), Buffer.from('a preview')]))
+      if (settings.socket === 'dies') webSocket.terminate()
+    }
+  }
+
+  function log(request: IncomingMessage, body: JournalEntry['body']): void {
+    journal.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
+    if (journal.length > 10_000) journal.shift()
+    events.emit('request')
+  }
+
+  /** A browser's request from another site is refused, like one without the credentials. */
+  function refusal({ headers }: IncomingMessage): Reply | undefined {
+    if (headers.origin !== undefined) return { status: 403, body: '' }
+    if (!auth || headers.authorization === `Basic ${Buffer.from(auth).toString('base64')}`) return undefined
+    return { status: 401, body: 'Unauthorized' }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://host')
+    const text = await readText(request)
+    if (url.pathname === '/stand-in/set') return reply(response, { status: 200, body: set(parse(text) ?? {}) })
+    if (url.pathname === '/stand-in/journal') return reply(response, { status: 200, body: journal })
+    log(request, parse(text))
+    const refused = refusal(request)
+    if (refused) return reply(response, refused)
+    const fault = takeFault(`${request.method} ${url.pathname}`)
+    if (typeof fault === 'object')
+      return reply(response, { status: fault.status, body: fault.body ?? 'broken on request' })
+    if (fault === 'garbage') return reply(response, { status: 200, body: '<html>Sign in</html>' })
+    if (fault === 'drop') return void response.destroy()
+    if (fault === 'hang') return void (await once(response, 'close'))
+    if (fault === 'late') await delay(150)
+    const said = answer(request.method ?? '', url, text, { version, checkpoints, nodes, queue, files })
+    if (fault === 'drop_answer') return void response.destroy()
+    reply(response, said)
+  }
+
+  function takeFault(what: string): Fault {
+    const { fault, on } = settings
+    if (fault === 'none' || !what.startsWith(on)) return 'none'
+    if (--settings.times <= 0) set({ fault: 'none' })
+    return fault
+  }
+
+  function set(changes: Partial<StandInSettings>): StandInSettings {
+    if (changes.fault !== undefined && changes.times === undefined) settings.times = Number.POSITIVE_INFINITY
+    return Object.assign(settings, changes)
+  }
+
+  let port = options.port ?? 0
+  async function accept(): Promise<void> {
+    if (server.listening) return
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  }
+  const cut = () => {
+    for (const socket of connections) socket.destroy()
+  }
+  async function refuse(): Promise<void> {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    cut()
+    await closed
+  }
+
+  await accept()
+  const credentials = auth ? `${auth.split(':').map(encodeURIComponent).join(':')}@` : ''
+  return {
+    url: `http://127.0.0.1:${port}`,
+    inferenceUrl: `comfyui+http://${credentials}127.0.0.1:${port}`,
+    port,
+    journal,
+    asked: () =>
+      journal.flatMap(({ method, path, body }) => (method === 'POST' && path === '/prompt' && body ? [body] : [])),
+    files,
+    sockets: () => webSockets.clients.size,
+    set: (changes) => void set(changes),
+    restart: () => {
+      queue.forget()
+      cut()
+    },
+    refuse,
+    accept,
+    seen: async (matches) => {
+      for (;;) {
+        const entry = journal.find(matches)
+        if (entry) return entry
+        await once(events, 'request')
+      }
+    },
+    close: async () => {
+      queue.forget()
+      await refuse()
+    },
+  }
+}
+
+function reply(response: ServerResponse, { status, body }: Reply): void {
+  const type = Buffer.isBuffer(body) ? 'image/png' : typeof body === 'string' ? 'text/plain' : 'application/json'
+  const bytes = Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body)
+  response.writeHead(status, { 'content-type': type }).end(bytes)
+}
+
+/** `tsx test/support/comfyui-stand-in.ts --port 8188`: prints its URL and runs until it is told to end. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string' },
+      version: { type: 'string' },
+      model: { type: 'string', multiple: true },
+      auth: { type: 'string' },
+      'latency-ms': { type: 'string' },
+    },
+  })
+  const standIn = await startComfyuiStandIn({
+    port: Number(values.port ?? 0),
+    latencyMs: Number(values['latency-ms'] ?? 0),
+    ...(values.version && { version: values.version as Version }),
+    ...(values.model && { models: values.model }),
+    ...(values.auth && { auth: values.auth }),
+  })
+  process.stdout.write(`${standIn.url}\n`)
+  const end = () => void standIn.close().then(() => process.exit(0))
+  process.once('SIGTERM', end).once('SIGINT', end)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
