@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { backendRegistry } from './db/backend-registry.js'
+import { generationEnds } from './db/generation-ends.js'
 import { runStore } from './db/run-store.js'
 import { workerCall } from './db/worker-call.js'
 import type { Running } from './entry.js'
@@ -23,6 +24,8 @@ export interface WorkerOptions {
   readonly namespace?: string
   readonly drainMs?: number
   readonly auditTimes?: AuditTimes
+  /** In place of AFFINITY_MAX_DELAY_SECONDS, which counts whole seconds. */
+  readonly affinityMaxDelayMs?: number
 }
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
@@ -33,8 +36,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   )
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress } = foundation
+  const ends = generationEnds(config.databaseUrl, (err) => log.warn({ err }, 'cancellations are heard late'))
   const ports = {
     runs: runStore(db, config),
+    ends,
     backends: backendRegistry(db),
     lock,
     queue,
@@ -43,7 +48,11 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     finishPicture,
     log,
   }
-  const loops = backends.map((backend) => new BackendLoop(ports, backend, processId))
+  const loopOptions = {
+    worker: processId,
+    affinityMaxDelayMs: options.affinityMaxDelayMs ?? config.affinityMaxDelaySeconds * 1000,
+  }
+  const loops = backends.map((backend) => new BackendLoop(ports, backend, loopOptions))
   const lookForWork = () => {
     for (const loop of loops) void loop.serve()
   }
@@ -83,6 +92,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
       await Promise.all(loops.map((loop) => loop.close()))
       await bells.close(CLOSE_MS)
       await call.close()
+      await ends.close()
       await Promise.all([reconciler.stop(), auditEnded])
       await foundation.close()
     },

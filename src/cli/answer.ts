@@ -1,5 +1,5 @@
 import type { Config } from '../config.js'
-import type { Operator } from './connection.js'
+import type { Environment, Operator } from './connection.js'
 
 /** What a command answers: the same facts for programs and for people. */
 export interface Answer {
@@ -8,6 +8,8 @@ export interface Answer {
   readonly text: string
   /** 0 unless given. */
   readonly exitCode?: number
+  /** A sentence for stderr about what is amiss; the exit code is then 1. */
+  readonly complaint?: string
 }
 
 /** Turns a command's work into an action for commander: arguments in, answer printed. */
@@ -19,5 +21,9 @@ export interface Runner {
   /** For work that opens its own connections. */
   bare<Args extends unknown[]>(
     work: (config: Config, ...args: Args) => Promise<Answer>,
+  ): (...args: Args) => Promise<void>
+  /** For work that needs no database, on a machine that may have none. */
+  unconnected<Args extends unknown[]>(
+    work: (env: Environment, ...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<void>
 }

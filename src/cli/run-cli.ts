@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import type { Answer, Runner } from './answer.js'
 import { auditCommand } from './audit-command.js'
+import { backendCommands } from './backend-commands.js'
 import { configFor, type Environment, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
 import { imageCommands } from './image-commands.js'
@@ -35,8 +36,9 @@ export async function runCli(
 ): Promise<number> {
   let exitCode = 0
   const program = new Command('easel')
-  const print = ({ json, text, exitCode: code = 0 }: Answer) => {
+  const print = ({ json, text, complaint, exitCode: code = complaint === undefined ? 0 : 1 }: Answer) => {
     stdout.write(`${program.opts().json ? JSON.stringify(json) : text}\n`)
+    if (complaint !== undefined) stderr.write(`error: ${complaint}\n`)
     exitCode = code
   }
   const bare: Runner['bare'] =
@@ -45,6 +47,10 @@ export async function runCli(
       print(await work(await configFor(env, localDirectory), ...given))
   const run: Runner = {
     bare,
+    unconnected:
+      (work) =>
+      async (...given) =>
+        print(await work(env, ...given)),
     connected: (work) => bare((config, ...given) => withOperator(config, (operator) => work(operator, ...given))),
   }
   describe(program, run)
@@ -72,6 +78,7 @@ function describe(program: Command, run: Runner): void {
   usageCommand(program, run)
   imageCommands(program, run)
   auditCommand(program, run)
+  backendCommands(program, run)
 }
 
 /** Every command's own mistakes in our form, with the way to its help. */

@@ -4,16 +4,17 @@ import type { Database } from './client.js'
 const ANNOUNCE = {
   name: 'announce_backend',
   text: `
-    INSERT INTO backends AS b (worker, name, up, models, samplers, max_seed) VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO backends AS b (worker, name, up, models, samplers, max_seed, size_multiple)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (worker, name) DO UPDATE
       SET up = excluded.up, models = excluded.models, samplers = excluded.samplers, max_seed = excluded.max_seed,
-          seen_at = now(),
-          changed_at = CASE WHEN (b.models, b.samplers, b.max_seed)
-            IS DISTINCT FROM (excluded.models, excluded.samplers, excluded.max_seed) THEN now() ELSE b.changed_at END`,
+          size_multiple = excluded.size_multiple, seen_at = now(),
+          changed_at = CASE WHEN (b.models, b.samplers, b.max_seed, b.size_multiple)
+            IS DISTINCT FROM (excluded.models, excluded.samplers, excluded.max_seed, excluded.size_multiple) THEN now() ELSE b.changed_at END`,
 }
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  async announce(worker, backend, up, { models, samplers, maxSeed }) {
-    await pool.query({ ...ANNOUNCE, values: [worker, backend, up, models, samplers, maxSeed] })
+  async announce(worker, backend, up, { models, samplers, maxSeed, sizeMultiple }) {
+    await pool.query({ ...ANNOUNCE, values: [worker, backend, up, models, samplers, maxSeed, sizeMultiple] })
   },
 })

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DEADLINE_PASSED, LACKING, type Lacking, MAX_TRIES, WORKER_LOST } from '../generation/failure.js'
-import { MAX_SEED } from '../generation/generation.js'
+import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { ReconcileStore } from '../generation/ports.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
@@ -48,9 +48,11 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
         ${recent} AND ${might} AND (NOT b.up OR g.sampler = ANY (b.samplers)))`
       const noSeed = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
         ${recent} AND ${might} AND (NOT b.up OR least(g.seed + g.batch_size - 1, 4294967295) <= b.max_seed))`
+      const noSize = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
+        ${recent} AND ${might} AND (NOT b.up OR (g.width % b.size_multiple = 0 AND g.height % b.size_multiple = 0)))`
       // Where one live backend serves everything there is nothing to look for, however long the queue.
       const picky = sql`NOT EXISTS (${alive} AND b.models IS NULL AND b.samplers @> ${sql.param([...SAMPLERS])}::text[]
-        AND b.max_seed >= ${MAX_SEED})`
+        AND b.max_seed >= ${MAX_SEED} AND b.size_multiple <= ${SIZE_STEP})`
       const queued = sql`g.status = 'queued' AND EXISTS (${alive}) AND ${picky}`
       return [
         ...(await failGenerations(
@@ -66,6 +68,12 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
           refundFailed,
         )),
         ...(await failGenerations(orm, sql`${queued} AND ${noSeed}`, lacking('seed', sql`g.seed`), refundFailed)),
+        ...(await failGenerations(
+          orm,
+          sql`${queued} AND ${noSize}`,
+          lacking('size', sql`g.width || '×' || g.height`),
+          refundFailed,
+        )),
       ]
     },
 

@@ -7,18 +7,23 @@ import { failGenerations } from './failing.js'
 /** How long a claim holds without a heartbeat (generation/lease.ts beats three times meanwhile); a crash costs as much. */
 export const LEASE_SECONDS = 7
 
-/** What makes a queued generation `g` claimable by a backend: $2 models or null, $3 samplers, $4 largest seed. */
+/** What makes a queued generation `g` claimable: $2 models or null, $3 samplers, $4 largest seed, $5 multiple of sizes. */
 const CLAIMABLE = `g.status = 'queued' AND g.not_before <= now() AND g.deadline_at > now()
   AND ($2::text[] IS NULL OR g.filename = ANY ($2::text[])) AND g.sampler = ANY ($3::text[])
-  AND least(g.seed + g.batch_size - 1, 4294967295) <= $4::bigint`
+  AND least(g.seed + g.batch_size - 1, 4294967295) <= $4::bigint
+  AND g.width % $5::integer = 0 AND g.height % $5::integer = 0`
 
 const firstOf = (lane: string) => `
-  SELECT g.id, g.lane FROM generations g
+  SELECT g.id, g.lane, g.filename, g.passed_over_at FROM generations g
    WHERE (SELECT streak FROM turn) IS NOT NULL AND g.lane = '${lane}' AND ${CLAIMABLE}
    ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED`
 
+/** How long a generation `g` will take a backend that needs $9 ms for one step over one pixel. */
+const EXPECTED = `make_interval(secs => $9::float8 / 1000 * g.width * g.height * g.steps * g.batch_size)`
+
 /**
- * The first claimable row in queue order. Whoever claims holds the turn's row, so claims come one after the other and
+ * The first claimable row in queue order, or the first with the loaded model ($7): as long as the row that comes first,
+ * once the other is done, will have been passed over for no longer than $8 ms since that began. Whoever claims holds the turn's row, so claims come one after the other and
  * the lanes' rule (queue-position.ts) holds over all workers; while nothing waits the turn is not touched.
  */
 const CLAIM = {
@@ -30,17 +35,25 @@ const CLAIM = {
     ), create_image AS MATERIALIZED (${firstOf('create_image')}
     ), personal AS MATERIALIZED (${firstOf('personal')}
     ), chosen AS MATERIALIZED (
-      SELECT c.id, c.lane FROM (SELECT * FROM create_image UNION ALL SELECT * FROM personal) c, turn
+      SELECT c.* FROM (SELECT * FROM create_image UNION ALL SELECT * FROM personal) c, turn
        ORDER BY (c.lane = 'create_image') = (turn.streak < ${CREATE_IMAGE_RUN}) DESC LIMIT 1
+    ), loaded AS MATERIALIZED (
+      SELECT g.id FROM chosen JOIN generations g ON g.lane = chosen.lane
+       WHERE chosen.filename <> $7::text AND g.filename = $7::text AND ${CLAIMABLE}
+         AND now() + ${EXPECTED} <= coalesce(chosen.passed_over_at, now()) + make_interval(secs => $8::float8 / 1000)
+       ORDER BY g.seq LIMIT 1 FOR UPDATE OF g SKIP LOCKED
+    ), passed_over AS (
+      UPDATE generations g SET passed_over_at = coalesce(g.passed_over_at, now())
+        FROM chosen, loaded WHERE g.id = chosen.id
     ), turned AS (
       UPDATE queue_turn SET create_image_streak =
         CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END
         FROM chosen
     )
     UPDATE generations g
-       SET status = 'processing', worker = $1, backend = $5, started_at = coalesce(g.started_at, now()),
+       SET status = 'processing', worker = $1, backend = $6, started_at = coalesce(g.started_at, now()),
            lease_until = now() + interval '${LEASE_SECONDS} seconds'
-      FROM chosen WHERE g.id = chosen.id
+     WHERE g.id = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
     RETURNING g.*`,
 }
 
@@ -97,11 +110,10 @@ export const runStore = (db: Database, { refundFailed }: { refundFailed: boolean
   }
 
   return {
-    async claim({ worker, backend }, serves) {
-      const { rows } = await pool.query({
-        ...CLAIM,
-        values: [worker, serves.models, serves.samplers, serves.maxSeed, backend],
-      })
+    async claim({ worker, backend }, { models, samplers, maxSeed, sizeMultiple }, affinity) {
+      const { filename = null, maxDelayMs = 0, msPerPixelStep = 0 } = affinity ?? {}
+      const values = [worker, models, samplers, maxSeed, sizeMultiple, backend, filename, maxDelayMs, msPerPixelStep]
+      const { rows } = await pool.query({ ...CLAIM, values })
       return rows[0] && toClaimed(rows[0])
     },
 

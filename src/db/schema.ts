@@ -90,6 +90,7 @@ export const generations = pgTable('generations', {
   tries: integer('tries').notNull().default(0),
   rung: boolean('rung').notNull().default(false),
   notBefore: time('not_before').notNull().default(now),
+  passedOverAt: time('passed_over_at'),
   leaseUntil: time('lease_until'),
   worker: text('worker'),
   backend: text('backend'),

@@ -1,6 +1,9 @@
 import type { InferenceBackend } from './backend.js'
-import type { BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
-import { type RunOutcome, type RunPorts, runGeneration, StoreFault } from './run.js'
+import { inferencePace } from './inference-pace.js'
+import { type InferenceRun, inferenceRun } from './inference-run.js'
+import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
+import { StoreFault } from './publish.js'
+import { type RunOutcome, type RunPorts, runGeneration } from './run.js'
 
 export interface BackendLoopPorts extends RunPorts {
   readonly backends: BackendRegistry
@@ -13,21 +16,37 @@ const CHECK_TIMEOUT_MS = 4000
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
-const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0 }
+/** Generations whose pictures are being checked and stored while others are drawn; beyond it the GPU waits. */
+const MOST_FINISHING = 4
+
+const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
+
+export interface BackendLoopOptions {
+  /** Names the worker process in claims and to the operator. */
+  readonly worker: string
+  /** For how long the oldest waiting generation may be passed over for others of the loaded model, in all. */
+  readonly affinityMaxDelayMs: number
+}
 
 /**
  * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left; leaves it alone
- * while it is down and looks until it answers again.
+ * while it is down and looks until it answers again. The next generation is claimed before the GPU is free, and the
+ * last one's pictures are stored while the next is drawn.
  */
 export class BackendLoop {
   readonly #ports: BackendLoopPorts
   readonly #backend: InferenceBackend
-  readonly #worker: string
+  readonly #options: BackendLoopOptions
   /** Aborts when claims must stop; what runs may still finish. */
   readonly #draining = new AbortController()
   /** Aborts what runs, too. */
   readonly #leaving = new AbortController()
+  /** Attempts that have not ended: one that is drawn, one that waits for its turn, and those being stored. */
+  readonly #unfinished = new Set<Promise<void>>()
+  readonly #pace = inferencePace()
   #serves = UNKNOWN
+  /** The model that it was last asked to draw with, and so holds. */
+  #loaded: string | undefined
   #up = false
   #storeFailed = false
   /** Somebody asked for service while it was busy: what he meant may have come after the last look. */
@@ -39,10 +58,10 @@ export class BackendLoop {
   /** Generations in whose midst the server went away: how many others it has finished since. */
   readonly #drops = new Map<string, { othersFinished: number }>()
 
-  constructor(ports: BackendLoopPorts, backend: InferenceBackend, worker: string) {
+  constructor(ports: BackendLoopPorts, backend: InferenceBackend, options: BackendLoopOptions) {
     this.#ports = ports
     this.#backend = backend
-    this.#worker = worker
+    this.#options = options
   }
 
   get idle(): boolean {
@@ -67,11 +86,12 @@ export class BackendLoop {
     return this.#busy
   }
 
-  /** No more claims; resolves when the running generation has ended. */
+  /** No more claims; resolves when everything claimed has ended. */
   async drain(): Promise<void> {
     this.#draining.abort()
     clearTimeout(this.#timer)
     await this.#busy
+    await Promise.all(this.#unfinished)
   }
 
   /** Puts the running generation back in its place, and closes the backend. */
@@ -83,39 +103,75 @@ export class BackendLoop {
   }
 
   async #workOff(): Promise<boolean> {
-    let ran = false
-    while (this.#up && !this.#draining.signal.aborted) {
-      let generation: ClaimedGeneration | undefined
-      this.#again = false
-      try {
-        generation = await this.#ports.runs.claim({ worker: this.#worker, backend: this.#backend.name }, this.#serves)
-      } catch (err) {
-        // Postgres is away; the next bell or the next look tries again.
-        this.#ports.log.warn({ err, backend: this.#backend.name }, 'claim failed')
-        return ran
-      }
-      if (!generation) {
-        if (this.#again) continue
-        return ran
-      }
-      ran = true
-      await this.#run(generation)
+    let run: InferenceRun | undefined
+    let generation = await this.#claim()
+    const ran = generation !== undefined
+    while (generation) {
+      run = this.#begin(generation, run?.free ?? Promise.resolve())
+      await run.nearlyFree
+      await this.#room()
+      generation = await this.#claim()
+      if (generation) continue
+      // Nothing came a little too early; now that the GPU is free it counts.
+      await run.free
+      generation = await this.#claim()
     }
     return ran
   }
 
-  async #run(generation: ClaimedGeneration): Promise<void> {
-    const { id } = generation
-    let outcome: RunOutcome
-    try {
-      outcome = await runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, () =>
-        this.#isCulprit(id),
+  /** The first in queue order that this backend can serve, or of the model it holds. */
+  async #claim(): Promise<ClaimedGeneration | undefined> {
+    const { worker, affinityMaxDelayMs: maxDelayMs } = this.#options
+    do {
+      if (!this.#up || this.#draining.signal.aborted) return undefined
+      this.#again = false
+      const affinity: Affinity | undefined =
+        this.#loaded === undefined || maxDelayMs === 0
+          ? undefined
+          : { filename: this.#loaded, maxDelayMs, msPerPixelStep: this.#pace.msPerPixelStep }
+      try {
+        const claimed = await this.#ports.runs.claim({ worker, backend: this.#backend.name }, this.#serves, affinity)
+        if (claimed) return claimed
+      } catch (err) {
+        // Postgres is away; the next bell or the next look tries again.
+        this.#ports.log.warn({ err, backend: this.#backend.name }, 'claim failed')
+        return undefined
+      }
+    } while (this.#again)
+    return undefined
+  }
+
+  /** Waits while too many pictures are on their way into the store: they are in memory. */
+  async #room(): Promise<void> {
+    while (this.#unfinished.size > MOST_FINISHING) await Promise.race(this.#unfinished)
+  }
+
+  /** Starts an attempt whose turn comes when the GPU is free and its server still up. */
+  #begin(generation: ClaimedGeneration, gpuFree: Promise<void>): InferenceRun {
+    const { id, filename } = generation
+    const swaps = this.#serves.models !== null && this.#loaded !== filename
+    const comes = gpuFree.then(() => {
+      if (!this.#up) throw new Error('the backend is down')
+    })
+    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace)
+    this.#loaded = this.#serves.models === null ? undefined : filename
+    const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, () =>
+      this.#isCulprit(id),
+    )
+      .then(
+        (outcome) => this.#noteOutcome(id, outcome),
+        // Its outcome could not be recorded: the lease runs out and the reconciler takes over.
+        (err) => this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler'),
       )
-    } catch (err) {
-      // Its outcome could not be recorded: the lease runs out and the reconciler takes over.
-      this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler')
-      return
-    }
+      .finally(() => {
+        this.#unfinished.delete(ended)
+        run.ended()
+      })
+    this.#unfinished.add(ended)
+    return run
+  }
+
+  #noteOutcome(id: string, outcome: RunOutcome): void {
     if (typeof outcome === 'object') {
       const { down } = outcome
       if (down instanceof StoreFault) this.#storeFailed = true
@@ -144,6 +200,7 @@ export class BackendLoop {
     if (this.#up || this.#outages === 0)
       this.#ports.log.warn({ err: error, backend: this.#backend.name }, 'backend is down')
     this.#up = false
+    this.#loaded = undefined
     this.#outages++
     // Answering the probe is not working: only a finished generation starts the pauses anew.
     this.#lookAgain(Math.min(PROBE_MS * 2 ** (this.#outages - 1), PROBE_CAP_MS))
@@ -157,10 +214,10 @@ export class BackendLoop {
       const limit = new AbortController()
       const timer = setTimeout(() => limit.abort(new Error('the backend did not answer in time')), CHECK_TIMEOUT_MS)
       try {
-        const { models, samplers, maxSeed } = await this.#backend.capabilities(limit.signal)
+        const { models, samplers, maxSeed, sizeMultiple } = await this.#backend.capabilities(limit.signal)
         if (this.#storeFailed) await this.#ports.images.check()
         this.#storeFailed = false
-        this.#serves = { models, samplers, maxSeed }
+        this.#serves = { models, samplers, maxSeed, sizeMultiple }
         this.#up = true
         if (!wasUp)
           this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
@@ -171,7 +228,7 @@ export class BackendLoop {
       }
     }
     await this.#ports.backends
-      .announce(this.#worker, this.#backend.name, this.#up, this.#serves)
+      .announce(this.#options.worker, this.#backend.name, this.#up, this.#serves)
       .catch((err) => this.#ports.log.warn({ err, backend: this.#backend.name }, 'backend could not be announced'))
     if (this.#up) {
       // Whatever was rung while it was down or busy, or is now possible, is found here.

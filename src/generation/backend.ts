@@ -40,10 +40,12 @@ export interface InferenceOptions {
   readonly signal: AbortSignal
   /** Fraction done, 0 to 1, never falling within an attempt. */
   readonly onProgress?: (progress: number) => void
+  /** Everything is drawn and only the answer is on its way: the server can take its next request. */
+  readonly onDrawn?: () => void
 }
 
 /**
- * One inference server, used for one inference at a time.
+ * One inference server, used for one inference at a time: the next one begins after `onDrawn`, or after `generate`.
  */
 export interface InferenceBackend {
   /** For logs and the operator: the server's address without credentials, e.g. `a1111+http://gpu1:7860`. */

@@ -60,6 +60,8 @@ const SLUG_LENGTH = 22 // 131 bits
 /** Random seeds end here, so that every backend (int32) keeps the seeds of a whole batch. */
 const MAX_RANDOM_SEED = 2147483644
 export const MAX_SEED = 4294967295
+/** Sizes on offer are multiples of it, in pixels. */
+export const SIZE_STEP = 8
 
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
 export const SLUG = /^[0-9A-Za-z]{22}$/

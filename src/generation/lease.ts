@@ -1,5 +1,5 @@
 import { failpoint } from '../failpoint.js'
-import type { ClaimedGeneration, RunStore } from './ports.js'
+import type { ClaimedGeneration, GenerationEnds, RunStore } from './ports.js'
 
 const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */
@@ -10,11 +10,13 @@ export interface Lease {
   readonly signal: AbortSignal
   /** The lease could not be renewed, so somebody may take over any moment; nobody is known to have done so. */
   readonly doubtful: boolean
+  /** Goes on renewing, but hears no more of the generation's end. */
+  ignoreEnds(): void
   stop(): void
 }
 
-/** Renews an attempt's lease until stopped. */
-export function keepLease(runs: RunStore, { id, attempt }: ClaimedGeneration): Lease {
+/** Renews an attempt's lease until stopped; looks at once when the generation is said to have ended elsewhere. */
+export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }: ClaimedGeneration): Lease {
   const gone = new AbortController()
   let confirmedAt = performance.now()
   let doubtful = false
@@ -34,11 +36,16 @@ export function keepLease(runs: RunStore, { id, attempt }: ClaimedGeneration): L
     }
   }
   const timer = setInterval(() => void beat(), HEARTBEAT_MS)
+  const unwatch = ends.watch(id, () => void beat())
   return {
     signal: gone.signal,
     get doubtful() {
       return doubtful
     },
-    stop: () => clearInterval(timer),
+    ignoreEnds: unwatch,
+    stop() {
+      clearInterval(timer)
+      unwatch()
+    },
   }
 }

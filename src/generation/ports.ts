@@ -114,6 +114,12 @@ export interface FinishedGenerations {
   wait(id: string, timeoutMs: number, signal: AbortSignal): Promise<GenerationView | undefined>
 }
 
+/** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */
+export interface GenerationEnds {
+  /** @returns stops watching */
+  watch(id: string, onEnd: () => void): () => void
+}
+
 export interface CancelStore {
   /**
    * Ends a generation that has not finished and gives its credits back; its worker notices at the next heartbeat.
@@ -136,6 +142,17 @@ export interface Serves {
   readonly models: readonly string[] | null
   readonly samplers: readonly string[]
   readonly maxSeed: number
+  /** Both sides of a picture must be multiples of it, in pixels. */
+  readonly sizeMultiple: number
+}
+
+/** Lets a claim prefer generations of the model that a backend holds: loading another one takes seconds. */
+export interface Affinity {
+  readonly filename: string
+  /** For how long the oldest waiting generation may be passed over in all; 0 never passes it over. */
+  readonly maxDelayMs: number
+  /** What this backend takes for one step over one pixel of one image; 0 while that is not known. */
+  readonly msPerPixelStep: number
 }
 
 export interface StoredImage {
@@ -148,10 +165,14 @@ export interface StoredImage {
 }
 
 export interface RunStore {
-  /** Takes the first claimable generation in queue order that this backend can serve, under a lease of some seconds. */
+  /**
+   * Takes the first claimable generation in queue order that this backend can serve, under a lease of some seconds;
+   * with an affinity, the first of its model, as long as the one that comes first may still be passed over.
+   */
   claim(
     by: { readonly worker: string; readonly backend: string },
     serves: Serves,
+    affinity?: Affinity,
   ): Promise<ClaimedGeneration | undefined>
   /** Renews the lease. False: the attempt is no longer ours (canceled, expired, taken over). */
   heartbeat(id: string, attempt: number): Promise<boolean>

@@ -1,28 +1,26 @@
-import { randomUUID } from 'node:crypto'
 import { failpoint } from '../failpoint.js'
-import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
+import { BackendError, type InferenceBackend } from './backend.js'
 import { MAX_TRIES, publicReason } from './failure.js'
-import { seedsOf } from './generation.js'
+import { type GpuTurn, turnComes } from './gpu-turn.js'
+import { infer } from './infer.js'
 import { keepLease } from './lease.js'
 import { patiently } from './patience.js'
 import type {
   ActiveGenerationLock,
   ClaimedGeneration,
-  FinishPicture,
+  GenerationEnds,
   GenerationQueue,
-  ImageStore,
   ProgressBoard,
   RunStore,
-  StoredImage,
 } from './ports.js'
+import { type PublishPorts, publish, StoreFault } from './publish.js'
 
-export interface RunPorts {
+export interface RunPorts extends PublishPorts {
   readonly runs: RunStore
+  readonly ends: GenerationEnds
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
-  readonly images: ImageStore
   readonly progress: ProgressBoard
-  readonly finishPicture: FinishPicture
   readonly log: RunLog
 }
 
@@ -36,19 +34,13 @@ export interface RunLog {
 /** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
-/** The picture store refused: nobody's generation is to blame, and the next one's pictures would fare no better. */
-export class StoreFault extends Error {}
-
-const PROGRESS_EVERY_MS = 250
-/** What a backend is given to wind up after an abort; then it is left to itself. */
-const ABORT_GRACE_MS = 6000
 const RECORD_FOR_MS = 30_000
-const STORE_FOR_MS = 5000
 
 /**
- * Runs one claimed attempt to its end: infer, check, store, record, release. The outcome is recorded before the lock is
- * released, and every write counts only while the attempt is still ours.
+ * Runs one claimed attempt to its end: wait for the GPU, infer, check, store, record, release. The outcome is recorded
+ * before the lock is released, and every write counts only while the attempt is still ours.
  * @param signal aborts when the worker must go: the generation then returns to its place and loses nothing
+ * @param turn the GPU's, which others use before and after
  * @param isCulprit told of a connection that broke during the inference: whether this generation alone causes it
  */
 export async function runGeneration(
@@ -56,21 +48,27 @@ export async function runGeneration(
   backend: InferenceBackend,
   generation: ClaimedGeneration,
   signal: AbortSignal,
+  turn: GpuTurn,
   isCulprit: () => boolean,
 ): Promise<RunOutcome> {
   const { runs, log } = ports
   const facts = { generationId: generation.id, attempt: generation.attempt, backend: backend.name }
-  const beat = keepLease(runs, generation)
+  const beat = keepLease(runs, ports.ends, generation)
   const stop = AbortSignal.any([signal, beat.signal])
-  const startedAt = performance.now()
-  log.info(facts, 'generation started')
   try {
     await failpoint('run.after_claim')
-    const inferred = await infer(ports, backend, generation, stop)
+    if (!(await turnComes(turn, stop)) && !stop.aborted) {
+      return await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
+    }
+    const startedAt = performance.now()
+    log.info(facts, 'generation started')
+    const inferred = await infer(ports.progress, backend, generation, stop, turn)
     await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
     const images = await publish(ports, generation, inferred)
     await failpoint('run.before_succeed')
+    // From here on the notice of its end is our own.
+    beat.ignoreEnds()
     const ours = await record(() => runs.succeed(generation, images))
     await failpoint('run.after_succeed')
     if (!ours) return lost(ports, generation, facts)
@@ -132,102 +130,6 @@ function failOrRetry(
   // Full jitter over a doubling cap.
   const delayMs = Math.random() * Math.min(30_000, 500 * 2 ** tries)
   return requeue(ports, generation, { countTry: true, delayMs }, facts)
-}
-
-async function infer(
-  { progress }: RunPorts,
-  backend: InferenceBackend,
-  generation: ClaimedGeneration,
-  stop: AbortSignal,
-): Promise<InferredImage[]> {
-  const { width, height, steps, cfgScale, sampler, prompt, negativePrompt, seed, batchSize, filename } = generation
-  let shownAt = 0
-  const onProgress = (fraction: number) => {
-    if (performance.now() - shownAt < PROGRESS_EVERY_MS) return
-    shownAt = performance.now()
-    progress.set(generation.id, generation.attempt, Math.max(0, Math.min(1, fraction))).catch(() => undefined)
-  }
-  stop.throwIfAborted()
-  const inferred = await orAbandon(
-    backend.generate(
-      {
-        attemptId: randomUUID(),
-        model: filename,
-        prompt,
-        negativePrompt,
-        width,
-        height,
-        steps,
-        cfgScale,
-        sampler,
-        seeds: seedsOf(seed, batchSize),
-      },
-      { signal: stop, onProgress },
-    ),
-    stop,
-  )
-  if (inferred.length !== batchSize) {
-    throw new BackendError(
-      'bad_output',
-      `the backend returned ${inferred.length} images instead of ${batchSize}`,
-      'The GPU server returned an incomplete result. Please submit it again.',
-    )
-  }
-  return inferred
-}
-
-/** A backend that does not heed the abort must not hold the worker. */
-async function orAbandon<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  let giveUp: (() => void) | undefined
-  const abandoned = new Promise<never>((_, reject) => {
-    giveUp = () => {
-      timer = setTimeout(() => reject(stop.reason), ABORT_GRACE_MS)
-    }
-    stop.addEventListener('abort', giveUp, { once: true })
-  })
-  try {
-    return await Promise.race([work, abandoned])
-  } finally {
-    clearTimeout(timer)
-    // A listener that stays would keep the pictures alive for as long as the process.
-    if (giveUp) stop.removeEventListener('abort', giveUp)
-    work.catch(() => undefined)
-  }
-}
-
-/**
- * Checks, marks and stores the pictures; each is durable and readable before the generation may say "succeeded". When
- * one fails the others are waited for: a file that lands after its generation has failed would stay for ever.
- */
-async function publish(
-  ports: RunPorts,
-  generation: ClaimedGeneration,
-  inferred: InferredImage[],
-): Promise<StoredImage[]> {
-  const published = await Promise.allSettled(inferred.map((image, i) => publishOne(ports, generation, image, i)))
-  return published.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
-}
-
-async function publishOne(
-  { finishPicture, images }: RunPorts,
-  { width, height, modelName, slugs }: ClaimedGeneration,
-  { bytes, seed }: InferredImage,
-  i: number,
-): Promise<StoredImage> {
-  const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
-  const slug = slugs[i] as string
-  try {
-    await failpoint('run.before_put')
-    await patiently(() => images.put(slug, png), STORE_FOR_MS)
-    await failpoint('run.after_put')
-  } catch (cause) {
-    throw new StoreFault(`picture ${slug} could not be stored`, { cause })
-  }
-  return { slug, seed, width, height, bytes: png.length, sha256 }
 }
 
 async function fail(

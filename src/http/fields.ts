@@ -1,6 +1,6 @@
 /** The fields that both interfaces share. Every message begins with the field's name and says what it should be. */
 import { z } from 'zod'
-import { MAX_SEED } from '../generation/generation.js'
+import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 
 export const MAX_PROMPT_LENGTH = 2000
 const MIN_SIDE = 256
@@ -44,7 +44,7 @@ export const number = (name: string, min: number, max: number, kind = 'a number'
 }
 
 export const side = (name: string) =>
-  integer(name, MIN_SIDE, MAX_SIDE).multipleOf(8, `${name} must be a multiple of 8.`)
+  integer(name, MIN_SIDE, MAX_SIDE).multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
 
 /** -1 means random, and so does leaving it out. */
 export const seedField = z

@@ -30,7 +30,8 @@ export interface ServerHttp {
   readonly name: string
   /** @throws BackendError when no whole answer came; the signal's reason when it aborted */
   get(path: string, signal: AbortSignal): Promise<HttpReply>
-  post(path: string, body: object, signal: AbortSignal): Promise<HttpReply>
+  /** @param onHeaders told the status as soon as the answer begins */
+  post(path: string, body: object, signal: AbortSignal, onHeaders?: (status: number) => void): Promise<HttpReply>
   /** Like `get`, for a file. */
   download(path: string, signal: AbortSignal): Promise<HttpDownload>
   close(): Promise<void>
@@ -100,9 +101,12 @@ export function createServerHttp(
   return {
     name,
     get: (path, signal) => call(path, signal, { method: 'GET', headers: json }, asText),
-    post: (path, body, signal) => {
+    post: (path, body, signal, onHeaders) => {
       const headers = { ...json, 'content-type': 'application/json' }
-      return call(path, signal, { method: 'POST', headers, body: JSON.stringify(body) }, asText)
+      return call(path, signal, { method: 'POST', headers, body: JSON.stringify(body) }, (reply) => {
+        onHeaders?.(reply.statusCode)
+        return asText(reply)
+      })
     },
     download: (path, signal) => call(path, signal, { method: 'GET', headers: { ...json, accept: '*/*' } }, asBytes),
     close: () => dispatcher.destroy(),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
-import { storedPictures } from '../../src/cli/stored-pictures.js'
 import { parseConfig } from '../../src/config.js'
+import { storedPictures } from '../../src/images/stored-pictures.js'
 import { useEasel } from '../cli/easel.js'
 import { until } from '../support/until.js'
 
@@ -20,7 +20,7 @@ it('ends at once when it is told to, and so does its statement', async () => {
   }
   try {
     const telling = new AbortController()
-    const pictures = storedPictures({ databaseUrl, refundFailed, ...config })
+    const pictures = storedPictures(config)
     const looks = { redis: undefined, sample: 1, everyFile: false, signal: telling.signal }
     const ended = expect(audit({ databaseUrl, refundFailed, pictures, ...looks })).rejects.toThrow('terminated')
     await until(waiting, 'its statement')

@@ -1,11 +1,7 @@
 /** The guards that are code. */
 import type { Guard } from './guard.js'
-import { plant, putBackIsRung, rebuiltAfterWipe } from './guard-probes.js'
+import { LOST, plant, putBackIsRung, rebuiltAfterWipe, takenOver } from './guard-probes.js'
 
-const LOST = {
-  ...{ status: `'processing'`, started_at: 'now()', worker: `'gone'`, backend: `'gone'` },
-  lease_until: `now() - interval '1 second'`,
-}
 const SOON = `now() + interval '8 seconds'`
 /** Below the ordinary deadline, so that what is stuck is seen soon; above two lost workers' leases. */
 const SHORT_DEADLINE = { GENERATION_DEADLINE_SECONDS: '20' }
@@ -22,11 +18,10 @@ export const CODE_GUARDS: readonly Guard[] = [
       BEGIN NEW.attempt := OLD.attempt; NEW.tries := OLD.tries; RETURN NEW; END $$;
       CREATE TRIGGER a_unfenced BEFORE UPDATE ON generations FOR EACH ROW EXECUTE FUNCTION unfenced()`,
     noticedBy: ['I17'],
-    // A worker stops with a picture in its hands, and wakes up while the next one is still at work.
-    run: {
-      ...{ forMs: 22_000, users: 6, rate: 1, lanes: [], failpoints: true, stoppedForMs: [8500, 9500] },
-      drawFailpoints: () => 'run.before_succeed=stop@0.3,run.after_claim=delay:3000@1',
-    },
+    failpoints: 'run.after_claim=delay:3000@1,run.before_succeed=stop@1',
+    // The probe wakes them up.
+    run: { stoppedForMs: [60_000, 60_000] },
+    probe: takenOver,
   },
   {
     name: 'a lock whose generation has ended is taken over by the next submit',
@@ -35,14 +30,14 @@ export const CODE_GUARDS: readonly Guard[] = [
     blockedMs: 3000,
     // Time for the reconciler's duty to reach a server: each time it changes hands, all such locks are cleared.
     run: { forMs: 15_000 },
-    deaths: KEEPS_LOCK,
+    failpoints: KEEPS_LOCK,
   },
   {
     name: 'the lock of a submit that died expires',
     off: ['lock.expiry'],
     noticedBy: ['I9', 'blocked'],
     blockedMs: 16_500,
-    deaths: 'submit.after_lock=kill@0.1',
+    failpoints: 'submit.after_lock=kill@0.1',
   },
   {
     name: 'the reconciler clears locks whose generation has ended',
@@ -50,7 +45,7 @@ export const CODE_GUARDS: readonly Guard[] = [
     coveredBy: 'the taking over by the next submit',
     // The processes start afresh after the faults, so the reconciler has been there before the users' last submits.
     noticedBy: ['I9'],
-    deaths: KEEPS_LOCK,
+    failpoints: KEEPS_LOCK,
   },
   {
     name: 'the reconciler restores the locks that a wipe of Redis took',

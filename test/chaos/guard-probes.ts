@@ -19,6 +19,12 @@ const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVe
 const SENTINEL = 'easel:sentinel'
 const lockOf = (accountId: string) => `easel:lock:${accountId}`
 
+/** As a worker's death leaves what it ran, when its lease is over. */
+export const LOST = {
+  ...{ status: `'processing'`, started_at: 'now()', worker: `'gone'`, backend: `'gone'` },
+  lease_until: `now() - interval '1 second'`,
+}
+
 /** From the wipe until queue and locks are back. */
 const REBUILT_WITHIN_MS = 5000
 /** From the rebuilding until it has cleared up, too. */
@@ -95,25 +101,51 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
 
 /** What a lost worker had is taken by an idle one as soon as it was put back, not only when that one looks by itself. */
 export async function putBackIsRung(scene: Scene): Promise<Violation[]> {
-  const { stage, client } = scene
-  // One backend alone is up, so that nobody else's look comes in between.
-  const others = stage.workers.map((_, gpu) => gpu).slice(1)
-  for (const gpu of others) stage.gpus.listen(gpu, false)
-  const up = async () => (await client.query('SELECT FROM backends WHERE up')).rowCount
-  await within(15_000, async () => (await up()) === 1)
+  // Nobody else's look comes in between.
+  await withOneBackend(scene)
   const waited: number[] = []
   for (let i = 0; i < PUT_BACK; i++) {
-    const { id } = await plant(scene, {
-      ...{ status: `'processing'`, started_at: 'now()', worker: `'gone'`, backend: `'gone'` },
-      lease_until: `now() - interval '1 second'`,
-    })
+    const { id } = await plant(scene, LOST)
     await within(10_000, async () => (await waitOf(scene, id)) !== undefined)
     waited.push((await waitOf(scene, id)) ?? Number.POSITIVE_INFINITY)
   }
-  for (const gpu of others) stage.gpus.listen(gpu, true)
+  withAllBackends(scene)
   const median = waited.sort((a, b) => a - b)[Math.floor(waited.length / 2)] as number
   if (median <= RUNG_WITHIN_MS) return []
   return [{ invariant: 'rung', what: `what was put back waited ${median} ms for an idle worker` }]
+}
+
+/**
+ * A worker stops with a picture in its hands, another one takes over, and the first wakes up amid that: what comes of
+ * it the run's own checks tell. Needs failpoints that stop a worker there and hold the other one for a while.
+ */
+export async function takenOver(scene: Scene): Promise<Violation[]> {
+  const { client, stage } = scene
+  await withOneBackend(scene)
+  const { id } = await plant(scene, {})
+  const claims = async () =>
+    (await client.query(`SELECT FROM chaos_events WHERE generation_id = $1 AND is_now = 'processing'`, [id])).rowCount
+  await within(15_000, () => stage.workers.some(({ paused }) => paused))
+  withAllBackends(scene)
+  await within(20_000, async () => (await claims()) === 2)
+  for (const worker of stage.workers) worker.resume()
+  const active = () => client.query(`SELECT FROM generations WHERE id = $1 AND finished_at IS NULL`, [id])
+  await within(10_000, async () => {
+    for (const worker of stage.workers) worker.resume()
+    return (await active()).rowCount === 0
+  })
+  return []
+}
+
+/** All GPU hosts but the first refuse, and their workers know. */
+async function withOneBackend({ stage, client }: Scene): Promise<void> {
+  for (const gpu of stage.workers.keys()) stage.gpus.listen(gpu, gpu === 0)
+  const up = async () => (await client.query('SELECT FROM backends WHERE up')).rowCount
+  await within(15_000, async () => (await up()) === 1)
+}
+
+function withAllBackends({ stage }: Scene): void {
+  for (const gpu of stage.workers.keys()) stage.gpus.listen(gpu, true)
 }
 
 /** From its return into the queue to its next start, in milliseconds; undefined while it has not started. */

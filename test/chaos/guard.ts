@@ -23,8 +23,8 @@ export interface Guard {
   readonly noticedBy: readonly string[]
   /** What goes wrong meanwhile in the ordinary course; none unless given. */
   readonly run?: Partial<ChaosOptions>
-  /** Where processes die meanwhile: an entry of FAILPOINTS. */
-  readonly deaths?: string
+  /** FAILPOINTS of all processes meanwhile. */
+  readonly failpoints?: string
   /** For how long a user may be refused as busy with nothing active, in milliseconds; any time unless given. */
   readonly blockedMs?: number
   /** Does once, amid the load, what the guard forbids or mends; a refusal is what it may meet. */

@@ -23,25 +23,32 @@ const BLOCKED_MS = 16_500
 
 /** What a run without this guard finds. */
 export function withoutGuard(guard: Guard, base: Base): Promise<Violation[]> {
-  const { drop, off, deaths, probe, run, blockedMs } = guard
+  const { drop, off, failpoints, probe, run, blockedMs } = guard
   const env = { ...run?.env, ...(off && { GUARDS_OFF: off.join(',') }) }
   const forMs = probe ? PROBED_RUN_MS : RUN_MS
-  return guardRun([guard], { forMs, ...dying(deaths), ...run, ...base, env }, { drop, blockedMs })
+  return guardRun([guard], { forMs, ...failing(failpoints), ...run, ...base, env }, { drop, blockedMs })
 }
 
-/** What two runs find in which every guard stands: one with all attacks, one with all probes and deaths. */
+/**
+ * What two runs find in which every guard stands: one with all attacks; one with all deaths, and all probes but those
+ * that need failpoints of their own.
+ */
 export async function withAllGuards(base: Base): Promise<Violation[]> {
   const attacked = GUARDS.filter(({ attack }) => attack)
-  const probed = GUARDS.filter(({ probe }, i) => probe && GUARDS.findIndex((first) => first.probe === probe) === i)
-  const deaths = [...new Set(GUARDS.flatMap((guard) => guard.deaths ?? []))].join(',')
+  const probes = new Map(GUARDS.filter(({ failpoints }) => !failpoints).map((guard) => [guard.probe, guard]))
+  const failpoints = new Set(GUARDS.flatMap((guard) => (guard.failpoints && !guard.probe ? guard.failpoints : [])))
   return [
     ...(await guardRun(attacked, { ...TWINS, ...base }, { blockedMs: BLOCKED_MS })),
-    ...(await guardRun(probed, { ...dying(deaths), mayExpire: false, ...base }, { blockedMs: BLOCKED_MS })),
+    ...(await guardRun(
+      [...probes.values()],
+      { ...failing([...failpoints].join(',')), mayExpire: false, ...base },
+      { blockedMs: BLOCKED_MS },
+    )),
   ]
 }
 
-const dying = (deaths: string | undefined): Partial<ChaosOptions> =>
-  deaths === undefined ? {} : { rate: 1, lanes: [], failpoints: true, drawFailpoints: () => deaths }
+const failing = (failpoints: string | undefined): Partial<ChaosOptions> =>
+  failpoints === undefined ? {} : { rate: 1, lanes: [], failpoints: true, drawFailpoints: () => failpoints }
 
 /** The guards' probes, then load with their attacks amid it, then every check there is. */
 async function guardRun(

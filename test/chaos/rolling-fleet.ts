@@ -6,8 +6,10 @@ import type { Config } from '../../src/config.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js'
 import type { BalancedClient } from './balanced-client.js'
+import type { Watchdog } from './watchdog.js'
 
 export interface ServerProcess {
+  readonly pid: number
   readonly url: string
   readonly port: number
   kill(signal: NodeJS.Signals): void
@@ -18,6 +20,8 @@ export interface ServerProcess {
 export interface FleetOptions {
   readonly config: Config
   readonly client: BalancedClient
+  /** Ends what a killed test run leaves. */
+  readonly watchdog: Watchdog
   /** For each worker, the INFERENCE_URL that its successors have, too. */
   readonly gpus: readonly string[]
 }
@@ -31,7 +35,7 @@ export class Fleet {
   #workers: WorkerProcess[] = []
   /** Each worker ever begun, whether or not it came up. */
   readonly #begun: Promise<unknown>[] = []
-  readonly #all: { kill(signal: NodeJS.Signals): void; readonly ended: Promise<number | string> }[] = []
+  readonly #all: (ServerProcess | WorkerProcess)[] = []
   /** How each process that was told to end has ended. */
   readonly #ends: Promise<{
     readonly who: string
@@ -102,7 +106,7 @@ export class Fleet {
   async #server(port?: number): Promise<ServerProcess> {
     const { client, config } = this.#options
     const server = startServerProcess(config, port ?? (await freePort()))
-    this.#all.push(server)
+    this.#keep(server, 'src/server.ts')
     if (port === undefined) client.join(server.url)
     await Promise.race([until(() => client.isReady(server.url), 'the server being ready', PATIENCE_MS), server.failed])
     return server
@@ -112,8 +116,15 @@ export class Fleet {
     const starting = startWorkerProcess(this.#options.config, { INFERENCE_URL: gpu })
     this.#begun.push(starting)
     const worker = await starting
-    this.#all.push(worker)
+    this.#keep(worker, 'src/worker.ts')
     return worker
+  }
+
+  #keep(process: ServerProcess | WorkerProcess, script: string): void {
+    const { watchdog } = this.#options
+    this.#all.push(process)
+    watchdog.note(process.pid, script)
+    void process.ended.then(() => watchdog.forget(process.pid))
   }
 }
 
@@ -139,7 +150,8 @@ function startServerProcess(config: Config, port: number): ServerProcess & { rea
     throw new Error(`the server ended with ${how} instead of starting:\n${said}`)
   })
   failed.catch(() => undefined) // it is told to end sooner or later
-  return { url: `http://127.0.0.1:${port}`, port, kill: (signal) => void child.kill(signal), ended, failed }
+  const pid = child.pid as number
+  return { pid, url: `http://127.0.0.1:${port}`, port, kill: (signal) => void child.kill(signal), ended, failed }
 }
 
 async function freePort(): Promise<number> {

@@ -14,6 +14,7 @@ import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 import { type BalancedClient, balancedClient, type Exchange } from './balanced-client.js'
 import { Fleet } from './rolling-fleet.js'
+import { startWatchdog, type Watchdog } from './watchdog.js'
 
 const SMALL = { ...PROMPT, width: 256, height: 256 }
 const GPU_LATENCY_MS = 150
@@ -76,19 +77,21 @@ describe.skipIf(!redisAvailable)('every server and worker replaced and restarted
   const client = balancedClient()
   const load = new Load(client)
   let fleet: Fleet
-  let storage: string
+  let watchdog: Watchdog
+  let directory: string
 
   beforeAll(async () => {
-    storage = await mkdtemp(join(tmpdir(), 'easel-rolling-'))
+    directory = await mkdtemp(join(tmpdir(), 'easel-rolling-'))
+    watchdog = startWatchdog(directory, directory)
     for (let i = 0; i < 2; i++) gpus.push(await startA1111StandIn({ latencyMs: GPU_LATENCY_MS, models: MODELS }))
     const config: Config = parseConfig({
       DATABASE_URL: database.url,
       REDIS_URL: await redisUrl(),
-      STORAGE_URL: `file:${storage}`,
+      STORAGE_URL: `file:${directory}/images`,
       BASE_URL: 'http://easel.test',
       RATE_LIMIT_MAX: '100000',
     })
-    fleet = new Fleet({ config, client, gpus: gpus.map(({ inferenceUrl }) => inferenceUrl) })
+    fleet = new Fleet({ config, client, watchdog, gpus: gpus.map(({ inferenceUrl }) => inferenceUrl) })
     await fleet.start(2)
   }, 120_000)
   afterAll(async () => {
@@ -96,7 +99,8 @@ describe.skipIf(!redisAvailable)('every server and worker replaced and restarted
     await fleet?.kill()
     client.close()
     for (const gpu of gpus) await gpu.close()
-    await rm(storage, { recursive: true, force: true })
+    watchdog?.dismiss()
+    await rm(directory, { recursive: true, force: true })
   })
 
   it('breaks no request, fails and repeats no generation and gives nothing back', { timeout: 180_000 }, async () => {

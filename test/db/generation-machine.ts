@@ -22,7 +22,7 @@ import {
 
 export const USERS = 2
 export const WORKERS = 3
-const SERVES = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const SERVES = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const HOUR_MS = 3_600_000
 
 type Write =

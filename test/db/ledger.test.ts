@@ -10,7 +10,7 @@ import { useDatabase } from '../support/database.js'
 import { aGeneration, chargesOf, creditsOf, type GivenUser, givenUser } from '../support/givens.js'
 
 const context = useDatabase()
-const SERVES = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const SERVES = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const START = 12
 
 /** What may be done to one user's generation, in any order and any number of times. */

@@ -13,7 +13,7 @@ import { until } from '../support/until.js'
 
 const context = useDatabase()
 const OPTIONS = { deadlineSeconds: 60, concurrency: 4, idempotencyKey: undefined }
-const ANYTHING = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const ANYTHING = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const BY = { worker: 'w', backend: 'b' }
 const quiet = () => undefined
 

@@ -6,7 +6,7 @@ import { useDatabase } from '../support/database.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 
 const context = useDatabase()
-const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const BY = { worker: 'w1', backend: 'preview:' }
 const runs = () => runStore(context.db, { refundFailed: true })
 const claim = (serves = ANYTHING) => runs().claim(BY, serves)
@@ -71,7 +71,12 @@ describe('claiming', () => {
     await givenGeneration(context.db, first, { sampler: 'deis' })
     await givenGeneration(context.db, second, { seed: 4294967295 })
     const fits = await givenGeneration(context.db, third)
-    const serves = { models: [fits.filename], samplers: SAMPLERS.filter((s) => s !== 'deis'), maxSeed: 2147483647 }
+    const serves = {
+      models: [fits.filename],
+      samplers: SAMPLERS.filter((s) => s !== 'deis'),
+      maxSeed: 2147483647,
+      sizeMultiple: 8,
+    }
     expect((await claim(serves))?.id).toBe(fits.id)
     expect(await claim(serves)).toBeUndefined()
     expect(await claim({ ...ANYTHING, models: ['other.safetensors'] })).toBeUndefined()

@@ -8,6 +8,7 @@ import { runGeneration } from '../../src/generation/run.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { type Submission, type Submitted, submitGeneration } from '../../src/generation/submit.js'
 import { type GivenUser, givenUser, MODEL, REQUEST, type UserOptions } from '../support/givens.js'
+import { atOnce } from '../support/gpu-turn.js'
 import type { Ports, Stage } from './crash-stage.js'
 
 /** One user and what he asks for; only who serves his own file name can claim it. */
@@ -76,9 +77,9 @@ async function createImage(ports: Ports, scene: Scene, timeoutSeconds: number) {
 
 /** Claims the scene's generation, if it can be claimed, and runs it. */
 export async function run(ports: Ports, { filename }: Scene): Promise<unknown> {
-  const serves = { models: [filename], samplers: SAMPLERS, maxSeed: 4294967295 }
+  const serves = { models: [filename], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
   const claimed = await ports.runs.claim({ worker: 'mortal', backend: ports.backend.name }, serves)
-  return claimed && runGeneration(ports, ports.backend, claimed, NEVER, () => false)
+  return claimed && runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), () => false)
 }
 
 /** Runs a submitted generation on a backend that does something else than to draw. */

@@ -26,6 +26,7 @@ import { bellId } from '../../src/queue/generation-job.js'
 import { openQueue } from '../../src/queue/generation-queue.js'
 import { noSentinel, redisSentinel } from '../../src/redis/sentinel.js'
 import { openFoundation } from '../../src/wiring.js'
+import { atOnce } from '../support/gpu-turn.js'
 import { silentLog } from '../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -59,6 +60,7 @@ export async function openStage() {
 
   const ports = {
     moderator: createModerator({ ...config.moderation, logger: log }),
+    ends: { watch: () => () => undefined },
     ...{ lock, queue, progress, finished, finishPicture, log },
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),
@@ -93,11 +95,16 @@ export async function openStage() {
 
   /** A healthy worker runs whatever it can claim, or only what wants one file. */
   async function workOff(filename?: string): Promise<void> {
-    const serves = { models: filename === undefined ? null : [filename], samplers: SAMPLERS, maxSeed: 4294967295 }
+    const serves = {
+      models: filename === undefined ? null : [filename],
+      samplers: SAMPLERS,
+      maxSeed: 4294967295,
+      sizeMultiple: 8,
+    }
     for (;;) {
       const claimed = await ports.runs.claim({ worker: 'healthy', backend: 'preview:' }, serves)
       if (!claimed) return
-      await runGeneration(ports, ports.backend, claimed, NEVER, () => false)
+      await runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), () => false)
     }
   }
 

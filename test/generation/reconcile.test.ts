@@ -52,7 +52,7 @@ const pass = (full = false, more: object = {}) =>
 
 async function givenClaimed(): Promise<ClaimedGeneration> {
   await givenGeneration(context.db, await givenUser(context.db))
-  const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+  const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
   return (await runStore(context.db, { refundFailed: true }).claim(
     { worker: 'w', backend: 'b' },
     serves,

@@ -2,8 +2,10 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { BackendError, type InferenceBackend } from '../../src/generation/backend.js'
 import type { ClaimedGeneration } from '../../src/generation/ports.js'
-import { type RunPorts, runGeneration, StoreFault } from '../../src/generation/run.js'
+import { StoreFault } from '../../src/generation/publish.js'
+import { type RunPorts, runGeneration } from '../../src/generation/run.js'
 import { aGeneration } from '../support/givens.js'
+import { atOnce } from '../support/gpu-turn.js'
 
 const claimed = (tries = 0): ClaimedGeneration => ({
   ...aGeneration({ id: 'u', username: 'u', key: 'k', keyId: 'k', developer: false }, { batchSize: 2 }),
@@ -28,6 +30,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
       hasFailed: async () => false,
     },
+    ends: { watch: () => () => undefined },
     lock: {
       acquire: async () => ({ acquired: true }),
       replace: async () => true,
@@ -67,7 +70,7 @@ const run = (
   generation = claimed(),
   leaving = new AbortController().signal,
   culprit = false,
-) => runGeneration(ports, backend, generation, leaving, () => culprit)
+) => runGeneration(ports, backend, generation, leaving, atOnce(), () => culprit)
 
 describe('an attempt', () => {
   it('stores its pictures, records success and only then frees the account', async () => {

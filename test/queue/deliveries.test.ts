@@ -1,6 +1,8 @@
 import { Redis } from 'ioredis'
-import { afterAll, describe, expect, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { newGenerationId } from '../../src/generation/generation.js'
+import { startFaultProxy } from '../support/fault-proxy.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 import { givenQueue } from './given-queue.js'
@@ -55,6 +57,40 @@ describe.each([
     const { inspected, ring } = await given()
     await ring('gen_a')
     expect((await inspected.getJob('gen_a-1'))?.data).toEqual({})
+  })
+})
+
+describe('a delivery on Postgres', () => {
+  it('rings once Postgres is there, when both ends were opened while it was away', async () => {
+    const { url } = await createTestDatabase()
+    const proxy = await startFaultProxy(url)
+    onTestFinished(() => proxy.close())
+    await proxy.refuse()
+    const { queue, ring, listen } = givenQueue('postgres', proxy.through(url))
+    let rung = 0
+    listen(async () => void rung++)
+    expect(await queue.ring([{ id: 'gen_a', attempt: 1 }])).toBe(false)
+    await proxy.pass()
+    await ring('gen_a')
+    await until(() => rung === 1, 'the ring')
+  })
+
+  it('rings on after Postgres has ended every connection', async () => {
+    const { url } = await createTestDatabase()
+    const { queue, ring, listen } = givenQueue('postgres', url)
+    let rung = 0
+    listen(async () => void rung++)
+    await ring('gen_a')
+    await until(() => rung === 1, 'the first ring')
+    const admin = new pg.Client(url)
+    await admin.connect()
+    const ended = await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    )
+    await admin.end()
+    expect(ended.rowCount).toBeGreaterThan(2)
+    await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'the queue being reachable')
+    await until(() => rung === 2, 'the second ring')
   })
 })
 

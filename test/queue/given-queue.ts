@@ -34,8 +34,8 @@ export function givenQueue(kind: 'redis' | 'postgres', url: string) {
       const deliveries = ids.map((id) => ({ id, attempt: 1 }))
       return until(() => queue.ring(deliveries), 'the queue being reachable')
     },
-    listen: (onBell: GenerationWorkerOptions['onBell'], onError: (error: Error) => void = quiet) => {
-      const worker = startGenerationWorker({ connection: connection(true), concurrency: 1, onBell, onError })
+    listen: (onBell: GenerationWorkerOptions['onBell']) => {
+      const worker = startGenerationWorker({ connection: connection(true), concurrency: 1, onBell, onError: quiet })
       onTestFinished(() => worker.close(1000))
       return worker
     },

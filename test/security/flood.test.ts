@@ -12,7 +12,8 @@ let server: ServerProcess
 let db: Database
 let unavailable = 0
 beforeAll(async () => {
-  server = await startServerProcess({ TRUST_PROXY: '127.0.0.1' })
+  // With little room garbage is soon collected, and what is kept for good ends the process.
+  server = await startServerProcess({ TRUST_PROXY: '127.0.0.1', NODE_OPTIONS: '--max-old-space-size=128' })
   db = createDatabase(server.databaseUrl, { maxConnections: 4, onError: () => undefined })
 })
 afterAll(async () => {
@@ -25,7 +26,7 @@ const CONNECTIONS = 150
 const DEPTH = 4
 const ADDRESS = '192.0.2.1'
 /** Answers after which a flood ends; on a slow machine it lasts longer. */
-const ENOUGH = 1000
+const ENOUGH = 600
 const ASKING = 15
 
 const request = (address: string, key: string) =>
@@ -81,7 +82,7 @@ interface FloodOf {
   readonly name: string
   readonly request: () => string
   /** What may come back beside refusals. */
-  readonly served: number
+  readonly served: readonly number[]
   readonly connections?: number
   readonly depth?: number
   readonly enough?: number
@@ -105,7 +106,7 @@ async function flood({ name, request, served, connections = CONNECTIONS, depth =
     )
   }
   // None is a 500, and each refusal says when to come back.
-  expectOrderly(answers, served)
+  expectOrderly(answers, ...served)
   expectOrderly(asked, 200)
   unavailable += answers.filter(({ status }) => status === 503).length
   return { answers, asked, unanswered: running.unanswered() }
@@ -117,10 +118,10 @@ describe('a flood far beyond what the server can do', { timeout: 120_000 }, () =
     // A process that has just started is slow: its first connections and its first requests are not what is meant.
     for (let n = 0; n < 10; n++)
       await Promise.all(crowd.map(({ key }) => call(server.url, 'GET', '/api/v1/account', { key })))
-    const greed = { name: 'one user over his limit', request: () => request(ADDRESS, greedy?.key ?? ''), served: 200 }
-    const guessing = { name: 'wrong keys', request: () => request(ADDRESS, newApiKey('easel')), served: 401 }
+    const greed = { name: 'one user over his limit', request: () => request(ADDRESS, greedy?.key ?? ''), served: [200] }
+    const guessing = { name: 'wrong keys', request: () => request(ADDRESS, newApiKey('easel')), served: [401] }
     const anywhere = () => `203.0.113.${Math.floor(Math.random() * 250)}`
-    const crowding = { name: 'many users', request: () => request(anywhere(), anyOf(crowd).key), served: 200 }
+    const crowding = { name: 'many users', request: () => request(anywhere(), anyOf(crowd).key), served: [200] }
     const floods = async () => {
       for (const one of [greed, guessing, crowding]) {
         const { answers, asked, unanswered } = await flood(one)
@@ -128,15 +129,16 @@ describe('a flood far beyond what the server can do', { timeout: 120_000 }, () =
         expect(share(answers, 429, 503)).toBeGreaterThan(0.5)
         expect(share(asked, 200), one.name).toBeGreaterThan(0.8)
       }
-      // Nine thousand at once: each connection is closed when it has gone too far.
-      const { asked } = await flood({ ...guessing, name: 'pipelines', connections: 60, depth: 150, enough: 200 })
-      expect(share(asked, 200)).toBeGreaterThan(0.8)
+      // Nine thousand at once: each connection is closed when it has gone too far, or amid its next request.
+      const pipelining = { name: 'pipelines', served: [401, 408], connections: 60, depth: 150, enough: 60 }
+      const { asked } = await flood({ ...guessing, ...pipelining })
+      expect(share(asked, 200)).toBeGreaterThan(0.3)
     }
     await floods()
     const first = await server.residentMiB()
     await floods()
     const second = await server.residentMiB()
-    if (first !== undefined && second !== undefined) expect(second).toBeLessThan(1.75 * first)
+    if (first !== undefined && second !== undefined) expect(second).toBeLessThan(1.5 * first)
 
     // It is as it was: nobody waits for places that were lost.
     const [late] = await givenUsers(1)

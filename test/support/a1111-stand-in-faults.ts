@@ -33,4 +33,6 @@ export interface StandInSettings {
   scope: 'txt2img' | 'all'
   /** GPU time per image. */
   latencyMs: number
+  /** What loading another checkpoint takes. */
+  swapMs: number
 }

@@ -93,6 +93,8 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
     const drawn = toDrawn(body, fault)
     interrupted = false
     stop = new AbortController()
+    if (loaded !== before && settings.swapMs > 0)
+      await delay(settings.swapMs, undefined, { signal: stop.signal }).catch(() => undefined)
     job = {
       task: String(body.force_task_id ?? ''),
       steps: drawn.steps,

@@ -18,6 +18,8 @@ export interface StandInOptions {
   /** `user:password`, as `--api-auth` takes it. */
   readonly auth?: string
   readonly latencyMs?: number
+  /** What loading another checkpoint takes. */
+  readonly swapMs?: number
   /** Told of each inference when it is asked for; `ended` resolves to whether its answer was sent whole. */
   readonly onTxt2img?: (body: Record<string, unknown>, ended: Promise<boolean>) => void
 }
@@ -77,6 +79,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     times: Number.POSITIVE_INFINITY,
     scope: 'txt2img',
     latencyMs: options.latencyMs ?? 0,
+    swapMs: options.swapMs ?? 0,
   }
   const journal: JournalEntry[] = []
   const events = new EventEmitter().setMaxListeners(0)

@@ -5,7 +5,7 @@ import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { until } from './until.js'
 
-const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295 }
+const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const BY = { worker: 'stand-in', backend: 'stand-in:' }
 
 export function standInWorker(db: Database) {

@@ -48,14 +48,21 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
     return { server, model }
   }
 
-  async function draw(request: InferenceRequest, stop: AbortSignal, report: (done: number) => void) {
+  async function draw(
+    request: InferenceRequest,
+    stop: AbortSignal,
+    report: (done: number) => void,
+    onDrawn: () => void,
+  ) {
     const { server, model } = await find(request.model, stop)
     const sampler = requireSampler(server, request)
     const images: InferredImage[] = []
     for (const seeds of consecutiveRuns(request.seeds)) {
       const done = images.length
       const reportRun = (fraction: number) => report((done + fraction * seeds.length) / request.seeds.length)
-      const watch = { stop, report: reportRun, progressIntervalMs, cancelGraceMs }
+      const isLast = done + seeds.length === request.seeds.length
+      const drawn = isLast ? onDrawn : () => undefined
+      const watch = { stop, report: reportRun, progressIntervalMs, cancelGraceMs, drawn }
       images.push(...(await infer(http, { request, server, model, sampler, seeds }, watch)))
       reportRun(1)
     }
@@ -75,10 +82,10 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
       }
     },
 
-    async generate(request, { signal, onProgress }) {
+    async generate(request, { signal, onProgress, onDrawn = () => undefined }) {
       const limit = timeLimit(signal, timeoutMs)
       try {
-        return await draw(request, limit.signal, risingProgress(onProgress))
+        return await draw(request, limit.signal, risingProgress(onProgress), onDrawn)
       } catch (error) {
         if (signal.aborted) throw callFailure(http.name, signal, error)
         known = undefined // whatever failed, the server may be another one by now

@@ -3,7 +3,7 @@ import type { InferredImage } from '../../generation/backend.js'
 import { failure, samplerUnavailable } from '../failure.js'
 import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
-import { readProgress, watchProgress } from './progress.js'
+import { type ProgressReading, readProgress, watchProgress } from './progress.js'
 import { readReply } from './reply.js'
 import { type Asked, txt2imgBody } from './request.js'
 
@@ -17,6 +17,8 @@ export interface Watch {
   readonly progressIntervalMs: number
   /** How long the server may take to stop. */
   readonly cancelGraceMs: number
+  /** The server is done and may be asked for the next; only the answer is on its way. */
+  readonly drawn: () => void
 }
 
 /**
@@ -26,12 +28,24 @@ export interface Watch {
  */
 export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
   const { request, server } = asked
-  const { stop, report, progressIntervalMs: intervalMs, cancelGraceMs } = watch
+  const { stop, report, progressIntervalMs: intervalMs, cancelGraceMs, drawn } = watch
   stop.throwIfAborted()
   const givenUp = new AbortController()
   const finished = new AbortController()
   const back = new AbortController()
-  const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), givenUp.signal)
+  let isDrawn = false
+  let lastReading: Promise<ProgressReading | undefined> | undefined
+  const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), givenUp.signal, (status) => {
+    if (status !== 200) return
+    // An interrupted job looks like a finished one; only the flag that stays behind tells, until the next job begins.
+    lastReading = (server.watchable ? readProgress(http, request.attemptId, stop) : Promise.resolve(undefined)).then(
+      (reading) => {
+        isDrawn = !stop.aborted
+        if (isDrawn) drawn()
+        return reading
+      },
+    )
+  })
   const isBack = () => back.abort()
   void reply.then(isBack, isBack)
   if (server.watchable) void watchProgress(http, request.attemptId, { intervalMs, signal: finished.signal, report })
@@ -39,14 +53,14 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
     const { status, text } = await orStopped(reply, stop)
     finished.abort()
     if (status !== 200) throw refusal(asked, status, text)
-    // An interrupted job looks like a finished one; only the flag that stays behind tells.
-    const last = server.watchable ? await readProgress(http, request.attemptId, stop) : undefined
+    const last = await lastReading
     stop.throwIfAborted()
     if (last?.interrupted) throw failure('backend_fault', `${http.name} was interrupted by someone else`)
     return await readReply(text, asked)
   } catch (error) {
     finished.abort()
-    if (stop.aborted && server.watchable) await interrupt(http, back.signal, cancelGraceMs)
+    // Once it is drawn an interrupt would stop somebody else's.
+    if (stop.aborted && server.watchable && !isDrawn) await interrupt(http, back.signal, cancelGraceMs)
     throw error
   } finally {
     givenUp.abort()

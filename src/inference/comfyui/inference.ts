@@ -31,6 +31,8 @@ export interface Watch {
   /** How long a canceled prompt may take to stop. */
   readonly cancelGraceMs: number
   readonly patience: Patience
+  /** The server is done and may be asked for the next; only the pictures have to be fetched. */
+  readonly drawn: () => void
 }
 
 const LOOK_TIMEOUT_MS = 10_000
@@ -75,6 +77,7 @@ export async function infer({ http, address, canceler }: Link, asked: Asked, wat
     const entry = await untilEnded(http, promptId, asked, { ...watch, bell, heard })
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
+    watch.drawn()
     return await fetchPictures(http, entry, asked, { stop, patience: { ...patience, answerMs: DOWNLOAD_MS } })
   } catch (error) {
     if (mayRun) await takeBack(canceler, promptId, stop, end.signal)

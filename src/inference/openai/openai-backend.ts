@@ -42,7 +42,12 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
     return model
   }
 
-  async function draw(request: InferenceRequest, stop: AbortSignal, report: (done: number) => void) {
+  async function draw(
+    request: InferenceRequest,
+    stop: AbortSignal,
+    report: (done: number) => void,
+    drawn: (() => void) | undefined,
+  ) {
     const { sampler, seeds } = request
     if (!samplers.includes(sampler)) throw samplerUnavailable(http.name, sampler)
     requireKept({ name: http.name, maxSeed, sizeMultiple }, request)
@@ -50,7 +55,10 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
     const images: InferredImage[] = []
     for (const seed of seeds) {
       const body = generationBody(request, model, seed)
-      const reply = await http.post('/images/generations', body, stop)
+      const isLast = images.length + 1 === seeds.length
+      const reply = await http.post('/images/generations', body, stop, (status) => {
+        if (isLast && status === 200) drawn?.()
+      })
       images.push(await readGeneration(http.name, reply, request, body))
       report(images.length / seeds.length)
     }
@@ -69,10 +77,10 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
       }
     },
 
-    async generate(request, { signal, onProgress }) {
+    async generate(request, { signal, onProgress, onDrawn }) {
       const limit = timeLimit(signal, timeoutMs)
       try {
-        return await draw(request, limit.signal, risingProgress(onProgress))
+        return await draw(request, limit.signal, risingProgress(onProgress), onDrawn)
       } catch (error) {
         if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
         throw callFailure(http.name, signal, error)

@@ -25,7 +25,7 @@ export interface SdCppOptions {
  * tells no progress within a job, and draws a canceled job to its end: the next one waits in its queue meanwhile.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
-  const { timeoutMs, queueMs = timeoutMs, pollIntervalMs = 250, cancelGraceMs = 800 } = options
+  const { timeoutMs, queueMs = timeoutMs, pollIntervalMs = 100, cancelGraceMs = 800 } = options
   const http = createServerHttp(parseServerUrl(url))
   const times = { queueMs, drawMs: timeoutMs, pollIntervalMs, cancelGraceMs }
   const ask = (signal: AbortSignal) => probe({ name: http.name, signal, timeoutMs }, (stop) => discover(http, stop))
@@ -42,7 +42,7 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
       }
     },
 
-    async generate(request, { signal, onProgress }) {
+    async generate(request, { signal, onProgress, onDrawn }) {
       const report = risingProgress(onProgress)
       try {
         // Asked each time: another process with another checkpoint may have taken the port.
@@ -51,7 +51,9 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
         const images: InferredImage[] = []
         for (const seeds of consecutiveRuns(request.seeds)) {
           const asked = { request, server, sampler, seeds }
-          images.push(...(await readResult(await runJob(http, asked, times, signal), asked)))
+          const result = await runJob(http, asked, times, signal)
+          if (images.length + seeds.length === request.seeds.length) onDrawn?.()
+          images.push(...(await readResult(result, asked)))
           report(images.length / request.seeds.length)
         }
         return images

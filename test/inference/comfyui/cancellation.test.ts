@@ -35,6 +35,7 @@ describe.each(VERSIONS)('an abort on version %s', (version) => {
     await until(async () => (await queue()).length === 2, 'both prompts')
     controller.abort()
     expect((await failed).kind).toBe('canceled')
+    expect(await queue()).toHaveLength(1)
     expect(posts(standIn, '/interrupt')).toEqual([])
     standIn.set({ latencyMs: 0 })
     expect(await other).toHaveLength(1)
@@ -42,8 +43,8 @@ describe.each(VERSIONS)('an abort on version %s', (version) => {
 })
 
 describe('an abort', () => {
-  it('interrupts by the id of its own prompt', async () => {
-    const { standIn, generate } = await givenBackend({ latencyMs: 10_000 })
+  it('interrupts by the id of its own prompt, without waiting for the next look', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 10_000 }, { pollIntervalMs: 1_000_000 })
     const controller = new AbortController()
     const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
     const failed = failureOf(generate({ attemptId }, { signal: controller.signal }))

@@ -1,20 +1,24 @@
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StoredPictures } from '../audit/picture-checks.js'
-import type { Config } from '../config.js'
 import { SLUG } from '../generation/generation.js'
-import { fileImageStore } from '../images/file-image-store.js'
+import { fileImageStore } from './file-image-store.js'
 
 const PAGE = 1000
 
+interface StoreConfig {
+  /** Absolute. */
+  readonly storagePath: string
+  readonly cdnBaseUrl: string
+}
+
 /** The picture directory, only read: unlike createImageStore it makes and clears away nothing. */
-export function storedPictures({ storagePath, cdnBaseUrl }: Config): StoredPictures {
+export function storedPictures({ storagePath, cdnBaseUrl }: StoreConfig) {
   const { read } = fileImageStore({ root: storagePath, cdnBaseUrl })
   const changedAt = (slug: string) => stat(join(storagePath, `${slug}.png`)).then((found) => found.mtime, ifMissing)
   return {
     read,
     changedAt,
-    exists: async (slug) => (await changedAt(slug)) !== undefined,
+    exists: async (slug: string) => (await changedAt(slug)) !== undefined,
 
     async *all() {
       const directory = await opendir(storagePath, { bufferSize: PAGE }).catch(ifMissing)

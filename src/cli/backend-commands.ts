@@ -1,0 +1,114 @@
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { SEED_MODELS } from '../catalog/seed.js'
+import { modelStore } from '../db/model-store.js'
+import { BackendError, type InferenceBackend } from '../generation/backend.js'
+import { SAMPLERS } from '../generation/sampler.js'
+import { finishPicture } from '../images/picture.js'
+import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
+import { createBackend } from '../inference/create-backend.js'
+import type { Answer, Runner } from './answer.js'
+import { configFor, type Environment, withOperator } from './connection.js'
+import { OperatorError } from './operator-error.js'
+
+interface CheckOptions {
+  readonly model?: readonly string[]
+  readonly output: string
+}
+
+/** Loading a large checkpoint from a slow disk takes a minute or two. */
+const DRAW_MS = 300_000
+
+export function backendCommands(program: Command, run: Runner): void {
+  program
+    .command('backend')
+    .description('GPU servers')
+    .command('check')
+    .description('reach a GPU server, list what it lacks, and have it draw one picture')
+    .argument('<url>', 'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860')
+    .option('--model <file...>', "checkpoints it should have; the catalog's unless given")
+    .option('--output <path>', 'where the picture is written', 'easel-backend-check.png')
+    .action(run.unconnected(checkBackendAt))
+}
+
+async function checkBackendAt(env: Environment, url: string, { model, output }: CheckOptions): Promise<Answer> {
+  const backend = openBackend(url)
+  try {
+    const wanted = model ?? (await catalogFiles(env))
+    const check = await checkBackend(backend, wanted, finishPicture, new AbortController().signal)
+    const path = resolve(output)
+    if (check.picture) await writeFile(path, check.picture.png)
+    return answerOf(backend.name, check, wanted, path)
+  } catch (error) {
+    throw error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
+  } finally {
+    await backend.close()
+  }
+}
+
+function openBackend(url: string): InferenceBackend {
+  try {
+    return createBackend(url, { timeoutMs: DRAW_MS })
+  } catch (error) {
+    throw new OperatorError((error as Error).message)
+  }
+}
+
+/** Of the service's catalog where its database can be reached from here, else of the built-in one. */
+async function catalogFiles(env: Environment): Promise<string[]> {
+  if (!env.DATABASE_URL) return SEED_MODELS.map(({ filename }) => filename)
+  return withOperator(await configFor(env), async ({ db }) =>
+    (await modelStore(db).listEnabled()).map(({ filename }) => filename),
+  )
+}
+
+function answerOf(name: string, check: BackendCheck, wanted: readonly string[], path: string): Answer {
+  const { models, missingModels, missingSamplers, maxSeed, sizeMultiple, picture } = check
+  const wrong = complaintOf(name, check, wanted)
+  const lines = [
+    `${name} answers`,
+    `models: ${wanted.length - missingModels.length} of ${wanted.length}${listed(missingModels)}`,
+    `samplers: ${SAMPLERS.length - missingSamplers.length} of ${SAMPLERS.length}${listed(missingSamplers)}`,
+    ...(sizeMultiple > 8 ? [`sizes: multiples of ${sizeMultiple} only`] : []),
+    ...(picture
+      ? [
+          `picture: ${picture.side}×${picture.side}, ${picture.model}, ${picture.sampler}, ${picture.steps} steps, in ${(picture.tookMs / 1000).toFixed(1)} s: ${path}`,
+        ]
+      : []),
+  ]
+  return {
+    json: {
+      ...{ ok: wrong === undefined, backend: name, models, missing_models: missingModels },
+      ...{ missing_samplers: missingSamplers, max_seed: maxSeed, size_multiple: sizeMultiple },
+      picture: picture && { path, model: picture.model, sampler: picture.sampler, took_ms: picture.tookMs },
+    },
+    text: lines.join('\n'),
+    ...(wrong !== undefined && { complaint: wrong }),
+  }
+}
+
+const listed = (missing: readonly string[]) => (missing.length > 0 ? `; missing: ${missing.join(', ')}` : '')
+
+function complaintOf(
+  name: string,
+  { missingModels, missingSamplers, picture }: BackendCheck,
+  wanted: readonly string[],
+) {
+  if (missingModels.length === wanted.length)
+    return `${name} has none of the models: put their files where it looks for checkpoints, or name its own with --model.`
+  if (!picture) return `${name} lists none of the samplers: update it.`
+  const lacks = [
+    ...(missingModels.length > 0 ? [`the models ${missingModels.join(', ')}`] : []),
+    ...(missingSamplers.length > 0 ? [`the samplers ${missingSamplers.join(', ')}`] : []),
+  ]
+  if (lacks.length === 0) return undefined
+  return `${name} works but lacks ${lacks.join(' and ')}: generations that need them wait for another backend, or fail and are given back.`
+}
+
+function adviceFor({ kind }: BackendError): string {
+  if (kind === 'auth') return 'put the right user:password@ into the URL'
+  if (kind === 'unavailable' || kind === 'lost') return 'check the address, and that it runs with its API on'
+  if (kind === 'timeout') return 'look at its log'
+  return 'look at its log and try a newer version of it'
+}

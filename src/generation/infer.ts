@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
+import { seedsOf } from './generation.js'
+import type { GpuTurn } from './gpu-turn.js'
+import type { ClaimedGeneration, ProgressBoard } from './ports.js'
+
+const PROGRESS_EVERY_MS = 250
+/** What a backend is given to wind up after an abort; then it is left to itself. */
+const ABORT_GRACE_MS = 6000
+
+/** Has the backend draw; the GPU's turn is over when everything is drawn, or when this settles. */
+export async function infer(
+  progress: ProgressBoard,
+  backend: InferenceBackend,
+  generation: ClaimedGeneration,
+  stop: AbortSignal,
+  turn: GpuTurn,
+): Promise<InferredImage[]> {
+  const { width, height, steps, cfgScale, sampler, prompt, negativePrompt, seed, batchSize, filename } = generation
+  let shownAt = 0
+  const onProgress = (fraction: number) => {
+    turn.progressed(fraction)
+    if (performance.now() - shownAt < PROGRESS_EVERY_MS) return
+    shownAt = performance.now()
+    progress.set(generation.id, generation.attempt, Math.max(0, Math.min(1, fraction))).catch(() => undefined)
+  }
+  stop.throwIfAborted()
+  turn.begun()
+  const inferred = await orAbandon(
+    backend.generate(
+      {
+        attemptId: randomUUID(),
+        model: filename,
+        prompt,
+        negativePrompt,
+        width,
+        height,
+        steps,
+        cfgScale,
+        sampler,
+        seeds: seedsOf(seed, batchSize),
+      },
+      { signal: stop, onProgress, onDrawn: () => turn.over() },
+    ),
+    stop,
+  )
+  turn.over()
+  if (inferred.length !== batchSize) {
+    throw new BackendError(
+      'bad_output',
+      `the backend returned ${inferred.length} images instead of ${batchSize}`,
+      'The GPU server returned an incomplete result. Please submit it again.',
+    )
+  }
+  return inferred
+}
+
+/** A backend that does not heed the abort must not hold the worker. */
+async function orAbandon<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  let giveUp: (() => void) | undefined
+  const abandoned = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      timer = setTimeout(() => reject(stop.reason), ABORT_GRACE_MS)
+    }
+    stop.addEventListener('abort', giveUp, { once: true })
+  })
+  try {
+    return await Promise.race([work, abandoned])
+  } finally {
+    clearTimeout(timer)
+    // A listener that stays would keep the pictures alive for as long as the process.
+    if (giveUp) stop.removeEventListener('abort', giveUp)
+    work.catch(() => undefined)
+  }
+}

@@ -1,0 +1,75 @@
+import type { GpuTurn } from './gpu-turn.js'
+import { type inferencePace, remainingMs, type Work } from './inference-pace.js'
+
+/** The next generation is claimed this long before a GPU is expected to be free: longer than a claim takes. */
+const AHEAD_MS = 500
+
+export interface InferenceRun extends GpuTurn {
+  /** Resolves when the GPU is free, or soon will be: time to claim what comes next. */
+  readonly nearlyFree: Promise<void>
+  /** Resolves when the GPU is free. */
+  readonly free: Promise<void>
+  /** The attempt has ended, whatever it had drawn. */
+  ended(): void
+}
+
+/**
+ * Follows one attempt's use of its GPU.
+ * @param comes when the GPU is free for it
+ * @param work undefined where loading its model makes the time unforeseeable
+ */
+export function inferenceRun(
+  comes: Promise<unknown>,
+  work: Work | undefined,
+  pace: ReturnType<typeof inferencePace>,
+): InferenceRun {
+  let begunAt: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  let drawing = false
+  const nearlyFree = deferred()
+  const free = deferred()
+  const look = (fraction: number) => {
+    clearTimeout(timer)
+    if (begunAt === undefined) return
+    const left = remainingMs(performance.now() - begunAt, fraction, work && pace.expectedMs(work))
+    if (left === undefined) return
+    if (left <= AHEAD_MS) nearlyFree.resolve()
+    else timer = setTimeout(nearlyFree.resolve, left - AHEAD_MS)
+  }
+  const end = () => {
+    clearTimeout(timer)
+    begunAt = undefined
+    nearlyFree.resolve()
+    free.resolve()
+  }
+  // A turn that will not come rejects; whoever awaits it may have ended before.
+  const settled = comes.catch(() => undefined)
+  return {
+    comes,
+    nearlyFree: nearlyFree.promise,
+    free: free.promise,
+    begun() {
+      drawing = true
+      begunAt = performance.now()
+      look(0)
+    },
+    progressed: look,
+    over() {
+      if (begunAt !== undefined && work) pace.note(work, performance.now() - begunAt)
+      end()
+    },
+    ended() {
+      if (drawing) end()
+      // It went back before its turn: the GPU is still the one's before it.
+      else void settled.then(end)
+    },
+  }
+}
+
+function deferred() {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,49 @@
+import { failpoint } from '../failpoint.js'
+import type { InferredImage } from './backend.js'
+import { patiently } from './patience.js'
+import type { ClaimedGeneration, FinishPicture, ImageStore, StoredImage } from './ports.js'
+
+export interface PublishPorts {
+  readonly images: ImageStore
+  readonly finishPicture: FinishPicture
+}
+
+/** The picture store refused: nobody's generation is to blame, and the next one's pictures would fare no better. */
+export class StoreFault extends Error {}
+
+const STORE_FOR_MS = 5000
+
+/**
+ * Checks, marks and stores the pictures; each is durable and readable before the generation may say "succeeded". When
+ * one fails the others are waited for: a file that lands after its generation has failed would stay for ever.
+ * @throws StoreFault; BackendError `bad_output` for what is no picture
+ */
+export async function publish(
+  ports: PublishPorts,
+  generation: ClaimedGeneration,
+  inferred: InferredImage[],
+): Promise<StoredImage[]> {
+  const published = await Promise.allSettled(inferred.map((image, i) => publishOne(ports, generation, image, i)))
+  return published.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+async function publishOne(
+  { finishPicture, images }: PublishPorts,
+  { width, height, modelName, slugs }: ClaimedGeneration,
+  { bytes, seed }: InferredImage,
+  i: number,
+): Promise<StoredImage> {
+  const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
+  const slug = slugs[i] as string
+  try {
+    await failpoint('run.before_put')
+    await patiently(() => images.put(slug, png), STORE_FOR_MS)
+    await failpoint('run.after_put')
+  } catch (cause) {
+    throw new StoreFault(`picture ${slug} could not be stored`, { cause })
+  }
+  return { slug, seed, width, height, bytes: png.length, sha256 }
+}

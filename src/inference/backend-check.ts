@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import type { InferenceBackend } from '../generation/backend.js'
+import type { FinishPicture } from '../generation/ports.js'
+import { SAMPLERS, type Sampler } from '../generation/sampler.js'
+import { failure } from './failure.js'
+
+export interface BackendCheck {
+  readonly models: readonly string[] | null
+  /** Of those that were looked for. */
+  readonly missingModels: readonly string[]
+  readonly missingSamplers: readonly Sampler[]
+  readonly maxSeed: number
+  readonly sizeMultiple: number
+  /** Undefined where the server has none of the models, or no sampler, to make one with. */
+  readonly picture: CheckPicture | undefined
+}
+
+export interface CheckPicture {
+  readonly png: Buffer
+  readonly model: string
+  readonly sampler: Sampler
+  readonly side: number
+  readonly steps: number
+  readonly seed: number
+  /** From the request to the last byte, in milliseconds; loading the model is part of it. */
+  readonly tookMs: number
+}
+
+/** A multiple of every server's; small, since this asks whether it works and not how well it draws. */
+const SIDE = 512
+const STEPS = 8
+const SEED = 42
+const PROBE_MS = 10_000
+
+/**
+ * What an operator wants to know of a GPU server before a worker uses it: asks what it has, and has it draw once.
+ * @param wanted file names of checkpoints it should have
+ * @throws BackendError when it can't be reached, or what it drew is not what was asked for
+ */
+export async function checkBackend(
+  backend: InferenceBackend,
+  wanted: readonly string[],
+  finishPicture: FinishPicture,
+  signal: AbortSignal,
+): Promise<BackendCheck> {
+  const { models, samplers, maxSeed, sizeMultiple } = await backend.capabilities(limited(signal, PROBE_MS))
+  const has = (filename: string) => models === null || models.includes(filename)
+  const model = wanted.find(has)
+  const sampler = SAMPLERS.find((name) => samplers.includes(name))
+  const picture =
+    model === undefined || sampler === undefined
+      ? undefined
+      : await draw(backend, model, sampler, finishPicture, signal)
+  return {
+    ...{ models, maxSeed, sizeMultiple, picture },
+    missingModels: wanted.filter((filename) => !has(filename)),
+    missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
+  }
+}
+
+async function draw(
+  backend: InferenceBackend,
+  model: string,
+  sampler: Sampler,
+  finishPicture: FinishPicture,
+  signal: AbortSignal,
+): Promise<CheckPicture> {
+  const begun = performance.now()
+  const [image] = await backend.generate(
+    {
+      ...{ attemptId: randomUUID(), model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
+      ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
+    },
+    { signal },
+  )
+  const tookMs = Math.round(performance.now() - begun)
+  if (!image) throw failure('bad_output', `${backend.name} sent no picture`)
+  const { png } = await finishPicture(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
+  return { png, model, sampler, side: SIDE, steps: STEPS, seed: SEED, tookMs }
+}
+
+function limited(outer: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), ms)
+  timer.unref()
+  outer.addEventListener('abort', () => controller.abort(outer.reason), { once: true })
+  return controller.signal
+}

@@ -1,0 +1,82 @@
+/** Backend loops as a worker runs them, over a service's Postgres and queue, with a picture store as slow as asked. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { backendRegistry } from '../../src/db/backend-registry.js'
+import { generationEnds } from '../../src/db/generation-ends.js'
+import { runStore } from '../../src/db/run-store.js'
+import { BackendLoop } from '../../src/generation/backend-loop.js'
+import { createImageStore } from '../../src/images/create-image-store.js'
+import { finishPicture } from '../../src/images/picture.js'
+import { createBackend } from '../../src/inference/create-backend.js'
+import { openFoundation } from '../../src/wiring.js'
+import { type A1111StandIn, startA1111StandIn } from './a1111-stand-in.js'
+import { type Service, silentLog } from './service.js'
+
+export interface LoopsOptions {
+  readonly inferenceUrls: readonly string[]
+  /** What storing a picture takes at least. */
+  readonly putMs?: number
+  readonly affinityMaxDelayMs?: number
+}
+
+/** Starts one loop per backend; each works through the queue at once. */
+export async function startLoops(service: Service, options: LoopsOptions): Promise<{ close(): Promise<void> }> {
+  const { inferenceUrls, putMs = 0, affinityMaxDelayMs = 0 } = options
+  const log = silentLog()
+  const { config, namespace } = service
+  const foundation = await openFoundation(config, log, { maxConnections: 10, namespace })
+  const { db, lock, queue, progress } = foundation
+  const ends = generationEnds(config.databaseUrl, () => undefined)
+  const images = await createImageStore(config)
+  const put = async (slug: string, png: Buffer) => {
+    await delay(putMs)
+    await images.put(slug, png)
+  }
+  const ports = {
+    ...{ runs: runStore(db, config), backends: backendRegistry(db), lock, queue, progress, ends, finishPicture, log },
+    images: { ...images, put },
+  }
+  const loops = inferenceUrls.map((url) => {
+    const backend = createBackend(url, { timeoutMs: 60_000, logger: log })
+    return new BackendLoop(ports, backend, { worker: `loops of ${namespace}`, affinityMaxDelayMs })
+  })
+  await Promise.all(loops.map((loop) => loop.start()))
+  return {
+    async close() {
+      await Promise.all(loops.map((loop) => loop.close()))
+      await ends.close()
+      await foundation.close()
+    },
+  }
+}
+
+export interface WatchedGpu extends A1111StandIn {
+  /** How many inferences have been answered. */
+  readonly answered: () => number
+  /** The share of the time from the first inference's begin to the last one's end in which one was at work. */
+  readonly busyShare: () => number
+  /** From the first inference's begin to the last one's end, in milliseconds. */
+  readonly spanMs: () => number
+}
+
+/** A stand-in whose inferences are timed from the request's arrival to the answer's end. */
+export async function startWatchedGpu(options: Parameters<typeof startA1111StandIn>[0]): Promise<WatchedGpu> {
+  const runs: { from: number; to: number }[] = []
+  const gpu = await startA1111StandIn({
+    ...options,
+    onTxt2img: (_body, ended) => {
+      const from = performance.now()
+      void ended.then((whole) => whole && runs.push({ from, to: performance.now() }))
+    },
+  })
+  const span = () => Math.max(...runs.map(({ to }) => to)) - Math.min(...runs.map(({ from }) => from))
+  const busy = () => {
+    let total = 0
+    let until = Number.NEGATIVE_INFINITY
+    for (const { from, to } of runs.toSorted((a, b) => a.from - b.from)) {
+      total += Math.max(0, to - Math.max(from, until))
+      until = Math.max(until, to)
+    }
+    return total
+  }
+  return Object.assign(gpu, { answered: () => runs.length, spanMs: span, busyShare: () => busy() / span() })
+}
