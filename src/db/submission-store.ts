@@ -147,8 +147,8 @@ const SETTLE_MS = 5000
  * @throws AppError `unavailable` when Postgres can't be asked; the generation, if stored, then simply runs
  */
 async function settleUnknown(db: Database, { id, metered }: Generation, cause: unknown): Promise<InsertOutcome> {
-  const until = Date.now() + SETTLE_MS
-  for (let pauseMs = 50; Date.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
+  const until = performance.now() + SETTLE_MS
+  for (let pauseMs = 50; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
     try {
       const found = await find(db, id)

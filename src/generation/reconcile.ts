@@ -113,9 +113,9 @@ export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> 
       if (now - reachedAt > STOOD_STILL_MS) graceUntil = now + GRACE_MS
       reachedAt = now
       if (duty) {
-        const full = Date.now() >= fullAt
+        const full = now >= fullAt
         await reconcile(ports, { full, leasesCount: now >= graceUntil })
-        if (full) fullAt = Date.now() + FULL_EVERY_MS
+        if (full) fullAt = now + FULL_EVERY_MS
       } else {
         // Whoever takes over begins with everything.
         fullAt = 0

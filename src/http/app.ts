@@ -92,7 +92,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     bodyLimit: BODY_LIMIT,
     connectionTimeout: STANDSTILL_MS,
     requestTimeout: 15_000,
-    keepAliveTimeout: 20_000,
+    keepAliveTimeout: 65_000,
     http: {
       headersTimeout: 10_000,
       connectionsCheckingInterval: 2000,

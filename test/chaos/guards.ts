@@ -60,6 +60,8 @@ async function guardRun(
   const { violations, heals } = await chaos({
     ...{ forMs: RUN_MS, users: 24, rate: 0, failpoints: false },
     ...options,
+    // Each run's own, or its listeners would gather.
+    signal: AbortSignal.any([options.signal]),
     sabotage: async (stage) => {
       const client = await stage.connect()
       if (drop !== undefined) await client.query(drop)

@@ -109,7 +109,11 @@ export async function openStage() {
   }
 
   const active = async () =>
-    (await db.pool.query(`SELECT id, attempt, status FROM generations WHERE status IN ('queued', 'processing')`)).rows
+    (
+      await db.pool.query(
+        `SELECT id, attempt, status, metered, user_id AS owner FROM generations WHERE status IN ('queued', 'processing')`,
+      )
+    ).rows
 
   const locks = async () => {
     const held: HeldLock[] = []
@@ -124,17 +128,21 @@ export async function openStage() {
       return done()
     }, what)
 
-  const allRungFor = async () => {
-    const queued = (await active()).filter(({ status }) => status === 'queued')
-    const rung = await Promise.all(queued.map(({ id, attempt }) => bells.getJob(bellId(id, attempt))))
-    return rung.every(Boolean)
+  /** Whether every queued generation has its bell and every charged one that is active its lock. */
+  const allRungForAndLocked = async () => {
+    const holders = new Map((await locks()).map(({ accountId, generationId }) => [accountId, generationId]))
+    for (const { id, attempt, status, metered, owner } of await active()) {
+      if (status === 'queued' && !(await bells.getJob(bellId(id, attempt)))) return false
+      if (redis && !metered && holders.get(owner) !== id) return false
+    }
+    return true
   }
 
   /** Healthy reconcilers and healthy workers, until everything has ended; then a sweep. */
   async function heal(): Promise<void> {
     for (let round = 1; round <= 4; round++) {
       await timePasses(LONG_SECONDS)
-      await reconcileUntil('a bell for each queued generation', allRungFor)
+      await reconcileUntil('a bell and a lock for what is active', allRungForAndLocked)
       if ((await active()).length === 0) break
       await Promise.all([workOff(), workOff(), workOff()])
     }

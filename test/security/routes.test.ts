@@ -58,7 +58,7 @@ describe('the server’s limits for connections', () => {
     expect(app.server).toMatchObject({
       headersTimeout: 10_000,
       requestTimeout: 15_000,
-      keepAliveTimeout: 20_000,
+      keepAliveTimeout: 65_000,
       // Longer than Create Image waits.
       timeout: 150_000,
       maxConnections: 5000,
