@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { AppError, serviceUnavailable } from '../errors.js'
+import { serviceUnavailable } from '../errors.js'
 import type { App } from './app.js'
 import { networkOf } from './authentication.js'
 import { bodyFor } from './error-shape.js'
@@ -76,15 +76,13 @@ export function registerAdmission(app: App, log: Logger, limits: PlaceLimits = P
     reply.raw.once('close', () => connection.unanswered--)
     if (!(await hold(request, connection))) return turnAway(request, reply)
   })
-  // A body may take its time, and what only waits for one is no work.
+  // A body may take its time, and for one whose client has left Fastify waits for ever: neither is work.
   app.addHook('preParsing', async (request) => {
-    // Fastify would wait for ever for the body of a client that left during the look-ups before.
-    if (request.raw.socket.destroyed) throw new AppError('invalid_request', 'The client has closed the connection.')
-    if (request.method === 'POST') request.leavePlace?.()
+    if (mayHaveBody(request)) request.leavePlace?.()
   })
   app.addHook('preValidation', async (request, reply) => {
     const connection = connections.get(request.raw.socket)
-    if (request.method !== 'POST' || !connection) return
+    if (!connection || !mayHaveBody(request)) return
     if (!(await hold(request, connection))) return turnAway(request, reply)
   })
   app.addHook('onSend', async (request, _reply, payload) => {
@@ -93,6 +91,8 @@ export function registerAdmission(app: App, log: Logger, limits: PlaceLimits = P
     if (connection && payload instanceof Readable) endWith(connection, request.raw.socket, payload)
   })
 }
+
+const mayHaveBody = ({ method }: FastifyRequest) => method !== 'GET' && method !== 'HEAD'
 
 interface Connection {
   unanswered: number

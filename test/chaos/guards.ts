@@ -3,7 +3,7 @@
  * must go red; with all guards in place the same things must leave it green.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ChaosOptions, chaos } from './chaos.js'
+import { type ChaosOptions, type ChaosReport, chaos } from './chaos.js'
 import type { Guard, Scene } from './guard.js'
 import { CODE_GUARDS } from './guard-code.js'
 import { SQL_GUARDS, TWINS } from './guard-sql.js'
@@ -72,11 +72,14 @@ async function guardRun(
         .catch(() => undefined)
     },
   })
-  if (heals.blocked.max > blockedMs) {
-    const seconds = (heals.blocked.max / 1000).toFixed(1)
-    found.push({ invariant: 'blocked', what: `a user was refused as busy for ${seconds} s with nothing active` })
-  }
-  return [...found, ...violations]
+  return [...found, ...blockedBeyond(blockedMs, heals), ...violations]
+}
+
+/** Whether a user was locked out for longer than this, by a lock that nobody had a right to. */
+export function blockedBeyond(ms: number, { blocked }: ChaosReport['heals']): Violation[] {
+  if (blocked.max <= ms) return []
+  const seconds = (blocked.max / 1000).toFixed(1)
+  return [{ invariant: 'blocked', what: `a user was refused as busy for ${seconds} s with nothing active` }]
 }
 
 async function attacks(guards: readonly Guard[], scene: Scene, say: (line: string) => void): Promise<void> {

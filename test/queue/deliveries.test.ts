@@ -36,10 +36,11 @@ describe.each([
       throw new Error('deaf')
     })
     await ring('gen_a')
-    await until(() => rung === 1, 'the first ring')
+    await until(() => rung > 0, 'the first ring')
     await heardOut()
+    const before = rung
     await ring('gen_a')
-    await until(() => rung === 2, 'the second ring')
+    await until(() => rung > before, 'the second ring')
   })
 
   on('can be made for every generation and attempt there is', async () => {
@@ -72,16 +73,16 @@ describe('a delivery on Postgres', () => {
     expect(await queue.ring([{ id: 'gen_a', attempt: 1 }])).toBe(false)
     await proxy.pass()
     await ring('gen_a')
-    await until(() => rung === 1, 'the ring')
+    await until(() => rung > 0, 'the ring')
   })
 
   it('rings on after Postgres has ended every connection', async () => {
     const { url } = await createTestDatabase()
-    const { queue, ring, listen } = givenQueue('postgres', url)
+    const { ring, listen } = givenQueue('postgres', url)
     let rung = 0
     listen(async () => void rung++)
     await ring('gen_a')
-    await until(() => rung === 1, 'the first ring')
+    await until(() => rung > 0, 'the first ring')
     const admin = new pg.Client(url)
     await admin.connect()
     const ended = await admin.query(
@@ -89,8 +90,9 @@ describe('a delivery on Postgres', () => {
     )
     await admin.end()
     expect(ended.rowCount).toBeGreaterThan(2)
-    await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'the queue being reachable')
-    await until(() => rung === 2, 'the second ring')
+    const before = rung
+    await ring('gen_b')
+    await until(() => rung > before, 'the second ring')
   })
 })
 
@@ -112,7 +114,7 @@ describe.skipIf(!redisAvailable)('a delivery on Redis', () => {
       if (++rung % 2) throw new Error('deaf')
     })
     await ring('gen_a', 'gen_b', 'gen_c', 'gen_d')
-    await until(() => rung === 4, 'all rings')
+    await until(() => rung >= 4, 'all rings')
     await heardOut()
     const keys = await redis?.keys(`*${prefix}*`)
     expect(keys).toContain(`${prefix}:generations:meta`)

@@ -164,11 +164,12 @@ describe.skipIf(!redisAvailable)('the listening end', () => {
     let rung = 0
     const { redis } = listen(async () => void rung++)
     await until(() => queue.ring([BELL]), 'the queue being reachable')
-    await until(() => rung === 1, 'the first ring')
+    await until(() => rung > 0, 'the first ring')
     await begin(redis)
+    const before = rung
     await end()
     await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'the queue being reachable')
-    await until(() => rung === 2, 'the ring after the outage')
+    await until(() => rung > before, 'the ring after the outage')
   })
 
   it.each([

@@ -108,11 +108,14 @@ describe('while every place is taken', () => {
     socket.write('GET /nothing HTTP/1.1\r\nHost: easel.test\r\n\r\n')
     await said('No such endpoint')
     await whileTwoAreStuck(user, async () => {
+      const third = from('192.0.2.2', user)
+      await turnedAway('192.0.2.3', user)
       expect(await call(context.service.url, 'GET', '/health')).toMatchObject({ status: 200 })
       const health = said('{"status":"ok"}')
       socket.write('GET /health HTTP/1.1\r\nHost: easel.test\r\n\r\n')
       await health
       socket.destroy()
+      void third.catch(() => undefined)
     })
   })
 })

@@ -18,7 +18,7 @@ export type RunFault =
   | 'corrupt_checkpoint'
   | 'no_text_encoder'
   | 'exception'
-  /** An error that repeats the text it could not encode. */
+  /** An error that repeats the word it could not encode. */
   | 'text_exception'
   | 'wrong_size'
   | 'broken_image'

@@ -117,7 +117,7 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
 
   function exceptionIn({ class_type, inputs }: PromptNode): readonly [string, string] | undefined {
     if (settings.run === 'text_exception' && class_type === 'CLIPTextEncode')
-      return ['ValueError', `cannot encode '${inputs.text}'`]
+      return ['ValueError', `cannot encode '${String(inputs.text).split(' ').at(-1)}'`]
     const [node, type, message] = EXCEPTIONS[settings.run] ?? []
     return node === class_type && type && message ? [type, message] : undefined
   }

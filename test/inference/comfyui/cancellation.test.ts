@@ -47,10 +47,8 @@ describe('an abort', () => {
     const { standIn, generate } = await givenBackend({ latencyMs: 10_000 }, { pollIntervalMs: 1_000_000 })
     const controller = new AbortController()
     const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
-    const failed = failureOf(generate({ attemptId }, { signal: controller.signal }))
-    await standIn.seen(isPrompt)
-    controller.abort()
-    await failed
+    const onProgress = () => controller.abort()
+    await failureOf(generate({ attemptId }, { signal: controller.signal, onProgress }))
     expect(posts(standIn, '/interrupt')).toEqual([{ prompt_id: attemptId }])
   })
 
