@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { buildBareApp } from '../support/bare-app.js'
 import { type Answer, call, expectCreateError, expectPersonalError, PROMPT } from '../support/client.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { chargesOf, type GivenUser, givenUser } from '../support/givens.js'
@@ -212,5 +213,24 @@ describe('a place', () => {
     const worker = standInWorker(db)
     await worker.succeed(await worker.claim())
     expect(await waiting).toMatchObject({ status: 200 })
+  })
+
+  it('is free again some seconds after its client has left, even if nothing ever answers it', async () => {
+    const app = await buildBareApp({ places: { total: 1, perHolder: 1, patienceMs: 12_000 } })
+    let begun = false
+    app.get('/never', () => {
+      begun = true
+      return new Promise(() => undefined)
+    })
+    try {
+      const url = await app.listen({ host: '127.0.0.1', port: 0 })
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write('GET /never HTTP/1.1\r\nHost: easel.test\r\n\r\n')
+      await until(() => begun, 'the request')
+      socket.destroy()
+      expect(await call(url, 'GET', '/nothing')).toMatchObject({ status: 404 })
+    } finally {
+      await app.close()
+    }
   })
 })
