@@ -1,6 +1,8 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
+import { openQueue } from '../../src/queue/generation-queue.js'
+import { createPatientRedis } from '../../src/redis/client.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
@@ -176,10 +178,13 @@ describe.skipIf(!redisAvailable)('while Redis', () => {
 })
 
 describe.skipIf(!redisAvailable)('when Redis is well again', () => {
-  it('what was rung late has rung, and has started nothing', { timeout: 30_000 }, async () => {
-    const deliveries = () => admin.keys(`{${service.namespace}}:generations:gen_*`)
+  it('what was rung late has rung, and has started nothing', { timeout: 60_000 }, async () => {
+    const redis = createPatientRedis(server.url, () => undefined)
+    const deliveries = openQueue({ kind: 'redis', redis, prefix: `{${service.namespace}}` })
+    onTestFinished(() => redis.disconnect())
     // Some were heard but could not be acknowledged: they ring once more when BullMQ's lock on them has run out.
-    await until(async () => (await deliveries()).length === 0, 'the end of all deliveries', 20_000)
+    const left = async () => Object.values(await deliveries.getJobCounts()).some((count) => count > 0)
+    await until(async () => !(await left()), 'the end of all deliveries', 45_000)
     const { rows } = await service.db.pool.query(
       'SELECT DISTINCT status, attempt, tries FROM generations WHERE filename <> $1',
       [NOWHERE],

@@ -105,7 +105,7 @@ const knows = async (http: ServerHttp, promptId: string, stop: AbortSignal): Pro
     lookUp(http, promptId, signal),
   )) !== 'unknown'
 
-/** `signal` outlives `stop`: a call that is cut off may have queued the prompt, and one that isn't there can't be canceled. */
+/** `signal` outlives `stop`: a call that is cut off may queue the prompt after the cancel has looked for it. */
 async function submitOnce(http: ServerHttp, asked: Asked, stop: AbortSignal, signal: AbortSignal): Promise<Submitted> {
   try {
     return await submit(http, asked, signal)
