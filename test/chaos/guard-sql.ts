@@ -4,10 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ChaosOptions } from './chaos.js'
 import type { Guard, Scene } from './guard.js'
 
-/** Some generation that ended so, of those which a personal key pays for. */
-const ended = (status: 'succeeded' | 'failed') =>
-  `SELECT id, user_id, cost FROM generations WHERE status = '${status}' AND NOT metered ORDER BY seq LIMIT 1`
-
 /** Ends a queued generation as a cancel does. */
 const FAIL_ONE = `
   WITH one AS (
@@ -20,14 +16,16 @@ const FAIL_ONE = `
 
 /** Gives a generation's credits back once more, as a second refund would: balance and ledger agree. */
 const REFUND_AGAIN = `
-  WITH one AS (${ended('failed')}
+  WITH one AS (
+    SELECT id, user_id, cost FROM generations WHERE status = 'failed' AND NOT metered ORDER BY seq LIMIT 1
   ), given AS (UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.id, u.credits)
   INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
   SELECT one.user_id, 'refund', one.cost, given.credits, one.id FROM one, given`
 
+/** A metered one, since its user may have others active. */
 const REVIVE = `
   UPDATE generations SET status = 'queued', finished_at = NULL, attempt = attempt + 1, rung = false, worker = NULL, lease_until = NULL
-   WHERE id = (SELECT id FROM (${ended('succeeded')}) one)`
+   WHERE id = (SELECT id FROM generations WHERE status = 'succeeded' AND metered ORDER BY seq LIMIT 1)`
 
 const FORGET_CHARGE = `
   DELETE FROM credit_ledger WHERE id = (SELECT max(id) FROM credit_ledger WHERE kind = 'charge')`

@@ -25,8 +25,8 @@ const BLOCKED_MS = 16_500
 export function withoutGuard(guard: Guard, base: Base): Promise<Violation[]> {
   const { drop, off, failpoints, probe, run, blockedMs } = guard
   const env = { ...run?.env, ...(off && { GUARDS_OFF: off.join(',') }) }
-  const forMs = probe ? PROBED_RUN_MS : RUN_MS
-  return guardRun([guard], { forMs, ...failing(failpoints), ...run, ...base, env }, { drop, blockedMs })
+  const options = { forMs: probe ? PROBED_RUN_MS : RUN_MS, ...failing(failpoints), ...run, ...base, env }
+  return guardRun(options, { attacked: [guard], probes: probe ? [probe] : [], drop, blockedMs })
 }
 
 /**
@@ -34,28 +34,28 @@ export function withoutGuard(guard: Guard, base: Base): Promise<Violation[]> {
  * that need failpoints of their own.
  */
 export async function withAllGuards(base: Base): Promise<Violation[]> {
-  const attacked = GUARDS.filter(({ attack }) => attack)
-  const probes = new Map(GUARDS.filter(({ failpoints }) => !failpoints).map((guard) => [guard.probe, guard]))
-  const failpoints = new Set(GUARDS.flatMap((guard) => (guard.failpoints && !guard.probe ? guard.failpoints : [])))
+  const probes = new Set(GUARDS.flatMap(({ probe, failpoints }) => (probe && !failpoints ? probe : [])))
+  const deaths = new Set(GUARDS.flatMap(({ probe, failpoints }) => (failpoints && !probe ? failpoints : [])))
+  const dying = { ...failing([...deaths].join(',')), mayExpire: false, ...base }
   return [
-    ...(await guardRun(attacked, { ...TWINS, ...base }, { blockedMs: BLOCKED_MS })),
-    ...(await guardRun(
-      [...probes.values()],
-      { ...failing([...failpoints].join(',')), mayExpire: false, ...base },
-      { blockedMs: BLOCKED_MS },
-    )),
+    ...(await guardRun({ ...TWINS, ...base }, { attacked: GUARDS, blockedMs: BLOCKED_MS })),
+    ...(await guardRun(dying, { probes, blockedMs: BLOCKED_MS })),
   ]
 }
 
 const failing = (failpoints: string | undefined): Partial<ChaosOptions> =>
   failpoints === undefined ? {} : { rate: 1, lanes: [], failpoints: true, drawFailpoints: () => failpoints }
 
-/** The guards' probes, then load with their attacks amid it, then every check there is. */
-async function guardRun(
-  guards: readonly Guard[],
-  options: Partial<ChaosOptions> & Base,
-  { drop, blockedMs = Number.POSITIVE_INFINITY }: { drop?: string | undefined; blockedMs?: number | undefined },
-): Promise<Violation[]> {
+interface Tried {
+  readonly attacked?: readonly Guard[]
+  readonly probes?: Iterable<NonNullable<Guard['probe']>>
+  readonly drop?: string | undefined
+  readonly blockedMs?: number | undefined
+}
+
+/** The probes, then load with the attacks amid it, then every check there is. */
+async function guardRun(options: Partial<ChaosOptions> & Base, tried: Tried): Promise<Violation[]> {
+  const { attacked = [], probes = [], drop, blockedMs = Number.POSITIVE_INFINITY } = tried
   const found: Violation[] = []
   const { violations, heals } = await chaos({
     ...{ forMs: RUN_MS, users: 24, rate: 0, failpoints: false },
@@ -65,9 +65,9 @@ async function guardRun(
     sabotage: async (stage) => {
       const client = await stage.connect()
       if (drop !== undefined) await client.query(drop)
-      for (const { probe } of guards) found.push(...((await probe?.({ stage, client })) ?? []))
+      for (const probe of probes) found.push(...(await probe({ stage, client })))
       // Not awaited: it happens amid the load.
-      void attacks(guards, { stage, client }, options.say)
+      void attacks(attacked, { stage, client }, options.say)
         .then(() => client.end())
         .catch(() => undefined)
     },

@@ -32,7 +32,7 @@ async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene):
   const active = await ports.submissions.activeGeneration(user.id)
   if (active) await cancelGeneration(ports, active, 'Canceled.', { onlyQueued: false })
   const model = { ...(await submission.model()), filename }
-  const generation = aGeneration(user, { ...submission.request, model })
+  const generation = aGeneration(user, { ...submission.request, batchSize: 1, model })
   await ports.submissions.insert(generation, { deadlineSeconds: 3600, concurrency: 1, idempotencyKey: undefined })
   await db.pool.query(`UPDATE generations SET ${DEBRIS[kind]} WHERE id = $1`, [generation.id])
   // The lock and the bell of this one are missing.

@@ -36,8 +36,6 @@ export type Ports = Stage['ports']
 
 /** Longer than any lease, any lock of a submit, any reservation and any pause; shorter than any deadline. */
 const LONG_SECONDS = 40
-/** How long after their end failed generations are swept. */
-const SWEPT_SECONDS = 3600
 const FULL = { full: true, leasesCount: true }
 const NEVER = new AbortController().signal
 
@@ -89,9 +87,16 @@ export async function openStage() {
       UPDATE leases SET ${earlier('until')};
       UPDATE backends SET ${earlier('seen_at', 'changed_at')}`)
     for (const key of (await redis?.keys(`${namespace}:lock:*`)) ?? []) {
-      await redis?.pexpire(key, (await redis.pttl(key)) - seconds * 1000)
+      const ttlMs = (await redis?.pttl(key)) ?? -1
+      if (ttlMs >= 0) await redis?.pexpire(key, ttlMs - seconds * 1000)
     }
   }
+
+  /** What has failed so far is swept no more: whoever stores a picture of it from here on must remove it himself. */
+  const endSweeps = () =>
+    rewrite(
+      `UPDATE generations SET finished_at = finished_at - interval '1 hour' WHERE finished_at > now() - interval '1 hour'`,
+    )
 
   /** A healthy worker runs whatever it can claim, or only what wants one file. */
   async function workOff(filename?: string): Promise<void> {
@@ -148,8 +153,7 @@ export async function openStage() {
     }
     await timePasses(LONG_SECONDS)
     await reconcileUntil('the end of all locks', async () => (await locks()).length === 0)
-    // What has failed so far is swept no more: whoever stores a picture of it from here on must remove it himself.
-    await timePasses(SWEPT_SECONDS)
+    await endSweeps()
   }
 
   const intact = new Set<string>()

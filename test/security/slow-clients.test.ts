@@ -89,16 +89,15 @@ describe('a thousand clients that never get to the end of a request', { timeout:
     }, 1000)
     await until(() => all().every(({ socket }) => !socket.connecting), 'their connections')
 
-    const meanwhile = await timesOf(300)
-    const open_ = all().filter(({ closedAfter }) => closedAfter === undefined).length
+    expect(all().filter(({ closedAfter }) => closedAfter !== undefined)).toEqual([])
+    const meanwhile = await timesOf(150)
     if (process.env.SHOW_FIGURES) {
       const figures = (times: readonly number[]) =>
         `p50 ${at(times, 0.5).toFixed(1)} p99 ${at(times, 0.99).toFixed(1)} ms`
       console.log(
-        `before ${figures(before)}; with ${open_} open ${figures(meanwhile)}; RSS ${await server.residentMiB()}`,
+        `before ${figures(before)}; with ${all().length} slow ones ${figures(meanwhile)}; RSS ${await server.residentMiB()}`,
       )
     }
-    expect(open_).toBeGreaterThan(EACH_KIND)
     // Their number alone costs next to nothing; the rest is for a busy machine.
     expect(at(meanwhile, 0.5)).toBeLessThan(10 * at(before, 0.5) + 50)
     expect(at(meanwhile, 0.99)).toBeLessThan(10 * at(before, 0.99) + 500)
