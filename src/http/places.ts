@@ -7,13 +7,18 @@ export interface PlaceLimits {
   readonly patienceMs: number
 }
 
+/** Gives the place back; to be called as often as one likes. */
+export type Leave = () => void
+
 /** A number of places that holders take turns in: who waits for one is next when all others that wait had theirs. */
 export interface Places {
-  /** Resolves to the way out of the place, or to undefined when none came free in time. */
-  take(holder: string): Promise<(() => void) | undefined>
+  /** The way out of a place that is free now; undefined when there is none. */
+  take(holder: string): Leave | undefined
+  /** Waits in line for a place; resolves to undefined when none came free in time. */
+  wait(holder: string): Promise<Leave | undefined>
 }
 
-type Waiter = (leave: (() => void) | undefined) => void
+type Waiter = (leave: Leave | undefined) => void
 
 export function createPlaces({ total, perHolder, patienceMs }: PlaceLimits): Places {
   const taken = new Map<string, number>()
@@ -23,7 +28,7 @@ export function createPlaces({ total, perHolder, patienceMs }: PlaceLimits): Pla
 
   const isFree = (holder: string) => allTaken < total && (taken.get(holder) ?? 0) < perHolder
 
-  const enter = (holder: string) => {
+  const enter = (holder: string): Leave => {
     allTaken++
     taken.set(holder, (taken.get(holder) ?? 0) + 1)
     let left = false
@@ -57,9 +62,10 @@ export function createPlaces({ total, perHolder, patienceMs }: PlaceLimits): Pla
   }
 
   return {
-    async take(holder) {
-      if (isFree(holder)) return enter(holder)
-      return new Promise((resolve) => {
+    take: (holder) => (isFree(holder) ? enter(holder) : undefined),
+
+    wait: (holder) =>
+      new Promise((resolve) => {
         const waiter: Waiter = (leave) => {
           clearTimeout(patience)
           resolve(leave)
@@ -68,7 +74,6 @@ export function createPlaces({ total, perHolder, patienceMs }: PlaceLimits): Pla
         const line = lines.get(holder)
         if (line) line.push(waiter)
         else lines.set(holder, [waiter])
-      })
-    },
+      }),
   }
 }

@@ -5,7 +5,7 @@ import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
 
-const WAITERS = 200
+const WAITERS = 60
 const context = useService({
   env: { RATE_LIMIT_MAX: '1000' },
   server: { maxWaiting: WAITERS, createImageTimeoutSeconds: 60 },
