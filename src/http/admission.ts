@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { setTimeout as after } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { serviceUnavailable } from '../errors.js'
@@ -8,12 +7,12 @@ import type { App } from './app.js'
 import { networkOf } from './authentication.js'
 import { bodyFor } from './error-shape.js'
 import { answerError } from './errors.js'
-import { createPlaces, type PlaceLimits } from './places.js'
+import { createPlaces, type Leave, type PlaceLimits } from './places.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Gives its place to the next request: called when the answer is known, or when it only waits from here on. */
-    leavePlace?: () => void
+    leavePlace?: Leave | undefined
     /** It was refused before anything of it was looked at. */
     turnedAway: boolean
   }
@@ -35,7 +34,7 @@ const TELL_EVERY_MS = 5000
 /**
  * Lets so many requests be worked on that each is answered soon; the others wait for a place, the addresses in turn,
  * and are turned away with a 503 when none comes free. To be registered before all other hooks and routes, so that
- * nothing is done for those that are turned away.
+ * nothing is done for those that are turned away. Hooks with callbacks: nearly every request finds a place at once.
  */
 export function registerAdmission(app: App, log: Logger, limits: PlaceLimits = PLACES): void {
   const places = createPlaces(limits)
@@ -44,51 +43,59 @@ export function registerAdmission(app: App, log: Logger, limits: PlaceLimits = P
   const turnAway = (request: FastifyRequest, reply: FastifyReply) => {
     request.turnedAway = true
     tell()
-    return answerError(serviceUnavailable(RETRY_AFTER_SECONDS), bodyFor(request.url), reply)
+    answerError(serviceUnavailable(RETRY_AFTER_SECONDS), bodyFor(request.url), reply)
   }
-  /** Whether the request found a place and its client waited for it. */
-  const hold = async (request: FastifyRequest, { whenClosed }: Connection): Promise<boolean> => {
-    const leave = await places.take(networkOf(request.ip))
-    if (!leave) return false
-    const abandon = () => void setTimeout(leave, ABANDONED_AFTER_MS).unref()
-    whenClosed.add(abandon)
-    request.leavePlace = () => {
-      whenClosed.delete(abandon)
-      delete request.leavePlace
-      leave()
+  const hold = (request: FastifyRequest, reply: FastifyReply, connection: Connection, next: () => void) => {
+    const enter = (leave: Leave | undefined) => {
+      request.leavePlace = leave
+      // Who has left meanwhile gives the place back with this answer.
+      if (!leave || request.raw.socket.destroyed) return turnAway(request, reply)
+      connection.working.add(request)
+      next()
     }
-    return !request.raw.socket.destroyed
+    const address = networkOf(request.ip)
+    const free = places.take(address)
+    if (free) enter(free)
+    else void places.wait(address).then(enter)
+  }
+  const letGo = (request: FastifyRequest, connection: Connection | undefined) => {
+    connection?.working.delete(request)
+    request.leavePlace?.()
   }
 
   app.decorateRequest('turnedAway', false)
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.config.alwaysServed) return
+  app.decorateRequest('leavePlace', undefined)
+  app.addHook('onRequest', (request, reply, next) => {
+    if (request.routeOptions.config.alwaysServed) return next()
     const { socket } = request.raw
     const connection = connections.get(socket) ?? followed(socket)
     connections.set(socket, connection)
     if (connection.unanswered >= PER_CONNECTION) {
-      await after(limits.patienceMs)
       // Whatever else it has sent is dropped with it.
-      return turnAway(request, reply.header('connection', 'close'))
+      setTimeout(() => turnAway(request, reply.header('connection', 'close')), limits.patienceMs)
+      return
     }
     connection.unanswered++
     // Not with the place: an answer that nobody reads stays counted.
     reply.raw.once('close', () => connection.unanswered--)
-    if (!(await hold(request, connection))) return turnAway(request, reply)
+    hold(request, reply, connection, next)
   })
   // A body may take its time, and for one whose client has left Fastify waits for ever: neither is work.
-  app.addHook('preParsing', async (request) => {
-    if (mayHaveBody(request)) request.leavePlace?.()
+  app.addHook('preParsing', (request, _reply, payload, next) => {
+    if (mayHaveBody(request)) letGo(request, connections.get(request.raw.socket))
+    next(null, payload)
   })
-  app.addHook('preValidation', async (request, reply) => {
+  app.addHook('preValidation', (request, reply, next) => {
     const connection = connections.get(request.raw.socket)
-    if (!connection || !mayHaveBody(request)) return
-    if (!(await hold(request, connection))) return turnAway(request, reply)
+    if (connection && mayHaveBody(request)) hold(request, reply, connection, next)
+    else next()
   })
-  app.addHook('onSend', async (request, _reply, payload) => {
-    request.leavePlace?.()
-    const connection = connections.get(request.raw.socket)
-    if (connection && payload instanceof Readable) endWith(connection, request.raw.socket, payload)
+  app.addHook('onSend', (request, _reply, payload, next) => {
+    const { socket } = request.raw
+    const connection = connections.get(socket)
+    letGo(request, connection)
+    if (connection && payload instanceof Readable) endWith(connection, socket, payload)
+    next(null, payload)
   })
 }
 
@@ -96,24 +103,26 @@ const mayHaveBody = ({ method }: FastifyRequest) => method !== 'GET' && method !
 
 interface Connection {
   unanswered: number
-  readonly whenClosed: Set<() => void>
+  /** Those that have a place. */
+  readonly working: Set<FastifyRequest>
+  readonly streams: Set<Readable>
 }
 
 function followed(socket: Socket): Connection {
-  const connection: Connection = { unanswered: 0, whenClosed: new Set() }
+  const connection: Connection = { unanswered: 0, working: new Set(), streams: new Set() }
   // The connection's own end: Node tells an answer that waits behind another one nothing of it.
   socket.once('close', () => {
-    for (const end of connection.whenClosed) end()
+    for (const stream of connection.streams) stream.destroy()
+    for (const request of connection.working) setTimeout(() => request.leavePlace?.(), ABANDONED_AFTER_MS).unref()
   })
   return connection
 }
 
 /** Without this the file of a picture would stay open for ever when its turn to be sent does not come. */
-function endWith({ whenClosed }: Connection, socket: Socket, stream: Readable): void {
-  const end = () => void stream.destroy()
-  if (socket.destroyed) end()
-  else whenClosed.add(end)
-  stream.once('close', () => whenClosed.delete(end))
+function endWith({ streams }: Connection, socket: Socket, stream: Readable): void {
+  if (socket.destroyed) stream.destroy()
+  else streams.add(stream)
+  stream.once('close', () => streams.delete(stream))
 }
 
 /** One line in five seconds instead of one a request. */

@@ -184,7 +184,7 @@ describe.skipIf(!redisAvailable)('when Redis is well again', () => {
     onTestFinished(() => redis.disconnect())
     // Some were heard but could not be acknowledged: they ring once more when BullMQ's lock on them has run out.
     // (One whose record was evicted in half may be kept as completed.)
-    const pending = () => deliveries.getJobCountByTypes('waiting', 'active', 'delayed', 'prioritized', 'paused')
+    const pending = () => deliveries.getJobCountByTypes('waiting', 'active', 'delayed', 'prioritized')
     await until(async () => (await pending()) === 0, 'the end of all deliveries', 45_000)
     const { rows } = await service.db.pool.query(
       'SELECT DISTINCT status, attempt, tries FROM generations WHERE filename <> $1',
