@@ -30,16 +30,16 @@ export function withoutGuard(guard: Guard, base: Base): Promise<Violation[]> {
 }
 
 /**
- * What two runs find in which every guard stands: one with all attacks; one with all deaths, and all probes but those
- * that need failpoints of their own.
+ * What two runs find in which every guard stands: one with all attacks, and all probes but those that need failpoints
+ * of their own; one with all deaths.
  */
 export async function withAllGuards(base: Base): Promise<Violation[]> {
   const probes = new Set(GUARDS.flatMap(({ probe, failpoints }) => (probe && !failpoints ? probe : [])))
   const deaths = new Set(GUARDS.flatMap(({ probe, failpoints }) => (failpoints && !probe ? failpoints : [])))
   const dying = { ...failing([...deaths].join(',')), mayExpire: false, ...base }
   return [
-    ...(await guardRun({ ...TWINS, ...base }, { attacked: GUARDS, blockedMs: BLOCKED_MS })),
-    ...(await guardRun(dying, { probes, blockedMs: BLOCKED_MS })),
+    ...(await guardRun({ ...TWINS, ...base }, { attacked: GUARDS, probes, blockedMs: BLOCKED_MS })),
+    ...(await guardRun(dying, { blockedMs: BLOCKED_MS })),
   ]
 }
 

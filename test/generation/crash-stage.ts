@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { parseConfig } from '../../src/config.js'
 import { cancelStore } from '../../src/db/cancel-store.js'
+import { withTransaction } from '../../src/db/client.js'
 import { dutyLease } from '../../src/db/duty-lease.js'
 import { finishedGenerations } from '../../src/db/finished-generations.js'
 import { idempotencyStore } from '../../src/db/idempotency-store.js'
@@ -72,9 +73,12 @@ export async function openStage() {
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
 
-  /** Changes what no trigger would let anybody change. */
+  /** Changes what no trigger would let anybody change; alone, since it locks rows in an order of its own. */
   const rewrite = async (statements: string): Promise<void> => {
-    await db.pool.query(`BEGIN; SET LOCAL session_replication_role = replica; ${statements}; COMMIT`)
+    await withTransaction(db, (_tx, client) =>
+      client.query(`
+        LOCK TABLE generations IN EXCLUSIVE MODE; SET LOCAL session_replication_role = replica; ${statements}`),
+    )
   }
 
   /** As if so much time had passed, in Postgres and in Redis. */
