@@ -67,6 +67,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     // The server goes first when it ends: its last clients may be waiting for what the worker draws.
     const services = [await launch('worker'), await launch('server')]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
+    // An interruption may leave nobody to wait for it.
+    whenReady.catch(() => undefined)
     const prepared = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
     return { config, ...prepared, broken: whenBroken(services, postgres), stop }
   } catch (error) {

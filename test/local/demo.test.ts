@@ -65,7 +65,7 @@ describe('npm run demo', { timeout: 60_000 }, () => {
     const demo = runDemo('a red fox')
     await demo.prints('Starting server and worker')
     demo.signalGroup('SIGINT')
-    expect(await demo.exit).toBe(130)
+    expect([await demo.exit, demo.output.stderr]).toEqual([130, ''])
     expect(demo.output.stdout).toMatch(/Stopped before the picture was there\.\n$/)
     await expectNothingLeft()
   })
