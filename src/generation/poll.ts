@@ -9,12 +9,13 @@ export interface PollPorts {
   readonly progress: ProgressBoard
 }
 
-export type Polled = GenerationView & {
-  /** While queued. */
-  readonly queuePosition?: number
-  /** While processing, 0 to 1. */
-  readonly progress?: number
-}
+/** `queuePosition`: 1 for the next one up; `progress`: 0 to 1. */
+export type Polled = Omit<GenerationView, 'status'> &
+  (
+    | { readonly status: 'queued'; readonly queuePosition: number }
+    | { readonly status: 'processing'; readonly progress: number }
+    | { readonly status: 'succeeded' | 'failed' }
+  )
 
 /**
  * One of the caller's own generations, without side effects.
@@ -23,11 +24,10 @@ export type Polled = GenerationView & {
 export async function pollGeneration(ports: PollPorts, account: Account, id: string): Promise<Polled> {
   const generation = GENERATION_ID.test(id) ? await ports.polls.findOwned(account.id, id) : undefined
   if (!generation) throw generationNotFound()
-  if (generation.status === 'queued') return { ...generation, queuePosition: await ports.positions.of(generation) }
-  if (generation.status === 'processing') {
-    // Live progress is decoration: its absence is no failure.
-    const progress = await ports.progress.get(id).catch(() => undefined)
-    return { ...generation, progress: progress ?? 0 }
-  }
-  return generation
+  const { status } = generation
+  if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
+  if (status !== 'processing') return { ...generation, status }
+  // Live progress is decoration: its absence is no failure.
+  const progress = await ports.progress.get(id).catch(() => undefined)
+  return { ...generation, status, progress: progress ?? 0 }
 }

@@ -9,7 +9,7 @@ import {
   LogController,
   type RawServerDefault,
 } from 'fastify'
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
@@ -21,6 +21,7 @@ import { bodyFor } from './error-shape.js'
 import { handleErrors, handleNotFound } from './errors.js'
 import { healthRoutes } from './health-routes.js'
 import { onlyOnHost } from './hosts.js'
+import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import type { PlaceLimits } from './places.js'
 import { answerUnreadable } from './unreadable.js'
@@ -56,7 +57,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // Bodies are JSON: without this a text would be read, too, and only then be refused.
   app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(validatorCompiler)
-  app.setSerializerCompiler(serializerCompiler)
+  // The schemas of answers describe and type them; what is sent is exactly what a route returns.
+  app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
   app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
   logRequests(app)
@@ -68,6 +70,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const apart = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
+  await describeApi(app, options)
   healthRoutes(app, options.ready)
   await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath))
   await app.register(async (scope: App) => {

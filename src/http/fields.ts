@@ -56,6 +56,32 @@ export const seedField = z
   .nullish()
   .transform((value) => (value === undefined || value === null || value === -1 ? undefined : value))
 
+/** A whole number in a query. */
+export const queryInteger = (name: string, min: number, max: number, fallback: number) => {
+  const message = `${name} must be an integer from ${min} to ${max}.`
+  return z
+    .string(message)
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .meta({ type: 'integer', minimum: min, maximum: max })
+    .default(fallback)
+}
+
+/** `true` or `false` in a query, nothing else. */
+export const queryFlag = (name: string) =>
+  z
+    .enum(['true', 'false'], `${name} must be true or false.`)
+    .transform((value) => value === 'true')
+    .meta({ type: 'boolean' })
+    .default(false)
+
+/** An ISO 8601 time with its zone in a query. */
+export const queryTime = (name: string) =>
+  z.iso
+    .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
+    .transform((value) => new Date(value))
+
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, `${name} must be one of: ${values.join(', ')}.`)
 

@@ -1,16 +1,29 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { invalidParameter } from '../errors.js'
 import type { IdempotencyRequest } from '../generation/submit.js'
 
 const MAX_LENGTH = 255
+
+/** For the description of the API; idempotencyOf judges it. */
+export const idempotencyKeyHeader = z.looseObject({
+  'idempotency-key': z
+    .unknown()
+    .meta({ type: 'string', minLength: 1, maxLength: MAX_LENGTH })
+    .optional()
+    .describe('The same key with the same body gets the first answer again, charged once; kept for 24 hours'),
+})
 
 /**
  * The request's Idempotency-Key, if any, with a hash of what it was sent for.
  * @param scope the interface, so that the same key cannot stand for requests to both
  * @throws invalid_request unless it has 1 to 255 characters
  */
-export function idempotencyOf(request: FastifyRequest, scope: string): IdempotencyRequest | undefined {
+export function idempotencyOf(
+  request: Pick<FastifyRequest, 'body'> & { readonly headers: Record<string, unknown> },
+  scope: string,
+): IdempotencyRequest | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key.trim() === '' || key.length > MAX_LENGTH) {

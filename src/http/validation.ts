@@ -22,23 +22,24 @@ export function toInvalidParameter(thrown: unknown, request: FastifyRequest): Ap
   const issues = thrown.validation
   // A misspelt field is why another one is missing, so it is told first.
   const unknown = issues.find(({ keyword }) => keyword === 'unrecognized_keys')
+  const part = thrown.validationContext === 'querystring' ? 'querystring' : 'body'
   if (unknown) {
     const [key = ''] = (unknown.params as { keys?: string[] }).keys ?? []
-    return unknownField(key, knownFields(request))
+    return unknownField(part === 'body' ? 'field' : 'query parameter', key, knownFields(request, part))
   }
   const [first] = issues
   const parameter = first?.instancePath.split('/').filter(Boolean).join('.') || 'body'
   return invalidParameter(parameter, first?.message ?? 'The request is not valid.')
 }
 
-function unknownField(key: string, known: readonly string[]): AppError {
+function unknownField(kind: string, key: string, known: readonly string[]): AppError {
   const shown = key.length > 50 ? `${key.slice(0, 50)}…` : key
   const meant = probablyMeant(key, known)
   return invalidParameter(
     shown,
     meant
-      ? `Unknown field "${shown}": did you mean "${meant}"?`
-      : `Unknown field "${shown}": remove it or check its name.`,
+      ? `Unknown ${kind} "${shown}": did you mean "${meant}"?`
+      : `Unknown ${kind} "${shown}": remove it or check its name.`,
   )
 }
 
@@ -54,8 +55,8 @@ function probablyMeant(key: string, known: readonly string[]): string | undefine
   return nearest && distance(plain, nearest) <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : undefined
 }
 
-function knownFields(request: FastifyRequest): string[] {
-  let schema: unknown = request.routeOptions.schema?.body
+function knownFields(request: FastifyRequest, part: 'body' | 'querystring'): string[] {
+  let schema: unknown = request.routeOptions.schema?.[part]
   while (schema instanceof z.ZodPipe) schema = schema.in
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }

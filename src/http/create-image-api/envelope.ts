@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { AppError, ErrorCode } from '../../errors.js'
 
 /** Spec 7.2 and the contract's further codes; the envelope knows fewer than we do. */
@@ -27,3 +28,30 @@ export const errorBody = ({ code, message, detail }: AppError) => ({
   success: false,
   error: { code: CODES[code], message, parameter: detail.parameter, retry_after: detail.retryAfterSeconds },
 })
+
+const problem = z
+  .object({
+    success: z.literal(false),
+    error: z.object({
+      code: z.enum([...new Set(Object.values(CODES))]).describe('A stable code for programs'),
+      message: z.string().describe('One sentence that says what to do'),
+      parameter: z.string().optional().describe('The offending field of the request'),
+      retry_after: z.int().min(1).optional().describe('Seconds to wait before the next try'),
+    }),
+  })
+  .meta({
+    id: 'CreateImageProblem',
+    examples: [
+      {
+        success: false,
+        error: { code: 'invalid_parameter', message: 'steps must be an integer from 20 to 50.', parameter: 'steps' },
+      },
+    ],
+  })
+
+/** The schemas of refusals with these statuses, beside the ones that every endpoint can meet. */
+export const refusals = <const S extends number>(...statuses: S[]) =>
+  Object.fromEntries([...statuses, 401, 429, 503].map((status) => [status, problem])) as Record<
+    S | 401 | 429 | 503,
+    typeof problem
+  >

@@ -3,10 +3,11 @@ import { AppError, pictureRemoved } from '../../errors.js'
 import { waitForPicture } from '../../generation/create-image.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
-import { idempotencyOf } from '../idempotency.js'
+import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
+import { refusals } from './envelope.js'
 import type { CreateImageApiOptions } from './plugin.js'
 import { createImageBody } from './schemas.js'
-import { createdView } from './views.js'
+import { createdImage, createdView } from './views.js'
 
 /** More than the GPUs behind one server draw while they wait. */
 const MAX_WAITING = 1000
@@ -15,7 +16,16 @@ const MAX_WAITING = 1000
 export function generateRoutes(app: App, options: CreateImageApiOptions): void {
   const { ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING } = options
   let waiting = 0
-  app.post('/images/generate', { schema: { body: createImageBody } }, async (request, reply) => {
+  const schema = {
+    operationId: 'createImage',
+    tags: ['Create Image'],
+    summary: 'Create one image',
+    description: 'Answers when the picture is stored, within 120 s.',
+    headers: idempotencyKeyHeader,
+    body: createImageBody,
+    response: { 200: createdImage, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 500, 504) },
+  }
+  app.post('/images/generate', { schema }, async (request, reply) => {
     // Before anything is charged.
     if (waiting >= maxWaiting) throw tooManyWaiting()
     waiting++

@@ -21,12 +21,14 @@ export interface CreateImageBody {
   readonly request: GenerationRequest
 }
 
+export const createImageModel = choice('model', CREATE_IMAGE_MODELS)
+
 export const createImageBody = z
   .strictObject(
     {
       prompt: promptField,
       negative_prompt: optional(negativePromptField, ''),
-      model: optional(choice('model', CREATE_IMAGE_MODELS), 'noobai-xl'),
+      model: optional(createImageModel, 'noobai-xl'),
       steps: optional(integer('steps', 20, 50), 28),
       cfg_scale: optional(number('cfg_scale', 1, 20), 7),
       width: optional(side('width'), 832),

@@ -1,26 +1,45 @@
+import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
 import { pollGeneration } from '../../generation/poll.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
-import { idempotencyOf } from '../idempotency.js'
+import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
+import { refusals } from './envelope.js'
 import type { PersonalApiOptions } from './plugin.js'
 import { generateBody } from './schemas.js'
-import { polledView, submittedView } from './views.js'
+import { polled, polledView, submitted, submittedView } from './views.js'
+
+/** Any string: what is no ID is answered like one that is not found. */
+export const generationParams = z.object({ id: z.string().describe('The ID of the generation') })
 
 /** Spec 4.3 and 4.4. */
 export function generateRoutes(app: App, ports: PersonalApiOptions['ports'], baseUrl: string): void {
-  app.post('/generate', { schema: { body: generateBody } }, async (request, reply) => {
-    const { modelVersionId, request: asked } = request.body
-    const submitted = await submitGeneration(ports, request.caller, {
-      lane: 'personal',
-      request: asked,
-      model: async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId),
-      idempotency: idempotencyOf(request, 'personal'),
-    })
-    if (submitted.replayed) reply.header('idempotent-replayed', 'true')
-    return reply.code(201).send(submittedView(submitted, baseUrl))
-  })
+  app.post(
+    '/generate',
+    {
+      schema: {
+        operationId: 'submitGeneration',
+        tags: ['Generations'],
+        summary: 'Submit a generation',
+        description: 'Charges its credits and queues it. One may be active at a time.',
+        headers: idempotencyKeyHeader,
+        body: generateBody,
+        response: { 201: submitted, ...refusals(400, 402, 403, 404, 409, 413, 415, 422) },
+      },
+    },
+    async (request, reply) => {
+      const { modelVersionId, request: asked } = request.body
+      const generation = await submitGeneration(ports, request.caller, {
+        lane: 'personal',
+        request: asked,
+        model: async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId),
+        idempotency: idempotencyOf(request, 'personal'),
+      })
+      if (generation.replayed) reply.header('idempotent-replayed', 'true')
+      return reply.code(201).send(submittedView(generation, baseUrl))
+    },
+  )
 
   for (const url of ['/generate', '/generate/']) {
     app.get(url, async () => {
@@ -28,10 +47,23 @@ export function generateRoutes(app: App, ports: PersonalApiOptions['ports'], bas
     })
   }
 
-  app.get<{ Params: { id: string } }>('/generate/:id', async (request, reply) => {
-    const generation = await pollGeneration(ports, request.caller.account, request.params.id)
-    if (generation.progress !== undefined) reply.header('x-progress', generation.progress.toFixed(2))
-    reply.header('cache-control', 'no-store')
-    return polledView(generation, (slug) => ports.images.url(slug))
-  })
+  app.get(
+    '/generate/:id',
+    {
+      schema: {
+        operationId: 'pollGeneration',
+        tags: ['Generations'],
+        summary: 'See how a generation is doing',
+        description: 'Poll until `status` is `succeeded` or `failed`.',
+        params: generationParams,
+        response: { 200: polled, ...refusals(400, 404) },
+      },
+    },
+    async (request, reply) => {
+      const generation = await pollGeneration(ports, request.caller.account, request.params.id)
+      if (generation.status === 'processing') reply.header('x-progress', generation.progress.toFixed(2))
+      reply.header('cache-control', 'no-store')
+      return polledView(generation, (slug) => ports.images.url(slug))
+    },
+  )
 }

@@ -1,0 +1,114 @@
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import type { OpenAPIV3_1 } from 'openapi-types'
+import type { App } from './app.js'
+
+export interface ApiOrigins {
+  /** The public origin of the Personal Access API. */
+  readonly baseUrl: string
+  /** The public origin of Create Image. */
+  readonly apiBaseUrl: string
+}
+
+/** The parts of the API, as its description groups them. A route without one of these tags is not described. */
+const TAGS = {
+  Account: 'Who you are, your credits, and what may be asked for',
+  Generations: 'Submit, follow and cancel generations, and look back on them',
+  Images: 'The pictures of your account',
+  Webhooks: 'Be told when something has ended',
+  'Create Image': 'One picture in one request',
+} as const
+
+/** What each refusal means, on either interface; its body and `X-Error-Code` say which one it is. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  400: 'The request is not valid, or the prompt was flagged by moderation',
+  401: 'Missing or invalid API key',
+  402: 'Not enough credits',
+  403: 'No active subscription, or not available',
+  404: 'Not found',
+  409: 'A request with this Idempotency-Key is still being processed',
+  413: 'The body is larger than 64 KiB',
+  415: 'The body is not application/json',
+  422: 'This Idempotency-Key was used with another body',
+  429: 'A limit is reached; `Retry-After` says when to come back',
+  500: 'The generation failed, or the server did',
+  503: 'Temporarily unavailable; `Retry-After` says when to come back',
+  504: 'The picture was not ready in time',
+}
+
+const text = (description: string) => ({ description, schema: { type: 'string' as const } })
+const whole = (description: string) => ({ description, schema: { type: 'integer' as const } })
+
+const REFUSAL_HEADERS = {
+  'X-Error-Code': text('A stable code for programs'),
+  'X-Request-Id': text('Names this answer'),
+}
+const RETRY_AFTER = { 'Retry-After': whole('Seconds to wait before the next try') }
+
+/**
+ * Collects every route that has a tag, from its zod schemas, into one OpenAPI 3.1 description, and serves it as
+ * /openapi.json. To be registered before the routes.
+ */
+export async function describeApi(app: App, origins: ApiOrigins): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Easel',
+        version: '1.0.0',
+        summary: 'Image generation from text prompts',
+        description:
+          'The asynchronous Personal Access API under /api/v1, and the synchronous Create Image under /v1. ' +
+          'Version 1 only ever gets additions: new endpoints, new headers, new optional fields of requests.',
+        license: { name: 'All rights reserved', url: `${origins.baseUrl}/` },
+      },
+      servers: [{ url: origins.baseUrl }],
+      security: [{ apiKey: [] }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' },
+        },
+      },
+    },
+    hideUntagged: true,
+    transform: jsonSchemaTransform,
+    transformObject: (document) => completed(jsonSchemaTransformObject(document) as OpenAPIV3_1.Document, origins),
+  } as FastifyDynamicSwaggerOptions)
+  app.get('/openapi.json', async (_request, reply) => {
+    reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
+    return app.swagger()
+  })
+}
+
+/** Adds what no route has to say itself: what refusals mean, the headers of all answers, and where Create Image lives. */
+function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiOrigins): OpenAPIV3_1.Document {
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
+    for (const operation of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[]) {
+      for (const [status, response] of Object.entries(operation.responses ?? {})) {
+        const refusal = REFUSALS[status]
+        if (!refusal) continue
+        const retry = status === '429' || status === '503' ? RETRY_AFTER : {}
+        Object.assign(response, { description: refusal, headers: { ...REFUSAL_HEADERS, ...retry } })
+      }
+    }
+  }
+  return withoutUnused(document)
+}
+
+/** Every schema comes out twice, as it is read and as it is written; what nothing refers to is left out. */
+function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  const schemas = document.components?.schemas ?? {}
+  const used = new Set<string>()
+  const visit = (part: unknown) => {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue
+      used.add(name)
+      visit(schemas[name])
+    }
+  }
+  visit(document.paths)
+  const kept = Object.entries(schemas).filter(([name]) => used.has(name))
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(kept.sort()) } }
+}
