@@ -74,7 +74,7 @@ export async function startServer(
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     storagePath: config.storagePath,
-    personal: { ports, authentication, limit, baseUrl: config.baseUrl },
+    personal: { ports, authentication, limit },
     createImage: {
       ports,
       authentication,

@@ -15,6 +15,7 @@ import type {
   ActiveGenerationLock,
   GenerationQueue,
   IdempotencyStore,
+  InsertOutcome,
   Moderator,
   SubmissionStore,
   SubmittedGeneration,
@@ -47,6 +48,8 @@ export interface IdempotencyRequest {
 export interface Submitted extends SubmittedGeneration {
   /** This is the answer to an earlier request with the same Idempotency-Key; nothing was charged now. */
   readonly replayed: boolean
+  /** The account's balance after the charge, or as it is at a replay; undefined where nothing is charged. */
+  readonly creditsLeft: number | undefined
 }
 
 /**
@@ -62,7 +65,13 @@ export async function submitGeneration(ports: SubmitPorts, caller: Caller, submi
   const first = await ports.idempotency.reserve(account.id, idempotency.key, idempotency.bodyHash, id)
   if (first.outcome === 'mismatch') throw idempotencyMismatch()
   if (first.outcome === 'in_flight') throw idempotencyInFlight()
-  if (first.outcome === 'replay') return { ...first.generation, replayed: true }
+  if (first.outcome === 'replay') {
+    return {
+      ...first.generation,
+      replayed: true,
+      creditsLeft: caller.keyKind === 'developer' ? undefined : account.credits,
+    }
+  }
   await failpoint('idempotency.after_reserve')
   try {
     return await submitOnce(ports, caller, submission, id)
@@ -91,10 +100,10 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   })
   if (!metered) await takeLock(ports, generation)
   await failpoint('submit.after_lock')
-  let createdAt: Date
+  let inserted: Inserted
   try {
     await failpoint('submit.before_insert')
-    createdAt = await insert(ports, generation, caller.concurrency, submission.idempotency?.key)
+    inserted = await insert(ports, generation, caller.concurrency, submission.idempotency?.key)
   } catch (error) {
     if (!metered) await ports.lock.release(account.id, id)
     throw error
@@ -108,7 +117,9 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   ])
   await failpoint('submit.after_ring')
   const { modelVersionId, modelName, cost, seed } = generation
-  return { id, modelVersionId, modelName, cost, seed, createdAt, replayed: false }
+  const { createdAt, creditsLeft } = inserted
+  const facts = { id, modelVersionId, modelName, cost, seed, createdAt }
+  return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
 }
 
 async function requireCleanPrompt(
@@ -132,12 +143,14 @@ async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: G
   if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
 }
 
+type Inserted = Extract<InsertOutcome, { outcome: 'inserted' }>
+
 async function insert(
   { submissions, generationDeadlineSeconds }: SubmitPorts,
   generation: Generation,
   concurrency: number,
   idempotencyKey: string | undefined,
-): Promise<Date> {
+): Promise<Inserted> {
   const result = await submissions.insert(generation, {
     deadlineSeconds: generationDeadlineSeconds,
     concurrency,
@@ -145,7 +158,7 @@ async function insert(
   })
   switch (result.outcome) {
     case 'inserted':
-      return result.createdAt
+      return result
     case 'active':
       throw generationActive(result.generationId)
     case 'insufficient':

@@ -59,6 +59,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setValidatorCompiler(validatorCompiler)
   // The schemas of answers describe and type them; what is sent is exactly what a route returns.
   app.setSerializerCompiler(() => JSON.stringify)
+  app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
   app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
   logRequests(app)

@@ -3,6 +3,13 @@ import { AppError, type ErrorCode, endpointNotFound, serviceUnavailable } from '
 import { isOutage } from '../outage.js'
 import { toInvalidParameter } from './validation.js'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Where a generation can be polled. */
+    pollUrl(generationId: string): string
+  }
+}
+
 /** The only place where a refusal meets an HTTP status. */
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   unauthorized: 401,
@@ -54,7 +61,11 @@ function sendError(
 
 /** The answer alone: status, headers and body. */
 export function answerError(error: AppError, bodyOf: BodyOf, reply: FastifyReply): FastifyReply {
-  if (error.detail.retryAfterSeconds !== undefined) reply.header('retry-after', error.detail.retryAfterSeconds)
+  const { retryAfterSeconds, generationId } = error.detail
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  if (error.code === 'active_generation' && generationId) {
+    reply.header('x-active-generation', generationId).header('location', reply.server.pollUrl(generationId))
+  }
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   return reply
     .code(STATUS[error.code])

@@ -37,6 +37,19 @@ export async function registerRateLimit(
       return this
     }
   }
+  // Both families of names that clients look for, on every answer that was counted.
+  const policy = `${max};w=${windowSeconds}`
+  app.addHook('onSend', (_request, reply, payload, next) => {
+    const limit = reply.getHeader('x-ratelimit-limit')
+    if (limit !== undefined) {
+      reply
+        .header('ratelimit-policy', policy)
+        .header('ratelimit-limit', limit)
+        .header('ratelimit-remaining', reply.getHeader('x-ratelimit-remaining'))
+        .header('ratelimit-reset', reply.getHeader('x-ratelimit-reset'))
+    }
+    next(null, payload)
+  })
   await app.register(rateLimit, {
     global: true,
     hook: 'onRequest',

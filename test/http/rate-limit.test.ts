@@ -50,6 +50,35 @@ for (const [mode, redis] of [
       expectLimited(await account(context.service.url, key))
     })
 
+    it('tells on every answer how much is left, under both names that clients look for', async () => {
+      const { key } = await user()
+      const { url } = context.service
+      const answers: Answer[] = []
+      for (let n = 0; n < 11; n++) answers.push(await account(url, key))
+      expect(answers.map(({ headers }) => headers.get('x-ratelimit-remaining'))).toEqual([
+        '9',
+        '8',
+        '7',
+        '6',
+        '5',
+        '4',
+        '3',
+        '2',
+        '1',
+        '0',
+        '0',
+      ])
+      for (const { headers } of answers) {
+        for (const name of ['limit', 'remaining', 'reset']) {
+          expect(headers.get(`ratelimit-${name}`)).toBe(headers.get(`x-ratelimit-${name}`))
+        }
+        expect(headers.get('ratelimit-policy')).toBe('10;w=10')
+        expect(headers.get('ratelimit-limit')).toBe('10')
+        expect(Number(headers.get('ratelimit-reset'))).toBeLessThanOrEqual(10)
+      }
+      expect(answers.at(-1)?.headers.get('x-error-code')).toBe('rate_limited')
+    })
+
     it('is one bucket over all endpoints, whatever they answer', async () => {
       const { key } = await user()
       const { url } = context.service

@@ -9,7 +9,8 @@ const context = useService()
 
 /** On each answer, whatever it is. */
 const ALWAYS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-request-id']
-const LIMITED = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+const LIMITED = ['limit', 'remaining', 'reset'].flatMap((name) => [`x-ratelimit-${name}`, `ratelimit-${name}`])
+LIMITED.push('ratelimit-policy')
 const PAGE = ['cache-control', 'content-security-policy', 'referrer-policy', 'x-content-type-options', 'x-robots-tag']
 const CODE = 'x-error-code'
 
@@ -19,6 +20,7 @@ const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['GET', '/image/none', 'no key', 404, PAGE],
   ['GET', '/cdn/none', 'no key', 404, [CODE]],
   ['GET', '/nothing', 'no key', 404, [CODE]],
+  ['GET', '/openapi.json', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
   ['GET', '/v1/nothing', 'no key', 404, [CODE]],
   ['OPTIONS', '/api/v1/generate', 'no key', 404, [CODE]],
   ['GET', '/api/v1/account', 'no key', 401, [CODE, 'www-authenticate']],
@@ -54,7 +56,7 @@ describe('an answer', () => {
       const key = with_ === 'key' ? (await givenUser(context.service.db)).key : undefined
       const answer = await send(method, path, key)
       expect(answer.status).toBe(status)
-      // No server, x-powered-by, set-cookie or access-control-allow-origin, and nothing else that was not decided on.
+      // No server, x-powered-by or set-cookie, and nothing else that was not decided on.
       expect(namesOf(answer)).toEqual([...ALWAYS, ...more].sort())
     },
   )

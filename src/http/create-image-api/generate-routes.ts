@@ -4,6 +4,7 @@ import { waitForPicture } from '../../generation/create-image.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
+import { tellSubmitted } from '../submitted-headers.js'
 import { refusals } from './envelope.js'
 import type { CreateImageApiOptions } from './plugin.js'
 import { createImageBody } from './schemas.js'
@@ -37,7 +38,7 @@ export function generateRoutes(app: App, options: CreateImageApiOptions): void {
         model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
         idempotency: idempotencyOf(request, 'create_image'),
       })
-      if (submitted.replayed) reply.header('idempotent-replayed', 'true')
+      tellSubmitted(reply, submitted)
       const gone = new AbortController()
       // "close" also comes after a complete answer, when nobody waits any more.
       reply.raw.once('close', () => gone.abort())

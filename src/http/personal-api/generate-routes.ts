@@ -5,6 +5,7 @@ import { pollGeneration } from '../../generation/poll.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
+import { tellSubmitted } from '../submitted-headers.js'
 import { refusals } from './envelope.js'
 import type { PersonalApiOptions } from './plugin.js'
 import { generateBody } from './schemas.js'
@@ -14,7 +15,7 @@ import { polled, polledView, submitted, submittedView } from './views.js'
 export const generationParams = z.object({ id: z.string().describe('The ID of the generation') })
 
 /** Spec 4.3 and 4.4. */
-export function generateRoutes(app: App, ports: PersonalApiOptions['ports'], baseUrl: string): void {
+export function generateRoutes(app: App, ports: PersonalApiOptions['ports']): void {
   app.post(
     '/generate',
     {
@@ -36,8 +37,8 @@ export function generateRoutes(app: App, ports: PersonalApiOptions['ports'], bas
         model: async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId),
         idempotency: idempotencyOf(request, 'personal'),
       })
-      if (generation.replayed) reply.header('idempotent-replayed', 'true')
-      return reply.code(201).send(submittedView(generation, baseUrl))
+      tellSubmitted(reply, generation)
+      return reply.code(201).send(submittedView(generation, app.pollUrl(generation.id)))
     },
   )
 

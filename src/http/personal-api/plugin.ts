@@ -16,15 +16,10 @@ export interface PersonalApiOptions {
   readonly ports: SubmitPorts & PollPorts & { readonly models: ModelStore; readonly images: ImageStore }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
-  /** Builds poll_url. */
-  readonly baseUrl: string
 }
 
 /** The Personal Access API, spec 4.1 to 4.5: one encapsulated scope under /api/v1. */
-export async function personalApi(
-  app: App,
-  { ports, authentication, limit, baseUrl }: PersonalApiOptions,
-): Promise<void> {
+export async function personalApi(app: App, { ports, authentication, limit }: PersonalApiOptions): Promise<void> {
   app.setErrorHandler(handleErrors(errorBody))
   app.setNotFoundHandler(handleNotFound(errorBody))
   registerAuthentication(app, authentication)
@@ -35,5 +30,5 @@ export async function personalApi(
   })
   accountRoutes(app)
   modelsRoutes(app, ports.models)
-  generateRoutes(app, ports, baseUrl)
+  generateRoutes(app, ports)
 }

@@ -121,7 +121,7 @@ export const submitted = z
   })
 
 /** The answer to a submit: "queued", even when the generation of a replayed one has moved on. */
-export const submittedView = (generation: Submitted, baseUrl: string): z.output<typeof submitted> => ({
+export const submittedView = (generation: Submitted, pollUrl: string): z.output<typeof submitted> => ({
   id: generation.id,
   status: 'queued',
   model_version_id: generation.modelVersionId,
@@ -129,10 +129,8 @@ export const submittedView = (generation: Submitted, baseUrl: string): z.output<
   credits_charged: generation.cost,
   seed: generation.seed,
   created_at: generation.createdAt.toISOString(),
-  poll_url: pollUrl(baseUrl, generation.id),
+  poll_url: pollUrl,
 })
-
-export const pollUrl = (baseUrl: string, id: string): string => `${baseUrl}/api/v1/generate/${id}`
 
 export const polled = z
   .discriminatedUnion('status', [

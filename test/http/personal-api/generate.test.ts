@@ -37,6 +37,7 @@ describe('POST /api/v1/generate', () => {
     })
     expect(new Date(createdAt).toISOString()).toBe(createdAt)
     expect(await creditsOf(db, owner)).toBe(3)
+    expect(answer.headers.get('x-credits-remaining')).toBe('3')
     expect(await chargesOf(db, owner)).toEqual([['charge', -2]])
   })
 
@@ -173,6 +174,10 @@ describe('POST /api/v1/generate', () => {
     const answer = await submit(owner, PROMPT)
     expectPersonalError(answer, 429, new RegExp(`active generation \\(${first.body.id}\\)`))
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    // The way out for programs, which may have lost the first answer.
+    expect(answer.headers.get('x-error-code')).toBe('active_generation')
+    expect(answer.headers.get('x-active-generation')).toBe(first.body.id)
+    expect(answer.headers.get('location')).toBe(first.body.poll_url)
     expect(await chargesOf(context.service.db, owner)).toHaveLength(1)
   })
 
@@ -212,6 +217,7 @@ describe('an Idempotency-Key on submit', () => {
     expect(again).toMatchObject({ status: 201, body: first.body })
     expect(first.headers.get('idempotent-replayed')).toBeNull()
     expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.headers.get('x-credits-remaining')).toBe(first.headers.get('x-credits-remaining'))
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
