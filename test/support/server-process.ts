@@ -20,10 +20,13 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-/** A server as a process of its own, over a database and Redis of the file's own; resolves once it is ready. */
+/**
+ * A server as a process of its own, over Redis and the database that `env` names, or one of its own; resolves once it is
+ * ready.
+ */
 export async function startServerProcess(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-  const [{ url: databaseUrl }, port, directory] = await Promise.all([
-    createTestDatabase(),
+  const [databaseUrl, port, directory] = await Promise.all([
+    env.DATABASE_URL ?? createTestDatabase().then(({ url }) => url),
     freePort(),
     mkdtemp(join(tmpdir(), 'easel-server-')),
   ])
