@@ -9,7 +9,10 @@ const MAX_PIXELS = 2048 * 1536
 
 /** Null means the default, like an absent field. */
 export const optional = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
-  field.nullish().transform((value): z.output<T> => value ?? fallback)
+  field
+    .nullish()
+    .meta({ default: fallback })
+    .transform((value): z.output<T> => value ?? fallback)
 
 const text = (name: string) =>
   z
@@ -29,14 +32,16 @@ const text = (name: string) =>
       `${name} must be at most ${MAX_PROMPT_LENGTH} characters.`,
     )
 
-export const promptField = text('prompt').refine(
-  (value) => value.trim() !== '',
-  'prompt is required and must not be blank.',
-)
-export const negativePromptField = text('negative_prompt')
+const promptMeta = { maxLength: MAX_PROMPT_LENGTH }
+export const promptField = text('prompt')
+  .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
+  .meta({ ...promptMeta, minLength: 1, description: 'What to draw' })
+export const negativePromptField = text('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' })
 
 export const integer = (name: string, min: number, max: number) =>
-  number(name, min, max, 'an integer').refine(Number.isInteger, `${name} must be an integer from ${min} to ${max}.`)
+  number(name, min, max, 'an integer')
+    .refine(Number.isInteger, `${name} must be an integer from ${min} to ${max}.`)
+    .meta({ type: 'integer' })
 
 export const number = (name: string, min: number, max: number, kind = 'a number') => {
   const message = `${name} must be ${kind} from ${min} to ${max}.`
@@ -44,7 +49,9 @@ export const number = (name: string, min: number, max: number, kind = 'a number'
 }
 
 export const side = (name: string) =>
-  integer(name, MIN_SIDE, MAX_SIDE).multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
+  integer(name, MIN_SIDE, MAX_SIDE)
+    .multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
+    .meta({ type: 'integer', description: `Pixels; width × height is at most ${MAX_PIXELS}` })
 
 /** -1 means random, and so does leaving it out. */
 export const seedField = z
@@ -53,7 +60,9 @@ export const seedField = z
     (value) => Number.isInteger(value) && value >= -1 && value <= MAX_SEED,
     `seed must be an integer from 0 to ${MAX_SEED}, or -1 for a random one.`,
   )
+  .meta({ type: 'integer', minimum: -1, maximum: MAX_SEED, description: '-1 means random; image n uses seed + n' })
   .nullish()
+  .meta({ default: -1 })
   .transform((value) => (value === undefined || value === null || value === -1 ? undefined : value))
 
 /** A whole number in a query. */
@@ -62,19 +71,18 @@ export const queryInteger = (name: string, min: number, max: number, fallback: n
   return z
     .string(message)
     .regex(/^\d{1,15}$/, message)
+    .refine((value) => Number(value) >= min && Number(value) <= max, message)
+    .default(String(fallback))
+    .meta({ type: 'integer', minimum: min, maximum: max, default: fallback })
     .transform(Number)
-    .refine((value) => value >= min && value <= max, message)
-    .meta({ type: 'integer', minimum: min, maximum: max })
-    .default(fallback)
 }
 
 /** `true` or `false` in a query, nothing else. */
 export const queryFlag = (name: string) =>
   z
     .enum(['true', 'false'], `${name} must be true or false.`)
+    .default('false')
     .transform((value) => value === 'true')
-    .meta({ type: 'boolean' })
-    .default(false)
 
 /** An ISO 8601 time with its zone in a query. */
 export const queryTime = (name: string) =>

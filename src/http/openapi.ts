@@ -36,12 +36,25 @@ const REFUSALS: Readonly<Record<string, string>> = {
   504: 'The picture was not ready in time',
 }
 
+const SUCCESSES: Readonly<Record<string, string>> = {
+  200: 'Done',
+  201: 'Created',
+  202: 'Accepted; it goes on without you',
+  204: 'Done; there is nothing to say',
+  304: 'As you have it already',
+}
+
 const text = (description: string) => ({ description, schema: { type: 'string' as const } })
 const whole = (description: string) => ({ description, schema: { type: 'integer' as const } })
 
 const REFUSAL_HEADERS = {
   'X-Error-Code': text('A stable code for programs'),
   'X-Request-Id': text('Names this answer'),
+}
+const LIMIT_HEADERS = {
+  'X-RateLimit-Limit': whole('Requests that fit into the window'),
+  'X-RateLimit-Remaining': whole('Requests left now'),
+  'X-RateLimit-Reset': whole('Seconds until the oldest request leaves the window'),
 }
 const RETRY_AFTER = { 'Retry-After': whole('Seconds to wait before the next try') }
 
@@ -87,10 +100,13 @@ function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiO
     if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
     for (const operation of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[]) {
       for (const [status, response] of Object.entries(operation.responses ?? {})) {
-        const refusal = REFUSALS[status]
-        if (!refusal) continue
+        const headers = Number(status) < 400 ? {} : REFUSAL_HEADERS
         const retry = status === '429' || status === '503' ? RETRY_AFTER : {}
-        Object.assign(response, { description: refusal, headers: { ...REFUSAL_HEADERS, ...retry } })
+        const limit = status === '401' ? {} : LIMIT_HEADERS
+        Object.assign(response, {
+          description: REFUSALS[status] ?? SUCCESSES[status],
+          headers: { ...headers, ...retry, ...limit },
+        })
       }
     }
   }

@@ -1,14 +1,31 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { describe, expect, it } from 'vitest'
+import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { useService } from '../support/service.js'
 
-const context = useService({})
-const fetched = async () => (await fetch(`${context.service.url}/openapi.json`)).json()
+const context = useService({ env: { BASE_URL: 'https://easel.example' } })
+let description: OpenAPI3
+
+beforeAll(async () => {
+  description = await (await fetch(`${context.service.url}/openapi.json`)).json()
+})
 
 describe('/openapi.json', () => {
   it('is an OpenAPI 3.1 description that a linter has nothing to say about', async () => {
     const config = await createConfig({ extends: ['recommended'] })
-    const problems = await lintFromString({ source: JSON.stringify(await fetched()), config })
+    const problems = await lintFromString({ source: JSON.stringify(description), config })
     expect(problems.map(({ message, location }) => `${message} at ${location[0]?.pointer}`)).toEqual([])
+  })
+
+  // When the API has changed on purpose: npx vitest run --config test/vitest.config.ts test/http/openapi.test.ts -u
+  it('describes what it is known to describe', async () => {
+    await expect(`${JSON.stringify(description, null, 2)}\n`).toMatchFileSnapshot('openapi.snapshot.json')
+  })
+
+  it('is what the types of the client are made from', async () => {
+    const types = astToString(await openapiTypescript(description, { alphabetize: true }))
+    await expect(`/** Made from /openapi.json by test/http/openapi.test.ts. */\n${types}`).toMatchFileSnapshot(
+      '../../src/client/api.ts',
+    )
   })
 })

@@ -28,6 +28,7 @@ const modelVersionId = z
       input === undefined || input === null ? 'model_version_id is required.' : 'model_version_id must be an integer.',
   })
   .refine(Number.isInteger, 'model_version_id must be an integer.')
+  .meta({ type: 'integer', description: 'An `id` of GET /api/v1/models' })
 
 export const generateBody = z
   .strictObject(
@@ -37,9 +38,9 @@ export const generateBody = z
       model_version_id: modelVersionId,
       width: optional(side('width'), 832),
       height: optional(side('height'), 1216),
-      batch_size: optional(integer('batch_size', 1, 4), 1),
-      steps: optional(integer('steps', 1, 100), 30),
-      cfg_scale: optional(number('cfg_scale', 0, 30), 7),
+      batch_size: optional(integer('batch_size', 1, 4).describe('How many images'), 1),
+      steps: optional(integer('steps', 1, 100).describe('Sampling steps'), 30),
+      cfg_scale: optional(number('cfg_scale', 0, 30).describe('How closely to follow the prompt'), 7),
       sampler: optional(choice('sampler', SAMPLERS), 'euler_a'),
       seed: seedField,
     },
