@@ -2,6 +2,7 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { App } from './app.js'
+import { llmsText } from './llms-text.js'
 
 export interface ApiOrigins {
   /** The public origin of the Personal Access API. */
@@ -60,7 +61,7 @@ const RETRY_AFTER = { 'Retry-After': whole('Seconds to wait before the next try'
 
 /**
  * Collects every route that has a tag, from its zod schemas, into one OpenAPI 3.1 description, and serves it as
- * /openapi.json. To be registered before the routes.
+ * /openapi.json, and in short as /llms.txt. To be registered before the routes.
  */
 export async function describeApi(app: App, origins: ApiOrigins): Promise<void> {
   await app.register(swagger, {
@@ -88,10 +89,12 @@ export async function describeApi(app: App, origins: ApiOrigins): Promise<void> 
     transform: jsonSchemaTransform,
     transformObject: (document) => completed(jsonSchemaTransformObject(document) as OpenAPIV3_1.Document, origins),
   } as FastifyDynamicSwaggerOptions)
-  app.get('/openapi.json', async (_request, reply) => {
-    reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
-    return app.swagger()
-  })
+  const document = () => app.swagger() as OpenAPIV3_1.Document
+  const forAll = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
+  app.get('/openapi.json', async (_request, reply) => reply.headers(forAll).send(document()))
+  app.get('/llms.txt', async (_request, reply) =>
+    reply.headers(forAll).type('text/plain; charset=utf-8').send(llmsText(document())),
+  )
 }
 
 /** Adds what no route has to say itself: what refusals mean, the headers of all answers, and where Create Image lives. */

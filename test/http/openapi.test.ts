@@ -29,3 +29,20 @@ describe('/openapi.json', () => {
     )
   })
 })
+
+describe('/llms.txt', () => {
+  it('names every endpoint that is described, and where the whole description is', async () => {
+    const answer = await fetch(`${context.service.url}/llms.txt`)
+    const text = await answer.text()
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(text).toMatch(/^# Easel\n\n> /)
+    expect(text).toContain('https://easel.example/openapi.json')
+    const named = [...text.matchAll(/^- `([A-Z]+) (\S+)`: \S.*\.$/gm)].map(([, method, path]) => `${method} ${path}`)
+    const described = Object.entries(description.paths ?? {}).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((key) => key !== 'servers')
+        .map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(named.sort()).toEqual(described.sort())
+  })
+})

@@ -22,6 +22,7 @@ const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['GET', '/nothing', 'no key', 404, [CODE]],
   ['GET', '/openapi.json', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
   ['GET', '/v1/nothing', 'no key', 404, [CODE]],
+  ['GET', '/llms.txt', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
   ['OPTIONS', '/api/v1/generate', 'no key', 404, [CODE]],
   ['GET', '/api/v1/account', 'no key', 401, [CODE, 'www-authenticate']],
   ['GET', '/api/v1/account', 'key', 200, LIMITED],
