@@ -126,7 +126,8 @@ export class Supervised {
     this.#child?.kill('SIGCONT')
     if (!this.#paused) return
     this.#paused = false
-    if (this.#ready) {
+    // One that was told to end while it was paused goes on only to end.
+    if (this.ready) {
       this.#reopen?.()
       this.#reopen = undefined
     }
