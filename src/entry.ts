@@ -2,6 +2,7 @@
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { type Config, ConfigError, parseConfig } from './config.js'
+import { watchEventLoop } from './event-loop-watch.js'
 import { createLogger } from './logger.js'
 
 export interface Running {
@@ -23,6 +24,7 @@ export async function runProcess(
     const config = parseConfig(process.env)
     log = createLogger(config.logLevel, name)
     const running = await start(config, log)
+    watchEventLoop(log)
     closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
       if (err) log?.fatal({ err }, 'uncaught error, stopping')
       else log?.info({ signal }, 'stopping')

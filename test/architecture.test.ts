@@ -61,7 +61,8 @@ const CORE = ['generation', 'account', 'catalog', 'errors.ts', 'outage.ts', 'fai
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
-const WIRING = ['start-server.ts', 'start-worker.ts', 'wiring.ts', 'entry.ts', 'config.ts', 'logger.ts', 'cli', 'local']
+const PROCESS = ['entry.ts', 'config.ts', 'logger.ts', 'event-loop-watch.ts']
+const WIRING = ['start-server.ts', 'start-worker.ts', 'wiring.ts', ...PROCESS, 'cli', 'local']
 
 /** Of the core's parts: what each may import besides itself. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {

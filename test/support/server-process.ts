@@ -12,6 +12,10 @@ export interface ServerProcess {
   readonly pid: number
   readonly url: string
   readonly databaseUrl: string
+  /** Where it keeps pictures. */
+  readonly storagePath: string
+  /** Null while it runs, or when a signal ended it. */
+  exitCode(): number | null
   /** Everything the process has logged so far. */
   readLog(): string
   /** Resident memory in MiB; undefined where the system does not tell (no /proc). */
@@ -31,6 +35,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
     mkdtemp(join(tmpdir(), 'easel-server-')),
   ])
   const logFile = join(directory, 'server.log')
+  const storagePath = join(directory, 'images')
   const log = openSync(logFile, 'a')
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
     // To a file: a pipe that nobody empties in time would hold up what is measured.
@@ -39,7 +44,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
       PATH: process.env.PATH,
       DATABASE_URL: databaseUrl,
       ...(redisAvailable && { REDIS_URL: await redisUrl() }),
-      STORAGE_URL: `file:${join(directory, 'images')}`,
+      STORAGE_URL: `file:${storagePath}`,
       PORT: String(port),
       ...env,
     },
@@ -74,6 +79,8 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
     pid: child.pid as number,
     url,
     databaseUrl,
+    storagePath,
+    exitCode: () => child.exitCode,
     readLog,
     async residentMiB() {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')

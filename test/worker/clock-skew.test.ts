@@ -1,0 +1,69 @@
+import { describe, it } from 'vitest'
+import { parseConfig } from '../../src/config.js'
+import { createDatabase } from '../../src/db/client.js'
+import { startA1111StandIn } from '../support/a1111-stand-in.js'
+import { call, PROMPT } from '../support/client.js'
+import { chargesOf, givenUser, rowOf } from '../support/givens.js'
+import { startServerProcess } from '../support/server-process.js'
+import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
+import { startWorkerProcess } from '../support/worker-process.js'
+
+const HOUR_MS = 3_600_000
+
+/** Sets the process's clock ahead, or back; what Node measures durations with is not touched. */
+const shifted = (byMs: number) => {
+  const code = `
+    const Real = Date
+    globalThis.Date = class Date extends Real {
+      constructor(...given) { given.length ? super(...given) : super(Real.now() + ${byMs}) }
+      static now() { return Real.now() + ${byMs} }
+    }`
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` }
+}
+
+describe('processes whose clocks are wrong', () => {
+  it.concurrent.for([
+    ['an hour ahead', 'an hour back', HOUR_MS],
+    ['an hour back', 'an hour ahead', -HOUR_MS],
+  ] as const)(
+    'run a generation once, and count requests rightly: server %s, worker %s',
+    { timeout: 60_000 },
+    async ([, , byMs], { expect, onTestFinished }) => {
+      const gpu = await startA1111StandIn()
+      onTestFinished(() => gpu.close())
+      // Longer than a lease.
+      gpu.set({ latencyMs: 8000 })
+      const { url: databaseUrl } = await createTestDatabase()
+      const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+      onTestFinished(() => db.pool.end())
+      const env = { DATABASE_URL: databaseUrl, ...(redisAvailable && { REDIS_URL: await redisUrl() }) }
+      const serving = await startServerProcess({ ...env, ...shifted(byMs) })
+      onTestFinished(() => serving.stop())
+      const config = parseConfig({ ...env, STORAGE_URL: `file:${serving.storagePath}` })
+      const working = await startWorkerProcess(config, { INFERENCE_URL: gpu.inferenceUrl, ...shifted(-byMs) })
+      onTestFinished(async () => {
+        working.kill('SIGKILL')
+        await working.ended
+      })
+
+      const user = await givenUser(db)
+      const body = { ...PROMPT, width: 256, height: 256 }
+      const { status, body: submitted } = await call(serving.url, 'POST', '/api/v1/generate', { key: user.key, body })
+      expect(status).toBe(201)
+      // Postgres's clock is everyone's.
+      expect(Math.abs(Date.parse(submitted.created_at) - Date.now())).toBeLessThan(60_000)
+      await until(async () => (await rowOf(db, submitted)).finished_at, 'the end', 30_000)
+      expect(await rowOf(db, submitted)).toMatchObject({ status: 'succeeded', attempt: 1, tries: 0 })
+      expect(await chargesOf(db, user)).toEqual([['charge', -1]])
+
+      const other = await givenUser(db)
+      const answers = []
+      for (let n = 0; n < 11; n++) answers.push(await call(serving.url, 'GET', '/api/v1/account', { key: other.key }))
+      expect(answers.map((answer) => answer.status)).toEqual([...Array(10).fill(200), 429])
+      const retryAfter = Number(answers.at(-1)?.headers.get('retry-after'))
+      expect(retryAfter).toBeGreaterThanOrEqual(1)
+      expect(retryAfter).toBeLessThanOrEqual(10)
+    },
+  )
+})
