@@ -17,6 +17,6 @@ const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EN
 // 25P03: idle in transaction too long; 40001, 40P01: try again.
 const SQLSTATE = /^(08|53|57P0|55P03$|57014$|25P03$|40001$|40P01$)/
 
-// What pg and ioredis throw without a code.
+// What pg and ioredis throw without a code; the last one to requests that a stopping server no longer answers.
 const MESSAGES =
-  /^(Query read timeout|timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|Connection is closed|Command timed out|Stream isn't writeable)/
+  /^(Query read timeout|timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|Connection is closed|Command timed out|Stream isn't writeable|Cannot use a pool after calling end)/

@@ -67,8 +67,13 @@ export interface ActiveGenerationLock {
   /** Takes the lock over from a holder that is known to have ended. */
   replace(accountId: string, holder: string, generationId: string): Promise<boolean>
   /**
-   * Keeps locks (or sets them anew where none is held) until past the generations' deadlines, once those are stored.
-   * Resolves to whether that is known to have worked.
+   * Keeps a lock until past its generation's deadline, once that is stored; best effort. One that is no longer held stays
+   * away: the generation may have ended already.
+   */
+  extend(lock: HeldLock & { readonly ttlMs: number }): Promise<void>
+  /**
+   * Keeps the locks of active generations, and sets them anew where none is held. Resolves to whether that is known to
+   * have worked.
    */
   keep(locks: readonly (HeldLock & { readonly ttlMs: number })[]): Promise<boolean>
   /** Compare and delete: only the holder's id releases. */

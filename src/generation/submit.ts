@@ -112,7 +112,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   await failpoint('submit.after_insert')
   const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   await Promise.all([
-    metered || ports.lock.keep([{ accountId: account.id, generationId: id, ttlMs }]),
+    metered || ports.lock.extend({ accountId: account.id, generationId: id, ttlMs }),
     ports.queue.ring([{ id, attempt: 1 }]),
   ])
   await failpoint('submit.after_ring')

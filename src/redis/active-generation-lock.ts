@@ -12,6 +12,7 @@ const SET_IF_FREE = `
   if held == false then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
   return held`
 const COMPARE_AND_DELETE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+const COMPARE_AND_EXTEND = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`
 const COMPARE_AND_SET = `
   local held = redis.call('GET', KEYS[1])
   if held == false or held == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 end
@@ -46,6 +47,12 @@ export function redisActiveGenerationLock(
 
     async replace(accountId, holder, generationId) {
       return (await set(accountId, holder, generationId, SUBMIT_TTL_MS).catch(() => 1)) === 1
+    },
+
+    async extend({ accountId, generationId, ttlMs }) {
+      await availability
+        .run(() => redis.eval(COMPARE_AND_EXTEND, 1, keyOf(accountId), generationId, Math.ceil(ttlMs)))
+        .catch(() => undefined)
     },
 
     async keep(locks) {
@@ -87,6 +94,7 @@ export function redisActiveGenerationLock(
 export const noActiveGenerationLock: ActiveGenerationLock = {
   acquire: async () => ({ acquired: true }),
   replace: async () => true,
+  extend: async () => undefined,
   keep: async () => true,
   release: async () => undefined,
   async *all() {},

@@ -34,6 +34,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
     lock: {
       acquire: async () => ({ acquired: true }),
       replace: async () => true,
+      extend: async () => undefined,
       keep: async () => true,
       release: async () => note('release', undefined),
       async *all() {},

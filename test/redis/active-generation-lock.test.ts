@@ -9,7 +9,7 @@ const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
 afterAll(() => redis?.disconnect())
 
 type Step =
-  | { readonly do: 'acquire' | 'keep' | 'release'; readonly account: string; readonly generation: string }
+  | { readonly do: 'acquire' | 'extend' | 'keep' | 'release'; readonly account: string; readonly generation: string }
   | { readonly do: 'replace'; readonly account: string; readonly generation: string; readonly holder: string }
   | { readonly do: 'wipe' }
 
@@ -17,7 +17,10 @@ const account = fc.constantFrom('a', 'b')
 const generation = fc.constantFrom('gen_1', 'gen_2', 'gen_3')
 const steps = fc.array(
   fc.oneof(
-    { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('acquire', 'keep', 'release'), account, generation }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({ do: fc.constantFrom('acquire', 'extend', 'keep', 'release'), account, generation }),
+    },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('replace'), account, generation, holder: generation }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('wipe') }) },
   ),
@@ -48,6 +51,9 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
             const may = held === undefined || held === step.holder
             expect(await lock.replace(step.account, step.holder, step.generation)).toBe(may)
             if (may) model.set(step.account, step.generation)
+          } else if (step.do === 'extend') {
+            // What is not held, as by a generation that has ended meanwhile, stays so.
+            await lock.extend({ accountId: step.account, generationId: step.generation, ttlMs: 60_000 })
           } else if (step.do === 'keep') {
             const { account: accountId, generation: generationId } = step
             expect(await lock.keep([{ accountId, generationId, ttlMs: 60_000 }])).toBe(true)
@@ -63,6 +69,18 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
       }),
       { seed: 7, numRuns: 150 },
     )
+  })
+
+  it('is extended by its holder only', async () => {
+    const client = redis as Redis
+    const prefix = `t${randomBytes(6).toString('hex')}`
+    const lock = redisActiveGenerationLock(client, prefix)
+    await lock.acquire('a', 'gen_1')
+    const ttl = async () => client.pttl(`${prefix}:lock:a`)
+    await lock.extend({ accountId: 'a', generationId: 'gen_2', ttlMs: 900_000 })
+    expect(await ttl()).toBeLessThanOrEqual(15_000)
+    await lock.extend({ accountId: 'a', generationId: 'gen_1', ttlMs: 900_000 })
+    expect(await ttl()).toBeGreaterThan(800_000)
   })
 
   it('is one winner’s among many that take it at once', async () => {

@@ -78,11 +78,12 @@ function open(first: string): SlowClient {
 describe('a thousand clients that never get to the end of a request', { timeout: 60_000 }, () => {
   it('keep nobody else from being served', async () => {
     const head = 'GET /api/v1/account HTTP/1.1\r\nHost: easel.test\r\nX-Slow: '
-    const upload = `POST /api/v1/generate HTTP/1.1\r\nHost: easel.test\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`
+    const uploadTo = (path: string) =>
+      `POST ${path} HTTP/1.1\r\nHost: easel.test\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`
     for (let n = 0; n < EACH_KIND; n++) {
       slow.idle.push(open(''))
       slow.dripping.push(open(head))
-      if (n < UPLOADS) slow.uploading.push(open(upload))
+      if (n < UPLOADS) slow.uploading.push(open(uploadTo(n % 2 === 0 ? '/api/v1/generate' : '/v1/images/generate')))
     }
     dripper = setInterval(() => {
       for (const { socket } of [...slow.dripping, ...slow.uploading]) if (socket.writable) socket.write('x')
@@ -123,6 +124,17 @@ describe('a thousand clients that never get to the end of a request', { timeout:
       expect(received).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/)
       expect(received).toMatch(/\r\n\r\n\{"error":"The request did not arrive in time: send it again\."\}$/)
     }
+  })
+
+  it('are told so in the shape of the interface that they had begun to ask', () => {
+    const bodies = slow.uploading.map(({ received }) => JSON.parse(received.split('\r\n\r\n')[1] ?? ''))
+    const sentence = 'The request did not arrive in time: send it again.'
+    for (const [n, body] of bodies.entries()) {
+      expect(body).toEqual(
+        n % 2 === 0 ? { error: sentence } : { success: false, error: { code: 'invalid_parameter', message: sentence } },
+      )
+    }
+    expect(bodies.length).toBeGreaterThan(1)
   })
 
   it('leave nothing behind: the server is as quick as before, and nothing was charged', async () => {
