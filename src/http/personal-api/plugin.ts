@@ -8,6 +8,7 @@ import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { accountRoutes } from './account-routes.js'
 import { errorBody } from './envelope.js'
+import { eventRoutes } from './event-routes.js'
 import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
 import { generateRoutes } from './generate-routes.js'
 import { modelsRoutes } from './models-routes.js'
@@ -37,4 +38,5 @@ export async function personalApi(
   modelsRoutes(app, ports.models)
   generateRoutes(app, ports)
   followRoutes(app, ports, leaving)
+  eventRoutes(app, ports)
 }
