@@ -1,5 +1,6 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
+import type { CancelPorts } from '../../generation/cancel.js'
 import type { ImageStore } from '../../generation/ports.js'
 import type { SubmitPorts } from '../../generation/submit.js'
 import type { App } from '../app.js'
@@ -7,6 +8,7 @@ import { type AuthenticationOptions, registerAuthentication } from '../authentic
 import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { accountRoutes } from './account-routes.js'
+import { cancelRoutes } from './cancel-routes.js'
 import { errorBody } from './envelope.js'
 import { eventRoutes } from './event-routes.js'
 import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
@@ -14,7 +16,9 @@ import { generateRoutes } from './generate-routes.js'
 import { modelsRoutes } from './models-routes.js'
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitPorts & FollowRoutePorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly ports: SubmitPorts &
+    FollowRoutePorts &
+    CancelPorts & { readonly models: ModelStore; readonly images: ImageStore }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** Aborts when this server must stop waiting. */
@@ -39,4 +43,5 @@ export async function personalApi(
   generateRoutes(app, ports)
   followRoutes(app, ports, leaving)
   eventRoutes(app, ports)
+  await app.register(async (scope: App) => cancelRoutes(scope, ports))
 }
