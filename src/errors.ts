@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'insufficient_credits'
   | 'active_generation'
   | 'rate_limited'
+  | 'too_many_streams'
   | 'idempotency_mismatch'
   | 'idempotency_in_flight'
   | 'generation_failed'
@@ -133,6 +134,13 @@ export const tooManyGuesses = (retryAfterSeconds: number) =>
     'rate_limited',
     `Too many unknown API keys from this address: the rate limit for them is reached. Try again in ${retryAfterSeconds} s.`,
     { retryAfterSeconds },
+  )
+
+export const tooManyStreams = (max: number) =>
+  new AppError(
+    'too_many_streams',
+    `You already have ${max} event streams open, the most an account may have at once. Close one, or poll instead.`,
+    { retryAfterSeconds: 5 },
   )
 
 export const idempotencyMismatch = () =>

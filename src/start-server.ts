@@ -4,7 +4,8 @@ import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
 import { cancelStore } from './db/cancel-store.js'
-import { finishedGenerations } from './db/finished-generations.js'
+import { durationEstimates } from './db/duration-estimates.js'
+import { generationWatch } from './db/generation-watch.js'
 import { idempotencyStore } from './db/idempotency-store.js'
 import { modelStore } from './db/model-store.js'
 import { pictureStore } from './db/picture-store.js'
@@ -12,6 +13,7 @@ import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { submissionStore } from './db/submission-store.js'
 import type { Running } from './entry.js'
+import { createFollowing } from './generation/follow.js'
 import { buildApp } from './http/app.js'
 import type { PlaceLimits } from './http/places.js'
 import { openImageStore } from './images/create-image-store.js'
@@ -45,9 +47,11 @@ export async function startServer(
   const images = await openImageStore(config, (err) => log.error({ err }, 'pictures can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db } = foundation
-  const finished = finishedGenerations(db, config.databaseUrl, (err) =>
+  const watch = generationWatch(db, config.databaseUrl, (err) =>
     log.warn({ err }, 'waiting for generations is disturbed'),
   )
+  const positions = queuePositions(db)
+  const { progress, previews } = foundation
 
   const draining = new AbortController()
   const leaving = new AbortController()
@@ -59,10 +63,12 @@ export async function startServer(
     idempotency: idempotencyStore(db),
     queue: foundation.queue,
     polls: pollStore(db),
-    positions: queuePositions(db),
-    progress: foundation.progress,
+    positions,
+    progress,
+    estimates: durationEstimates(db),
+    following: createFollowing({ watch, positions, progress, previews }),
     cancels: cancelStore(db),
-    finished,
+    watch,
     images,
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
@@ -74,7 +80,7 @@ export async function startServer(
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     storagePath: config.storagePath,
-    personal: { ports, authentication, limit },
+    personal: { ports, authentication, limit, leaving: leaving.signal },
     createImage: {
       ports,
       authentication,
@@ -105,7 +111,7 @@ export async function startServer(
     await app.close()
     clearTimeout(waitersEnd)
     await Promise.all([reconciler.stop(), auditEnded])
-    await finished.close()
+    await watch.close()
     await foundation.close()
   }
   try {

@@ -9,6 +9,7 @@ import type { Running } from './entry.js'
 import { BackendLoop } from './generation/backend-loop.js'
 import { openImageStore } from './images/create-image-store.js'
 import { finishPicture } from './images/picture.js'
+import { smallPreviews } from './images/small-previews.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-worker.js'
 import { openFoundation, processId } from './wiring.js'
@@ -35,7 +36,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }),
   )
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
-  const { db, queue, lock, progress } = foundation
+  const { db, queue, lock, progress, previews } = foundation
   const ends = generationEnds(config.databaseUrl, (err) => log.warn({ err }, 'cancellations are heard late'))
   const ports = {
     runs: runStore(db, config),
@@ -45,6 +46,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     queue,
     images,
     progress,
+    previews: smallPreviews(previews),
     finishPicture,
     log,
   }

@@ -11,9 +11,11 @@ import { type AuditTimes, startPeriodicAudit } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { createDatabase, type Database } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
+import { postgresPreviewBoard } from './db/preview-board.js'
 import { postgresProgressBoard } from './db/progress-board.js'
 import { reconcileStore } from './db/reconcile-store.js'
 import { requireUsableDatabase } from './db/refusal.js'
+import type { PreviewBoard } from './generation/follow-ports.js'
 import type { ActiveGenerationLock, GenerationQueue, ImageStore, ProgressBoard } from './generation/ports.js'
 import { startReconciler } from './generation/reconcile.js'
 import { storedPictures } from './images/stored-pictures.js'
@@ -21,6 +23,7 @@ import { generationQueue, type QueueConnection } from './queue/generation-queue.
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
 import { redisAvailability } from './redis/availability.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
+import { redisPreviewBoard } from './redis/preview-board.js'
 import { redisProgressBoard } from './redis/progress-board.js'
 import { noSentinel, redisSentinel } from './redis/sentinel.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
@@ -31,6 +34,7 @@ export interface Foundation {
   readonly queue: GenerationQueue
   readonly lock: ActiveGenerationLock
   readonly progress: ProgressBoard
+  readonly previews: PreviewBoard
   readonly counter: SlidingWindow
   /** For BullMQ's consuming end: a connection of its own. */
   openWorkerConnection(): QueueConnection
@@ -89,6 +93,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     queue,
     lock,
     progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
+    previews: shared ? redisPreviewBoard(shared, namespace, availability) : postgresPreviewBoard(db),
     counter: shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow(),
     openWorkerConnection: () => connection(() => open(createPatientRedis(redisUrl as string, onQueueError))),
 

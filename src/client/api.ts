@@ -49,9 +49,49 @@ export interface paths {
         };
         /**
          * See how a generation is doing
-         * @description Poll until `status` is `succeeded` or `failed`.
+         * @description Poll until `status` is `succeeded` or `failed`. Until then `Retry-After` says when the next poll is worth it, `X-Eta-Seconds` when the end is to be expected (where that is known), and `X-Progress` from 0 to 1 how much is drawn. With `wait` the answer comes as soon as there is something new; that counts as one request.
          */
         get: operations["pollGeneration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/generate/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a generation
+         * @description What has not ended fails with "Canceled.", all its credits are given back, and another one may be submitted at once. What has ended stays as it is. Answers like a poll, however often it is asked. No body is needed.
+         */
+        post: operations["cancelGeneration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/generate/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a generation live
+         * @description Server-sent events: first how it stands, then each change, a comment every 15 s, and at last `end`. Nothing is repeated: after a broken connection connect anew. A stream counts as one request; 8 may be open at once.
+         */
+        get: operations["streamGenerationEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -263,6 +303,12 @@ export interface components {
             /** @constant */
             status: "failed";
         };
+        /**
+         * @description `status`: the body of a poll, at the start and whenever the status changes. `queue_position`: `{"queue_position"}`. `progress`: `{"progress"}`, 0 to 1. `preview`: `{"image"}`, a data URI of at most 24 KiB, where the GPU server shows what it draws. `end`: the body of the last poll; the stream is over.
+         * @example event: status
+         *     data: {"id":"gen_4c6t8w2r5y1k9m3n7p0q6s2v8x","status":"queued","queue_position":3}
+         */
+        GenerationEvents: string;
         /**
          * @example {
          *       "models": [
@@ -706,6 +752,147 @@ export interface operations {
     };
     pollGeneration: {
         parameters: {
+            query?: {
+                /** @description Answer as soon as the status or the place changes, at the latest after so many seconds */
+                wait?: number;
+            };
+            header?: {
+                /** @description The `ETag` of the last answer: 304 while it would be the same */
+                "if-none-match"?: string;
+            };
+            path: {
+                /** @description The ID of the generation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Generation"];
+                };
+            };
+            /** @description As you have it already */
+            304: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelGeneration: {
+        parameters: {
             query?: never;
             header?: never;
             path: {
@@ -731,8 +918,21 @@ export interface operations {
                     "application/json": components["schemas"]["Generation"];
                 };
             };
-            /** @description The request is not valid, or the prompt was flagged by moderation */
-            400: {
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
                 headers: {
                     /** @description A stable code for programs */
                     "X-Error-Code"?: string;
@@ -748,6 +948,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 64 KiB */
+            413: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    streamGenerationEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the generation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["GenerationEvents"];
                 };
             };
             /** @description Missing or invalid API key */

@@ -3,12 +3,12 @@ import pg from 'pg'
 const RECONNECT_MS = 500
 
 /**
- * Hears one channel's notices over a connection of its own, opened anew whenever it breaks. Notices sent meanwhile are
- * lost, so they may only say "look now" to somebody who looks anyway.
+ * Hears the notices of some channels over one connection of its own, opened anew whenever it breaks. Notices sent
+ * meanwhile are lost, so they may only say "look now" to somebody who looks anyway.
  */
 export function listenTo(
   databaseUrl: string,
-  channel: string,
+  channels: string | readonly string[],
   onNotice: (payload: string) => void,
   onError: (error: Error) => void,
 ): { close(): Promise<void> } {
@@ -38,7 +38,7 @@ export function listenTo(
     client.on('notification', ({ payload }) => onNotice(payload ?? ''))
     try {
       await client.connect()
-      await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+      for (const channel of [channels].flat()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
     } catch (error) {
       reconnect(error as Error)
     }

@@ -14,12 +14,12 @@ export const postgresProgressBoard = ({ pool }: Database): ProgressBoard => ({
     })
   },
 
-  async get(id) {
-    const { rows } = await pool.query<{ progress: number }>({
+  async get(ids) {
+    const { rows } = await pool.query<{ id: string; progress: number }>({
       name: 'get_progress',
-      text: 'SELECT progress FROM generation_progress WHERE generation_id = $1',
-      values: [id],
+      text: 'SELECT generation_id AS id, progress FROM generation_progress WHERE generation_id = ANY ($1)',
+      values: [ids],
     })
-    return rows[0]?.progress
+    return new Map(rows.map(({ id, progress }) => [id, progress]))
   },
 })

@@ -5,6 +5,7 @@ import type { ReconcileStore } from '../generation/ports.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
+import { MOVED } from './generation-watch.js'
 
 /** A backend counts as alive while it was seen this recently; workers report every few seconds. */
 const ALIVE = `interval '15 seconds'`
@@ -20,10 +21,10 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
         `UPDATE generations SET status = 'queued', attempt = attempt + 1, tries = tries + 1, rung = false, worker = NULL,
                 backend = NULL, lease_until = NULL, not_before = now()
           WHERE status = 'processing' AND lease_until < now() AND tries + 1 < $1
-          RETURNING id, attempt`,
+          RETURNING id, attempt, pg_notify('${MOVED}', id)`,
         [MAX_TRIES],
       )
-      return rows
+      return rows.map(({ id, attempt }) => ({ id, attempt }))
     },
 
     failLost: () =>
@@ -140,7 +141,8 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
            SELECT ctid FROM idempotency_keys WHERE created_at < now() - interval '24 hours' LIMIT ${PAGE}))`,
       )
       await pool.query(`DELETE FROM backends WHERE seen_at < now() - interval '10 minutes'`)
-      await pool.query(`DELETE FROM generation_progress WHERE updated_at < now() - interval '10 minutes'`)
+      for (const board of ['generation_progress', 'generation_previews'])
+        await pool.query(`DELETE FROM ${board} WHERE updated_at < now() - interval '10 minutes'`)
     },
   }
 }

@@ -3,6 +3,7 @@ import type { ClaimedGeneration, RunStore } from '../generation/ports.js'
 import { CREATE_IMAGE_RUN } from '../generation/queue-position.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
+import { MOVED } from './generation-watch.js'
 
 /** How long a claim holds without a heartbeat (generation/lease.ts beats three times meanwhile); a crash costs as much. */
 export const LEASE_SECONDS = 7
@@ -54,7 +55,7 @@ const CLAIM = {
        SET status = 'processing', worker = $1, backend = $6, started_at = coalesce(g.started_at, now()),
            lease_until = now() + interval '${LEASE_SECONDS} seconds'
      WHERE g.id = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
-    RETURNING g.*`,
+    RETURNING g.*, pg_notify('${MOVED}', g.id)`,
 }
 
 const HEARTBEAT = {
@@ -93,7 +94,7 @@ const REQUEUE = {
        SET status = 'queued', attempt = attempt + 1, tries = tries + $3::integer, rung = false, worker = NULL,
            backend = NULL, lease_until = NULL, not_before = now() + make_interval(secs => $4::float8)
      WHERE id = $1 AND attempt = $2 AND status = 'processing'
-    RETURNING attempt`,
+    RETURNING attempt, pg_notify('${MOVED}', id)`,
 }
 
 const ENDED_AS = {

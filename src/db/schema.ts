@@ -179,3 +179,10 @@ export const generationProgress = pgTable('generation_progress', {
   progress: real('progress').notNull(),
   updatedAt: time('updated_at').notNull().default(now),
 })
+
+export const generationPreviews = pgTable('generation_previews', {
+  generationId: text('generation_id').primaryKey(),
+  attempt: integer('attempt').notNull(),
+  image: bytea('image').notNull(),
+  updatedAt: time('updated_at').notNull().default(now),
+})

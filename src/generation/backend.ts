@@ -40,6 +40,8 @@ export interface InferenceOptions {
   readonly signal: AbortSignal
   /** Fraction done, 0 to 1, never falling within an attempt. */
   readonly onProgress?: (progress: number) => void
+  /** An encoded picture of what is drawn so far, where the server has one; as often as it likes. */
+  readonly onPreview?: (image: Buffer) => void
   /** Everything is drawn and only the answer is on its way: the server can take its next request. */
   readonly onDrawn?: () => void
 }

@@ -1,11 +1,12 @@
 import { generationFailed, generationTimedOut, shuttingDown } from '../errors.js'
 import { failpoint } from '../failpoint.js'
 import { type CancelPorts, cancelGeneration } from './cancel.js'
+import type { GenerationWatch } from './follow-ports.js'
 import type { GenerationView } from './generation.js'
-import type { FinishedGenerations } from './ports.js'
 import type { SubmitPorts, Submitted } from './submit.js'
+import { waitForEnd } from './wait.js'
 
-export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly finished: FinishedGenerations }
+export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly watch: GenerationWatch }
 
 export interface WaitOptions {
   readonly timeoutSeconds: number
@@ -28,7 +29,7 @@ export async function waitForPicture(
   { timeoutSeconds, gone, leaving }: WaitOptions,
 ): Promise<GenerationView> {
   await failpoint('create_image.before_wait')
-  const ended = await ports.finished.wait(id, timeoutSeconds * 1000, AbortSignal.any([gone, leaving]))
+  const ended = await waitForEnd(ports.watch, id, timeoutSeconds * 1000, AbortSignal.any([gone, leaving]))
   if (!ended) {
     if (leaving.aborted || gone.aborted) throw shuttingDown(id)
     await failpoint('create_image.before_cancel')

@@ -52,6 +52,14 @@ export interface GenerationView {
   readonly slugs: readonly string[]
   readonly error: string | null
   readonly createdAt: Date
+  readonly work: WorkOfModel
+  /** When its first attempt began, on this process's clock (performance.now); undefined for one that began again. */
+  readonly runningSince: number | undefined
+}
+
+/** How much there is to draw, with which checkpoint. */
+export type WorkOfModel = Pick<GenerationRequest, 'width' | 'height' | 'steps' | 'batchSize'> & {
+  readonly filename: string
 }
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'

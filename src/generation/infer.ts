@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
+import type { PreviewBoard } from './follow-ports.js'
 import { seedsOf } from './generation.js'
 import type { GpuTurn } from './gpu-turn.js'
 import type { ClaimedGeneration, ProgressBoard } from './ports.js'
 
 const PROGRESS_EVERY_MS = 250
+const PREVIEWS_EVERY_MS = 1000
 /** What a backend is given to wind up after an abort; then it is left to itself. */
 const ABORT_GRACE_MS = 6000
 
 /** Has the backend draw; the GPU's turn is over when everything is drawn, or when this settles. */
 export async function infer(
-  progress: ProgressBoard,
+  { progress, previews }: { readonly progress: ProgressBoard; readonly previews: PreviewBoard },
   backend: InferenceBackend,
   generation: ClaimedGeneration,
   stop: AbortSignal,
@@ -23,6 +25,17 @@ export async function infer(
     if (performance.now() - shownAt < PROGRESS_EVERY_MS) return
     shownAt = performance.now()
     progress.set(generation.id, generation.attempt, Math.max(0, Math.min(1, fraction))).catch(() => undefined)
+  }
+  let nextPreviewAt = 0
+  const onPreview = (image: Buffer) => {
+    if (performance.now() < nextPreviewAt) return
+    // One at a time.
+    nextPreviewAt = Number.POSITIVE_INFINITY
+    const endsAt = performance.now() + PREVIEWS_EVERY_MS
+    const ready = () => {
+      nextPreviewAt = endsAt
+    }
+    previews.set(generation.id, generation.attempt, image).then(ready, ready)
   }
   stop.throwIfAborted()
   turn.begun()
@@ -40,7 +53,7 @@ export async function infer(
         sampler,
         seeds: seedsOf(seed, batchSize),
       },
-      { signal: stop, onProgress, onDrawn: () => turn.over() },
+      { signal: stop, onProgress, onPreview, onDrawn: () => turn.over() },
     ),
     stop,
   )

@@ -9,13 +9,13 @@ export interface Work {
 
 const NEWEST_COUNTS = 0.3
 
-const pixelSteps = ({ width, height, steps, batchSize }: Work): number => width * height * steps * batchSize
+export const pixelStepsOf = ({ width, height, steps, batchSize }: Work): number => width * height * steps * batchSize
 
 export function inferencePace() {
   let average = 0
   return {
     note(work: Work, ms: number): void {
-      const sample = ms / pixelSteps(work)
+      const sample = ms / pixelStepsOf(work)
       average = average === 0 ? sample : average + (sample - average) * NEWEST_COUNTS
     },
     /** 0 while nothing is known. */
@@ -23,7 +23,7 @@ export function inferencePace() {
       return average
     },
     /** Undefined while nothing is known. */
-    expectedMs: (work: Work): number | undefined => (average === 0 ? undefined : average * pixelSteps(work)),
+    expectedMs: (work: Work): number | undefined => (average === 0 ? undefined : average * pixelStepsOf(work)),
   }
 }
 

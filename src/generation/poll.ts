@@ -1,5 +1,7 @@
 import type { Account } from '../account/account.js'
 import { generationNotFound } from '../errors.js'
+import { processingEtaMs, queuedEtaMs } from './eta.js'
+import type { DurationEstimates } from './follow-ports.js'
 import { GENERATION_ID, type GenerationView } from './generation.js'
 import type { PollStore, ProgressBoard, QueuePositions } from './ports.js'
 
@@ -17,17 +19,48 @@ export type Polled = Omit<GenerationView, 'status'> &
     | { readonly status: 'succeeded' | 'failed' }
   )
 
+export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status === 'succeeded' || status === 'failed'
+
 /**
  * One of the caller's own generations, without side effects.
  * @throws not_found, alike for another account's and for one that never was
  */
 export async function pollGeneration(ports: PollPorts, account: Account, id: string): Promise<Polled> {
-  const generation = GENERATION_ID.test(id) ? await ports.polls.findOwned(account.id, id) : undefined
-  if (!generation) throw generationNotFound()
+  const generation = await findOwned(ports, account, id)
   const { status } = generation
   if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
   if (status !== 'processing') return { ...generation, status }
-  // Live progress is decoration: its absence is no failure.
-  const progress = await ports.progress.get(id).catch(() => undefined)
-  return { ...generation, status, progress: progress ?? 0 }
+  return withProgress(ports, { ...generation, status, progress: 0 })
+}
+
+/** With its progress as it is now. Live progress is decoration: its absence is no failure. */
+export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: Polled): Promise<Polled> {
+  if (polled.status !== 'processing') return polled
+  const progress = await ports.progress.get([polled.id]).catch(() => undefined)
+  return { ...polled, progress: progress?.get(polled.id) ?? polled.progress }
+}
+
+/** @throws not_found, alike for another account's and for one that never was */
+export async function findOwned(
+  { polls }: Pick<PollPorts, 'polls'>,
+  account: Account,
+  id: string,
+): Promise<GenerationView> {
+  const generation = GENERATION_ID.test(id) ? await polls.findOwned(account.id, id) : undefined
+  if (!generation) throw generationNotFound()
+  return generation
+}
+
+/** Whole seconds until the generation will have ended, at least 1; undefined when it has, or when nobody can say. */
+export async function etaSeconds(estimates: DurationEstimates, polled: Polled): Promise<number | undefined> {
+  if (hasEnded(polled)) return undefined
+  const etaMs = etaOf(await estimates.current(), polled)
+  return etaMs === undefined ? undefined : Math.max(1, Math.ceil(etaMs / 1000))
+}
+
+function etaOf(sight: Awaited<ReturnType<DurationEstimates['current']>>, polled: Polled): number | undefined {
+  if (polled.status === 'queued') return sight && queuedEtaMs(sight, polled.work, polled.queuePosition)
+  if (polled.status !== 'processing') return undefined
+  const { runningSince, work, progress } = polled
+  return processingEtaMs(sight, work, runningSince && performance.now() - runningSince, progress)
 }

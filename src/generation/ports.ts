@@ -108,15 +108,8 @@ export interface QueuePositions {
 /** Live progress of running generations, 0 to 1. Never the truth about anything: a lost value is only not shown. */
 export interface ProgressBoard {
   set(id: string, attempt: number, progress: number): Promise<void>
-  get(id: string): Promise<number | undefined>
-}
-
-export interface FinishedGenerations {
-  /**
-   * Resolves when the generation has ended, or to undefined at the time-out or when the signal aborts.
-   * Holds no database connection.
-   */
-  wait(id: string, timeoutMs: number, signal: AbortSignal): Promise<GenerationView | undefined>
+  /** Those of the given generations that have one. */
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
 /** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */

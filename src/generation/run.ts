@@ -1,6 +1,7 @@
 import { failpoint } from '../failpoint.js'
 import { BackendError, type InferenceBackend } from './backend.js'
 import { MAX_TRIES, publicReason } from './failure.js'
+import type { PreviewBoard } from './follow-ports.js'
 import { type GpuTurn, turnComes } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { keepLease } from './lease.js'
@@ -21,6 +22,7 @@ export interface RunPorts extends PublishPorts {
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
   readonly progress: ProgressBoard
+  readonly previews: PreviewBoard
   readonly log: RunLog
 }
 
@@ -62,7 +64,7 @@ export async function runGeneration(
     }
     const startedAt = performance.now()
     log.info(facts, 'generation started')
-    const inferred = await infer(ports.progress, backend, generation, stop, turn)
+    const inferred = await infer(ports, backend, generation, stop, turn)
     await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
     const images = await publish(ports, generation, inferred)

@@ -24,6 +24,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   insufficient_credits: 402,
   active_generation: 429,
   rate_limited: 429,
+  too_many_streams: 429,
   idempotency_mismatch: 422,
   idempotency_in_flight: 409,
   generation_failed: 500,

@@ -13,8 +13,8 @@ export const redisProgressBoard = (
     await availability.run(() => redis.set(`${prefix}:progress:${id}`, progress.toFixed(4), 'EX', TTL_SECONDS))
   },
 
-  async get(id) {
-    const text = await availability.run(() => redis.get(`${prefix}:progress:${id}`))
-    return text === null ? undefined : Number(text)
+  async get(ids) {
+    const texts = await availability.run(() => redis.mget(ids.map((id) => `${prefix}:progress:${id}`)))
+    return new Map(ids.flatMap((id, i) => (texts[i] ? [[id, Number(texts[i])] as const] : [])))
   },
 })

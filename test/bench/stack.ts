@@ -1,4 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -8,17 +10,23 @@ import { migrateDatabase } from '../../src/db/migrate.js'
 import { startLocalPostgres } from '../../src/local/postgres.js'
 import { startServer } from '../../src/start-server.js'
 import { startRedis } from '../support/redis-server.js'
+import { until } from '../support/until.js'
 
 export interface BenchStack {
   readonly url: string
   readonly db: Database
   readonly databaseUrl: string
   readonly redisUrl: string | undefined
+  /** Resident memory of the server, in MiB; of this process where it is not apart. */
+  residentMiB(): Promise<number>
   close(): Promise<void>
 }
 
-/** Easel's server over a Postgres (durable, as in production) and a Redis of its own, without a rate limit to speak of. */
-export async function startBenchStack(): Promise<BenchStack> {
+/**
+ * Easel's server over a Postgres (durable, as in production) and a Redis of its own, without a rate limit to speak of.
+ * @param apart whether the server is a process of its own
+ */
+export async function startBenchStack(apart = false): Promise<BenchStack> {
   const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
   const redis = await startRedis(directory)
   const postgres = await startLocalPostgres({
@@ -26,25 +34,57 @@ export async function startBenchStack(): Promise<BenchStack> {
     settings: { max_connections: '200' },
   })
   await migrateDatabase(postgres.url)
-  const config = parseConfig({
+  const env = {
     DATABASE_URL: postgres.url,
-    REDIS_URL: redis?.url,
+    ...(redis && { REDIS_URL: redis.url }),
     STORAGE_URL: `file:${join(directory, 'images')}`,
     RATE_LIMIT_MAX: '1000000',
     RATE_LIMIT_WINDOW_SECONDS: '1',
-  })
-  const server = await startServer({ ...config, port: 0 }, pino({ level: 'silent' }))
+  }
+  const server = apart
+    ? await startServerApart(env)
+    : { ...(await startServer({ ...parseConfig(env), port: 0 }, pino({ level: 'silent' }))), pid: process.pid }
   const db = createDatabase(postgres.url, { maxConnections: 4, onError: () => undefined })
   return {
     url: server.url,
     db,
     databaseUrl: postgres.url,
     redisUrl: redis?.url,
+    async residentMiB() {
+      const status = await readFile(`/proc/${server.pid}/status`, 'utf8')
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+    },
     async close() {
       await db.pool.end()
       await server.stop()
       await Promise.all([postgres.stop(), redis?.stop()])
       await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+async function startServerApart(env: Record<string, string>) {
+  const port = 20_000 + (process.pid % 10_000)
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, PORT: String(port), ...env },
+  })
+  const url = `http://127.0.0.1:${port}`
+  await until(
+    () =>
+      fetch(`${url}/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    'a server that is ready',
+    60_000,
+  )
+  return {
+    url,
+    pid: child.pid,
+    async stop() {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
     },
   }
 }

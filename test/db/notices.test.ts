@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { finishedGenerations } from '../../src/db/finished-generations.js'
+import { generationWatch } from '../../src/db/generation-watch.js'
 import { listenTo } from '../../src/db/notices.js'
+import { waitForEnd } from '../../src/generation/wait.js'
 import { useDatabase } from '../support/database.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
@@ -58,9 +59,9 @@ describe('whoever hears notices', () => {
 
 describe('whoever waits for generations', () => {
   function waiting(url = context.url) {
-    const finished = finishedGenerations(context.db, url, quiet)
-    closers.push(() => finished.close())
-    return (id: string, timeoutMs = 10_000) => finished.wait(id, timeoutMs, new AbortController().signal)
+    const watch = generationWatch(context.db, url, quiet)
+    closers.push(() => watch.close())
+    return (id: string, timeoutMs = 10_000) => waitForEnd(watch, id, timeoutMs, new AbortController().signal)
   }
 
   it('misses none of many that end at the same time', { timeout: 60_000 }, async () => {

@@ -126,11 +126,17 @@ export const SUBMITS: Readonly<Record<string, Flow>> = {
 
 export const CREATE_IMAGES: Readonly<Record<string, Flow>> = {
   'a Create Image that is served': {
-    reaches: 'finished.wait#1',
+    reaches: 'queue.ring#1',
     given: (stage) => givenScene(stage, { lane: 'create_image' }),
     run: (ports, scene) => createImage(ports, scene, 20),
-    world: ({ ports: { finished }, workOff }, { filename }) => ({
-      finished: { ...finished, wait: (...args) => workOff(filename).then(() => finished.wait(...args)) },
+    world: ({ ports, workOff }, { filename }) => ({
+      watch: {
+        ...ports.watch,
+        watch: (...args) => {
+          void workOff(filename)
+          return ports.watch.watch(...args)
+        },
+      },
     }),
   },
   'a Create Image that waits in vain': {

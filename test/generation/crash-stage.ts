@@ -9,7 +9,7 @@ import { parseConfig } from '../../src/config.js'
 import { cancelStore } from '../../src/db/cancel-store.js'
 import { withTransaction } from '../../src/db/client.js'
 import { dutyLease } from '../../src/db/duty-lease.js'
-import { finishedGenerations } from '../../src/db/finished-generations.js'
+import { generationWatch } from '../../src/db/generation-watch.js'
 import { idempotencyStore } from '../../src/db/idempotency-store.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
@@ -52,15 +52,15 @@ export async function openStage() {
   })
   const log = silentLog()
   const foundation = await openFoundation(config, log, { maxConnections: 20, namespace })
-  const { db, queue, lock, progress } = foundation
+  const { db, queue, lock, progress, previews } = foundation
   const redis = config.redisUrl === undefined ? undefined : new Redis(config.redisUrl)
-  const finished = finishedGenerations(db, config.databaseUrl, () => undefined)
+  const watch = generationWatch(db, config.databaseUrl, () => undefined)
   const bells = openQueue(foundation.openWorkerConnection())
 
   const ports = {
     moderator: createModerator({ ...config.moderation, logger: log }),
     ends: { watch: () => () => undefined },
-    ...{ lock, queue, progress, finished, finishPicture, log },
+    ...{ lock, queue, progress, previews, watch, finishPicture, log },
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),
     cancels: cancelStore(db),
@@ -189,7 +189,7 @@ export async function openStage() {
     expectSound,
     async close() {
       await bells.close()
-      await finished.close()
+      await watch.close()
       await foundation.close()
       redis?.disconnect()
       await rm(storage, { recursive: true, force: true })

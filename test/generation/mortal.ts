@@ -22,7 +22,7 @@ export interface Mortal<T> {
 }
 
 /** Told, never waited for: a crash beside it is one beside its neighbour. */
-const NO_EFFECT = new Set(['log', 'ends'])
+const NO_EFFECT = new Set(['log', 'ends', 'watch'])
 
 /**
  * Wraps ports generically, to any depth, so that a new port or method is covered by itself. Everything that is called

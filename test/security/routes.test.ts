@@ -14,8 +14,19 @@ const OF_THE_SPEC = [
   'POST /api/v1/generate',
   'POST /v1/images/generate',
 ]
-/** Without a key: health checks, pictures for those who have their link, the website. */
-const WITHOUT_KEY = ['GET /', 'GET /cdn/:file', 'GET /health', 'GET /image/:slug', 'GET /ready']
+const FURTHER = ['POST /api/v1/generate/:id/cancel']
+/** Streams, which have no HEAD. */
+const STREAMS = ['GET /api/v1/generate/:id/events']
+/** Without a key: health checks, the API's description, pictures for those who have their link, the website. */
+const WITHOUT_KEY = [
+  'GET /',
+  'GET /cdn/:file',
+  'GET /health',
+  'GET /image/:slug',
+  'GET /llms.txt',
+  'GET /openapi.json',
+  'GET /ready',
+]
 
 /** Reads Fastify's drawing of its routes: four columns a level, the methods in brackets behind the path. */
 function routesOf(drawn: string): string[] {
@@ -39,7 +50,7 @@ describe('the routes of the server', () => {
     const heads = [...OF_THE_SPEC, ...WITHOUT_KEY]
       .filter((route) => route.startsWith('GET '))
       .map((route) => route.replace('GET', 'HEAD'))
-    expect(routes.sort()).toEqual([...OF_THE_SPEC, ...WITHOUT_KEY, ...heads].sort())
+    expect(routes.sort()).toEqual([...OF_THE_SPEC, ...FURTHER, ...STREAMS, ...WITHOUT_KEY, ...heads].sort())
   })
 
   it('are declared nowhere else: nothing in src/ opens another HTTP server or a dashboard', () => {

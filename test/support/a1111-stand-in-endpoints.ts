@@ -9,11 +9,19 @@ import type { Gpu, Reply } from './a1111-stand-in-gpu.js'
 
 const NOT_FOUND: Reply = { status: 404, body: { detail: 'Not Found' } }
 
+interface Asked {
+  readonly dialect: StandInDialect
+  readonly models: readonly StandInModel[]
+  readonly gpu: Gpu
+  /** Whether the progress is asked for with the picture. */
+  readonly showsImage: boolean
+}
+
 /** Everything but txt2img. */
 export function answer(
   route: string,
   body: Record<string, unknown> | undefined,
-  { dialect, models, gpu }: { dialect: StandInDialect; models: readonly StandInModel[]; gpu: Gpu },
+  { dialect, models, gpu, showsImage }: Asked,
 ): Reply {
   const ok = (reply: unknown): Reply => ({ status: 200, body: reply })
   const schedules = scheduleListing(dialect)
@@ -33,7 +41,7 @@ export function answer(
       gpu.load(body?.sd_model_checkpoint)
       return ok(null)
     case 'GET /sdapi/v1/progress':
-      return ok(gpu.progress())
+      return ok(gpu.progress(showsImage))
     case 'POST /sdapi/v1/interrupt':
       gpu.interrupt()
       return dialect === 'sdnext' ? { status: 204, body: undefined } : ok({})

@@ -33,6 +33,8 @@ export interface StandInSettings {
   scope: 'txt2img' | 'all'
   /** GPU time per image. */
   latencyMs: number
+  /** What the progress shows while a picture is drawn and someone asks for it, as base64. */
+  currentImage: string | null
   /** What loading another checkpoint takes. */
   swapMs: number
 }

@@ -182,7 +182,7 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
     return { images, parameters: body, info: JSON.stringify(info) }
   }
 
-  function progress(): object {
+  function progress(showsImage: boolean): object {
     const step = job
       ? Math.min(job.steps, Math.floor(((Date.now() - job.startedAt) / Math.max(1, job.takesMs)) * job.steps))
       : 0
@@ -199,7 +199,7 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
         sampling_step: step,
         sampling_steps: job?.steps ?? 0,
       },
-      current_image: null,
+      current_image: job && showsImage ? settings.currentImage : null,
       textinfo: null,
       ...((dialect === 'a1111' || dialect === 'forge') && { current_task: job?.task || null }),
     }

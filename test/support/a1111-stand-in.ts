@@ -80,6 +80,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     scope: 'txt2img',
     latencyMs: options.latencyMs ?? 0,
     swapMs: options.swapMs ?? 0,
+    currentImage: null,
   }
   const journal: JournalEntry[] = []
   const events = new EventEmitter().setMaxListeners(0)
@@ -117,7 +118,9 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
       )
     const fault = isTxt2img || settings.scope === 'all' ? takeFault() : 'none'
     if (await failed(fault, response)) return
-    if (!isTxt2img) return json(response, answer(`${request.method} ${path}`, body, { dialect, models, gpu }))
+    const showsImage = request.url?.includes('skip_current_image=false') ?? false
+    if (!isTxt2img)
+      return json(response, answer(`${request.method} ${path}`, body, { dialect, models, gpu, showsImage }))
     const reply = await gpu.txt2img(sent, typeof fault === 'string' ? fault : 'none')
     if (fault === 'drop_mid_reply') return cutOff(response, JSON.stringify(reply.body))
     return json(response, reply)

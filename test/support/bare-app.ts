@@ -15,7 +15,7 @@ export function buildBareApp(options: Partial<AppOptions> = {}): Promise<App> {
     baseUrl: 'http://easel.test',
     apiBaseUrl: 'http://easel.test',
     storagePath: tmpdir(),
-    personal: { ports: nothing, authentication, limit },
+    personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     pages: { pictures: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
     ready: async () => true,

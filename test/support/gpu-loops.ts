@@ -24,7 +24,7 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   const log = silentLog()
   const { config, namespace } = service
   const foundation = await openFoundation(config, log, { maxConnections: 10, namespace })
-  const { db, lock, queue, progress } = foundation
+  const { db, lock, queue, progress, previews } = foundation
   const ends = generationEnds(config.databaseUrl, () => undefined)
   const images = await createImageStore(config)
   const put = async (slug: string, png: Buffer) => {
@@ -32,7 +32,17 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
     await images.put(slug, png)
   }
   const ports = {
-    ...{ runs: runStore(db, config), backends: backendRegistry(db), lock, queue, progress, ends, finishPicture, log },
+    ...{
+      runs: runStore(db, config),
+      backends: backendRegistry(db),
+      lock,
+      queue,
+      progress,
+      previews,
+      ends,
+      finishPicture,
+      log,
+    },
     images: { ...images, put },
   }
   const loops = inferenceUrls.map((url) => {

@@ -15,6 +15,7 @@ const CODES: Readonly<Record<ErrorCode, string>> = {
   insufficient_credits: 'insufficient_credits',
   active_generation: 'rate_limit_exceeded',
   rate_limited: 'rate_limit_exceeded',
+  too_many_streams: 'rate_limit_exceeded',
   idempotency_mismatch: 'idempotency_conflict',
   idempotency_in_flight: 'idempotency_conflict',
   generation_failed: 'generation_failed',

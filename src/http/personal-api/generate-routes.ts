@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
-import { pollGeneration } from '../../generation/poll.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
@@ -9,12 +8,12 @@ import { tellSubmitted } from '../submitted-headers.js'
 import { refusals } from './envelope.js'
 import type { PersonalApiOptions } from './plugin.js'
 import { generateBody } from './schemas.js'
-import { polled, polledView, submitted, submittedView } from './views.js'
+import { submitted, submittedView } from './views.js'
 
 /** Any string: what is no ID is answered like one that is not found. */
 export const generationParams = z.object({ id: z.string().describe('The ID of the generation') })
 
-/** Spec 4.3 and 4.4. */
+/** Spec 4.3; a poll without an ID, too. */
 export function generateRoutes(app: App, ports: PersonalApiOptions['ports']): void {
   app.post(
     '/generate',
@@ -47,24 +46,4 @@ export function generateRoutes(app: App, ports: PersonalApiOptions['ports']): vo
       throw generationIdMissing()
     })
   }
-
-  app.get(
-    '/generate/:id',
-    {
-      schema: {
-        operationId: 'pollGeneration',
-        tags: ['Generations'],
-        summary: 'See how a generation is doing',
-        description: 'Poll until `status` is `succeeded` or `failed`.',
-        params: generationParams,
-        response: { 200: polled, ...refusals(400, 404) },
-      },
-    },
-    async (request, reply) => {
-      const generation = await pollGeneration(ports, request.caller.account, request.params.id)
-      if (generation.status === 'processing') reply.header('x-progress', generation.progress.toFixed(2))
-      reply.header('cache-control', 'no-store')
-      return polledView(generation, (slug) => ports.images.url(slug))
-    },
-  )
 }

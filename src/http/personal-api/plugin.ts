@@ -1,6 +1,6 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
-import type { PollPorts } from '../../generation/poll.js'
+import type { CancelPorts } from '../../generation/cancel.js'
 import type { ImageStore } from '../../generation/ports.js'
 import type { SubmitPorts } from '../../generation/submit.js'
 import type { App } from '../app.js'
@@ -8,18 +8,28 @@ import { type AuthenticationOptions, registerAuthentication } from '../authentic
 import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { accountRoutes } from './account-routes.js'
+import { cancelRoutes } from './cancel-routes.js'
 import { errorBody } from './envelope.js'
+import { eventRoutes } from './event-routes.js'
+import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
 import { generateRoutes } from './generate-routes.js'
 import { modelsRoutes } from './models-routes.js'
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitPorts & PollPorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly ports: SubmitPorts &
+    FollowRoutePorts &
+    CancelPorts & { readonly models: ModelStore; readonly images: ImageStore }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
+  /** Aborts when this server must stop waiting. */
+  readonly leaving: AbortSignal
 }
 
 /** The Personal Access API, spec 4.1 to 4.5: one encapsulated scope under /api/v1. */
-export async function personalApi(app: App, { ports, authentication, limit }: PersonalApiOptions): Promise<void> {
+export async function personalApi(
+  app: App,
+  { ports, authentication, limit, leaving }: PersonalApiOptions,
+): Promise<void> {
   app.setErrorHandler(handleErrors(errorBody))
   app.setNotFoundHandler(handleNotFound(errorBody))
   registerAuthentication(app, authentication)
@@ -31,4 +41,7 @@ export async function personalApi(app: App, { ports, authentication, limit }: Pe
   accountRoutes(app)
   modelsRoutes(app, ports.models)
   generateRoutes(app, ports)
+  followRoutes(app, ports, leaving)
+  eventRoutes(app, ports)
+  await app.register(async (scope: App) => cancelRoutes(scope, ports))
 }

@@ -52,6 +52,7 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
     request: InferenceRequest,
     stop: AbortSignal,
     report: (done: number) => void,
+    show: ((preview: Buffer) => void) | undefined,
     onDrawn: () => void,
   ) {
     const { server, model } = await find(request.model, stop)
@@ -62,7 +63,7 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
       const reportRun = (fraction: number) => report((done + fraction * seeds.length) / request.seeds.length)
       const isLast = done + seeds.length === request.seeds.length
       const drawn = isLast ? onDrawn : () => undefined
-      const watch = { stop, report: reportRun, progressIntervalMs, cancelGraceMs, drawn }
+      const watch = { stop, report: reportRun, show, progressIntervalMs, cancelGraceMs, drawn }
       images.push(...(await infer(http, { request, server, model, sampler, seeds }, watch)))
       reportRun(1)
     }
@@ -82,10 +83,10 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
       }
     },
 
-    async generate(request, { signal, onProgress, onDrawn = () => undefined }) {
+    async generate(request, { signal, onProgress, onPreview, onDrawn = () => undefined }) {
       const limit = timeLimit(signal, timeoutMs)
       try {
-        return await draw(request, limit.signal, risingProgress(onProgress), onDrawn)
+        return await draw(request, limit.signal, risingProgress(onProgress), onPreview, onDrawn)
       } catch (error) {
         if (signal.aborted) throw callFailure(http.name, signal, error)
         known = undefined // whatever failed, the server may be another one by now

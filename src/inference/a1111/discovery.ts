@@ -7,6 +7,8 @@ import type { HttpReply, ServerHttp } from '../server-http.js'
 import { type Dialect, type ServerSampler, samplersOf } from './a1111-samplers.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
+/** Beside the progress what is drawn so far, where the server is set to show it. */
+export const PREVIEW_PATH = '/sdapi/v1/progress?skip_current_image=false'
 
 /** A checkpoint as the server lists it. */
 export interface ServerModel {

@@ -14,6 +14,8 @@ export interface Watch {
   readonly stop: AbortSignal
   /** Told the fraction done, 0 to 1, every so often. */
   readonly report: (fraction: number) => void
+  /** Shown what is drawn so far, where the server has it. */
+  readonly show: ((preview: Buffer) => void) | undefined
   readonly progressIntervalMs: number
   /** How long the server may take to stop. */
   readonly cancelGraceMs: number
@@ -28,7 +30,7 @@ export interface Watch {
  */
 export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
   const { request, server } = asked
-  const { stop, report, progressIntervalMs: intervalMs, cancelGraceMs, drawn } = watch
+  const { stop, report, show, progressIntervalMs: intervalMs, cancelGraceMs, drawn } = watch
   stop.throwIfAborted()
   const givenUp = new AbortController()
   const finished = new AbortController()
@@ -48,7 +50,8 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
   })
   const isBack = () => back.abort()
   void reply.then(isBack, isBack)
-  if (server.watchable) void watchProgress(http, request.attemptId, { intervalMs, signal: finished.signal, report })
+  if (server.watchable)
+    void watchProgress(http, request.attemptId, { intervalMs, signal: finished.signal, report, show })
   try {
     const { status, text } = await orStopped(reply, stop)
     finished.abort()

@@ -2,14 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ServerHttp } from '../server-http.js'
 import { timeLimit } from '../time-limit.js'
-import { PROGRESS_PATH } from './discovery.js'
+import { PREVIEW_PATH, PROGRESS_PATH } from './discovery.js'
 
 const POLL_TIMEOUT_MS = 2_000
+/** A preview may be a whole megabyte. */
+const PREVIEW_EVERY_MS = 1_000
 
 const progressReply = z.object({
   progress: z.number(),
   state: z.object({ interrupted: z.boolean().nullish(), skipped: z.boolean().nullish() }).nullish(),
   current_task: z.string().nullish(),
+  current_image: z.string().nullish().catch(null),
 })
 
 export interface ProgressReading {
@@ -17,6 +20,17 @@ export interface ProgressReading {
   readonly fraction: number
   /** Someone stopped the job that runs, or that ran last: what it returns is unfinished. */
   readonly interrupted: boolean
+  /** What is drawn so far, if it was asked for and the server shows it. */
+  readonly preview: Buffer | undefined
+}
+
+export interface ProgressListener {
+  readonly intervalMs: number
+  /** Ends the looks. */
+  readonly signal: AbortSignal
+  readonly report: (fraction: number) => void
+  /** Undefined: no previews are asked for. */
+  readonly show: ((preview: Buffer) => void) | undefined
 }
 
 /** Progress of the task, or undefined when it can't be had or is another task's. Never fails. */
@@ -24,14 +38,19 @@ export async function readProgress(
   http: ServerHttp,
   taskId: string,
   signal: AbortSignal,
+  path = PROGRESS_PATH,
 ): Promise<ProgressReading | undefined> {
   const limit = timeLimit(signal, POLL_TIMEOUT_MS)
   try {
-    const { status, text } = await http.get(PROGRESS_PATH, limit.signal)
+    const { status, text } = await http.get(path, limit.signal)
     if (status !== 200) return undefined
-    const { progress, state, current_task: task } = progressReply.parse(JSON.parse(text))
+    const { progress, state, current_task: task, current_image: image } = progressReply.parse(JSON.parse(text))
     if (task && task !== taskId) return undefined
-    return { fraction: Math.min(1, Math.max(0, progress)), interrupted: Boolean(state?.interrupted || state?.skipped) }
+    return {
+      fraction: Math.min(1, Math.max(0, progress)),
+      interrupted: Boolean(state?.interrupted || state?.skipped),
+      preview: image ? Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64') : undefined,
+    }
   } catch {
     return undefined
   } finally {
@@ -43,11 +62,17 @@ export async function readProgress(
 export async function watchProgress(
   http: ServerHttp,
   taskId: string,
-  { intervalMs, signal, report }: { intervalMs: number; signal: AbortSignal; report: (fraction: number) => void },
+  { intervalMs, signal, report, show }: ProgressListener,
 ): Promise<void> {
+  let previewAt = performance.now() + PREVIEW_EVERY_MS
   while (!signal.aborted) {
     await delay(intervalMs, undefined, { signal }).catch(() => undefined)
-    const reading = signal.aborted ? undefined : await readProgress(http, taskId, signal)
-    if (reading && !signal.aborted) report(reading.fraction)
+    if (signal.aborted) return
+    const withPreview = show !== undefined && performance.now() >= previewAt
+    if (withPreview) previewAt = performance.now() + PREVIEW_EVERY_MS
+    const reading = await readProgress(http, taskId, signal, withPreview ? PREVIEW_PATH : PROGRESS_PATH)
+    if (!reading || signal.aborted) continue
+    report(reading.fraction)
+    if (reading.preview) show?.(reading.preview)
   }
 }

@@ -75,12 +75,12 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
       }
     },
 
-    async generate(request, { signal, onProgress, onDrawn = () => undefined }) {
+    async generate(request, { signal, onProgress, onPreview: show = () => undefined, onDrawn = () => undefined }) {
       const limit = timeLimit(signal, timeoutMs)
       const report = risingProgress(onProgress)
       try {
         const graph = await graphFor(request, limit.signal)
-        const watch = { stop: limit.signal, report, pollIntervalMs, cancelGraceMs, patience, drawn: onDrawn }
+        const watch = { stop: limit.signal, report, show, pollIntervalMs, cancelGraceMs, patience, drawn: onDrawn }
         const images = await infer(link, { request, graph }, watch)
         report(1)
         return images

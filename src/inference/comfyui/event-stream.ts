@@ -23,6 +23,7 @@ export function openEventStream(
   { base, authorization }: ServerAddress,
   clientId: string,
   hear: (event: ServerEvent) => void,
+  show: (preview: Buffer) => void,
   reconnectMs = RECONNECT_MS,
 ): EventStream {
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
@@ -37,8 +38,11 @@ export function openEventStream(
     stream.binaryType = 'arraybuffer'
     stream.addEventListener('open', onTried)
     stream.addEventListener('message', (message) => {
-      const event = closed ? undefined : eventOf(message)
+      if (closed) return
+      const event = eventOf(message)
       if (event) hear(event)
+      const preview = previewOf(message)
+      if (preview) show(preview)
     })
     stream.addEventListener('close', () => {
       onTried()
@@ -78,7 +82,19 @@ function keptIn(sockets: Set<Socket>): buildConnector.connector {
     })
 }
 
-/** Undefined: a preview picture, or nothing we know. */
+const PREVIEW = 1
+const PREVIEW_WITH_METADATA = 4
+
+/** The picture in a binary message: its kind and its format, or its metadata with their length, come before it. */
+function previewOf({ data }: MessageEvent): Buffer | undefined {
+  if (!(data instanceof ArrayBuffer) || data.byteLength <= 8) return undefined
+  const bytes = Buffer.from(data)
+  const kind = bytes.readUInt32BE(0)
+  if (kind === PREVIEW) return bytes.subarray(8)
+  return kind === PREVIEW_WITH_METADATA ? bytes.subarray(8 + bytes.readUInt32BE(4)) : undefined
+}
+
+/** Undefined: a picture, or nothing we know. */
 function eventOf({ data }: MessageEvent): ServerEvent | undefined {
   if (typeof data !== 'string') return undefined
   try {

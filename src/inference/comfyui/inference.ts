@@ -26,6 +26,8 @@ export interface Watch {
   readonly stop: AbortSignal
   /** Told the fraction done, 0 to 1, as it grows. */
   readonly report: (fraction: number) => void
+  /** Shown what is drawn so far, if the server was started with previews. */
+  readonly show: (preview: Buffer) => void
   /** Between two looks at whether it has ended. */
   readonly pollIntervalMs: number
   /** How long a canceled prompt may take to stop. */
@@ -57,7 +59,7 @@ export async function infer({ http, address, canceler }: Link, asked: Asked, wat
   stop.throwIfAborted()
   const bell = createBell()
   const heard: Heard = {}
-  const events = openEventStream(address, attemptId, listener(asked, watch, bell, heard))
+  const events = openEventStream(address, attemptId, listener(asked, watch, bell, heard), watch.show)
   const end = windUp(stop, watch.cancelGraceMs)
   stop.addEventListener('abort', bell.ring, { once: true })
   let promptId = attemptId

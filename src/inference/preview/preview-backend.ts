@@ -25,13 +25,14 @@ export function createPreviewBackend(): InferenceBackend {
     async capabilities() {
       return { models: null, samplers: SAMPLERS, maxSeed: MAX_SEED, sizeMultiple: 8 }
     },
-    async generate(request, { signal, onProgress }) {
+    async generate(request, { signal, onProgress, onPreview }) {
       const images: InferredImage[] = []
       const report = risingReport(request, onProgress)
       try {
         for (const [i, seed] of request.seeds.entries()) {
           const bytes = await draw(request, seed, signal, (done) => report((i + done) / request.seeds.length))
           images.push({ bytes, seed })
+          if (images.length < request.seeds.length) onPreview?.(bytes)
         }
       } catch (error) {
         if (error instanceof BackendError) throw error

@@ -3,7 +3,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { afterEach, describe, expect, it } from 'vitest'
 import { accountStore } from '../../../src/db/account-store.js'
 import { cancelStore } from '../../../src/db/cancel-store.js'
-import { finishedGenerations } from '../../../src/db/finished-generations.js'
+import { generationWatch } from '../../../src/db/generation-watch.js'
 import { idempotencyStore } from '../../../src/db/idempotency-store.js'
 import { modelStore } from '../../../src/db/model-store.js'
 import { submissionStore } from '../../../src/db/submission-store.js'
@@ -84,7 +84,7 @@ describe('a server that must leave', () => {
     const { db, config } = context.service
     const leaving = new AbortController()
     const images = await createImageStore(config)
-    const finished = finishedGenerations(db, config.databaseUrl, () => undefined)
+    const watch = generationWatch(db, config.databaseUrl, () => undefined)
     const ports = {
       models: modelStore(db),
       moderator: createModerator({}),
@@ -93,7 +93,7 @@ describe('a server that must leave', () => {
       idempotency: idempotencyStore(db),
       queue: { ring: async () => true, unring: async () => undefined },
       cancels: cancelStore(db),
-      finished,
+      watch,
       images,
       generationDeadlineSeconds: 3600,
     }
@@ -111,7 +111,7 @@ describe('a server that must leave', () => {
     })
     open.push(
       () => app.close(),
-      () => finished.close(),
+      () => watch.close(),
     )
     return { url: await app.listen({ port: 0 }), leave: () => leaving.abort() }
   }

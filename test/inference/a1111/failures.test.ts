@@ -198,6 +198,15 @@ describe('progress', () => {
     expect(progress.at(-1)).toBe(1)
   })
 
+  it('comes with what is drawn so far, which is asked for once a second at most', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 1500 })
+    standIn.set({ currentImage: Buffer.from('half a picture').toString('base64') })
+    const shown: string[] = []
+    await generate({}, { onPreview: (image) => shown.push(image.toString()) })
+    expect(shown).toEqual(['half a picture'])
+    expect(standIn.journal.filter(({ path }) => path.includes('skip_current_image=true')).length).toBeGreaterThan(20)
+  })
+
   it('ends with 1 where the server reports none', async () => {
     const { standIn, generate } = await givenBackend({ dialect: 'sdcpp' })
     const progress: number[] = []

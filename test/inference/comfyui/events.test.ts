@@ -60,6 +60,16 @@ describe('progress', () => {
   })
 })
 
+describe('previews', () => {
+  it('come with the progress, as the bytes of a picture', async () => {
+    const { generate } = await givenBackend({ latencyMs: 60 })
+    const shown: string[] = []
+    await generate({ steps: 4 }, { onPreview: (image) => shown.push(image.toString()) })
+    expect(shown.length).toBeGreaterThan(1)
+    expect(new Set(shown)).toEqual(new Set(['a preview']))
+  })
+})
+
 describe('the end of a prompt', () => {
   it('is looked at as soon as an event tells of it', async () => {
     const { standIn, generate } = await givenBackend({ latencyMs: 400 }, { pollIntervalMs: 1_000_000 })
@@ -94,7 +104,8 @@ describe('the event stream', () => {
     const standIn = await startComfyuiStandIn()
     onTestFinished(standIn.close)
     const heard: string[] = []
-    const stream = openEventStream(parseServerUrl(standIn.inferenceUrl), 'me', ({ type }) => heard.push(type), 10)
+    const hear = ({ type }: ServerEvent) => heard.push(type)
+    const stream = openEventStream(parseServerUrl(standIn.inferenceUrl), 'me', hear, () => undefined, 10)
     onTestFinished(stream.close)
     await stream.tried
     await until(() => heard.length === 1, 'the first status')
@@ -115,7 +126,12 @@ describe('the event stream', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const stream = openEventStream(parseServerUrl(`comfyui+http://127.0.0.1:${port}`), 'me', () => undefined)
+    const stream = openEventStream(
+      parseServerUrl(`comfyui+http://127.0.0.1:${port}`),
+      'me',
+      () => undefined,
+      () => undefined,
+    )
     await stream.tried
     const [socket] = sockets
     if (!socket) throw new Error('nobody connected')

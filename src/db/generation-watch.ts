@@ -1,0 +1,115 @@
+import type { GenerationWatch } from '../generation/follow-ports.js'
+import type { GenerationStatus, GenerationView } from '../generation/generation.js'
+import type { Database } from './client.js'
+import { listenTo } from './notices.js'
+import { findMoved, findViews } from './poll-store.js'
+
+/** Claims and requeues notify here; ends have a channel of their own, which the workers hear, too. */
+export const MOVED = 'generation_moved'
+const FINISHED = 'generation_finished'
+
+/** How often the rows of all that is watched are read again, in case a notice was lost. */
+const RE_READ_MS = 1000
+
+interface Watcher {
+  seen: GenerationStatus | undefined
+  readonly tell: (view: GenerationView) => void
+}
+
+interface Watched {
+  readonly watchers: Set<Watcher>
+  /** As last read. */
+  status: GenerationStatus | undefined
+}
+
+/**
+ * Watches generations in any number over one LISTEN connection. Whoever moves or ends one notifies in the same
+ * transaction; a shared re-read, one query a second for all together, is the net beneath. Notices that come while a
+ * query is on its way are answered by the next one, so never more than two connections of the pool are in use.
+ */
+export function generationWatch(
+  db: Database,
+  databaseUrl: string,
+  onError: (error: Error) => void,
+): GenerationWatch & { close(): Promise<void> } {
+  const all = new Map<string, Watched>()
+  let due = new Set<string>()
+  let reading = false
+
+  const tellAll = (views: readonly GenerationView[]) => {
+    for (const view of views) {
+      const watched = all.get(view.id)
+      if (!watched) continue
+      watched.status = view.status
+      for (const watcher of watched.watchers) {
+        if (watcher.seen === view.status) continue
+        watcher.seen = view.status
+        watcher.tell(view)
+      }
+    }
+  }
+
+  const readDue = async () => {
+    if (reading) return
+    reading = true
+    try {
+      while (due.size > 0) {
+        const ids = [...due].filter((id) => all.has(id))
+        due = new Set()
+        if (ids.length > 0) tellAll(await findViews(db, ids))
+      }
+    } catch (error) {
+      onError(error as Error)
+    } finally {
+      reading = false
+    }
+  }
+  const look = (id: string) => {
+    if (!all.has(id)) return
+    due.add(id)
+    void readDue()
+  }
+
+  const reRead = async () => {
+    const seen = new Map<string, GenerationStatus>()
+    for (const [id, { status, watchers }] of all) {
+      if (status !== undefined) seen.set(id, status)
+      // Somebody was not told yet: the look failed that was meant for him.
+      if ([...watchers].some((watcher) => watcher.seen !== status)) due.add(id)
+    }
+    void readDue()
+    if (seen.size > 0) tellAll(await findMoved(db, seen))
+  }
+  let timer: NodeJS.Timeout | undefined
+  const reReadSoon = () => {
+    timer ??= setTimeout(async () => {
+      await reRead().catch(onError)
+      timer = undefined
+      if (all.size > 0) reReadSoon()
+    }, RE_READ_MS).unref()
+  }
+
+  const listener = listenTo(databaseUrl, [MOVED, FINISHED], look, onError)
+
+  return {
+    watch(id, seen, tell) {
+      const watcher: Watcher = { seen, tell }
+      const watched = all.get(id) ?? { watchers: new Set(), status: undefined }
+      watched.watchers.add(watcher)
+      all.set(id, watched)
+      // It may have moved since the caller looked.
+      look(id)
+      reReadSoon()
+      return () => {
+        watched.watchers.delete(watcher)
+        if (watched.watchers.size === 0 && all.get(id) === watched) all.delete(id)
+      }
+    },
+
+    async close() {
+      all.clear()
+      clearTimeout(timer)
+      await listener.close()
+    },
+  }
+}

@@ -1,0 +1,124 @@
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import type { GenerationWatch, PreviewBoard } from './follow-ports.js'
+import type { GenerationView } from './generation.js'
+import type { Polled } from './poll.js'
+import type { ProgressBoard, QueuePositions } from './ports.js'
+
+export interface FollowPorts {
+  readonly watch: GenerationWatch
+  readonly positions: QueuePositions
+  readonly progress: ProgressBoard
+  readonly previews: PreviewBoard
+}
+
+export type Change =
+  | { readonly kind: 'status' | 'queue_position' | 'progress'; readonly now: Polled }
+  | { readonly kind: 'preview'; readonly image: Buffer }
+
+export interface Following {
+  /**
+   * Tells each change against what was `seen`: of the status at once, of the place within about half a second.
+   * @param live whether progress and previews are wanted, too
+   * @returns stops following
+   */
+  follow(seen: Polled, live: boolean, tell: (change: Change) => void): () => void
+}
+
+interface Follower {
+  seen: Polled
+  readonly live: boolean
+  readonly tell: (change: Change) => void
+  preview: Buffer | undefined
+}
+
+const LOOK_MS = 500
+const PREVIEWS_EVERY_MS = 1000
+/** Changes that are worth telling, of 1. */
+const PROGRESS_STEP = 0.01
+/** So many are told in a row before other requests have their turn. */
+const AT_ONCE = 50
+
+/** Stands for a place that is not known yet. */
+const UNPLACED = 0
+
+/** Follows generations in any number: one watch, and one look at places, progress and previews for all together. */
+export function createFollowing({ watch, positions, progress, previews }: FollowPorts): Following {
+  const followers = new Set<Follower>()
+  let looking = false
+  let previewsAt = Number.NEGATIVE_INFINITY
+
+  const lookSoon = () => {
+    if (looking) return
+    looking = true
+    setTimeout(async () => {
+      // What is away now is asked again next time.
+      await Promise.allSettled([lookAtPlaces(), lookAtProgress()])
+      looking = false
+      if (followers.size > 0) lookSoon()
+    }, LOOK_MS).unref()
+  }
+
+  const lookAtPlaces = () =>
+    inTurns(followers, async (follower) => {
+      const { seen } = follower
+      if (seen.status !== 'queued') return
+      const queuePosition = await positions.of(seen)
+      if (follower.seen !== seen || seen.queuePosition === queuePosition || !followers.has(follower)) return
+      follower.seen = { ...seen, queuePosition }
+      const kind = seen.queuePosition === UNPLACED ? 'status' : 'queue_position'
+      follower.tell({ kind, now: follower.seen })
+    })
+
+  const lookAtProgress = async () => {
+    const drawn = [...followers].filter(({ live, seen }) => live && seen.status === 'processing')
+    if (drawn.length === 0) return
+    const ids = [...new Set(drawn.map(({ seen }) => seen.id))]
+    const withPreviews = performance.now() - previewsAt >= PREVIEWS_EVERY_MS
+    if (withPreviews) previewsAt = performance.now()
+    const [fractions, images] = await Promise.all([progress.get(ids), withPreviews ? previews.get(ids) : undefined])
+    await inTurns(drawn, async (follower) => {
+      const { seen } = follower
+      if (seen.status !== 'processing' || !followers.has(follower)) return
+      const fraction = fractions.get(seen.id) ?? 0
+      if (fraction - seen.progress >= PROGRESS_STEP) {
+        follower.seen = { ...seen, progress: fraction }
+        follower.tell({ kind: 'progress', now: follower.seen })
+      }
+      const image = images?.get(seen.id)
+      if (!image || follower.preview?.equals(image)) return
+      follower.preview = image
+      follower.tell({ kind: 'preview', image })
+    })
+  }
+
+  return {
+    follow(seen, live, tell) {
+      const follower: Follower = { seen, live, tell, preview: undefined }
+      const unwatch = watch.watch(seen.id, seen.status, (view) => {
+        follower.seen = begun(view)
+        // Back in the queue it is told with its place, by the next look.
+        if (follower.seen.status !== 'queued') tell({ kind: 'status', now: follower.seen })
+      })
+      followers.add(follower)
+      lookSoon()
+      return () => {
+        followers.delete(follower)
+        unwatch()
+      }
+    },
+  }
+}
+
+function begun(view: GenerationView): Polled {
+  const { status } = view
+  if (status === 'queued') return { ...view, status, queuePosition: UNPLACED }
+  return status === 'processing' ? { ...view, status, progress: 0 } : { ...view, status }
+}
+
+async function inTurns<T>(all: Iterable<T>, visit: (one: T) => Promise<void>): Promise<void> {
+  let visited = 0
+  for (const one of [...all]) {
+    await visit(one)
+    if (++visited % AT_ONCE === 0) await othersTurn()
+  }
+}

@@ -1,0 +1,121 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { awaitChange } from '../../generation/await-change.js'
+import type { Following } from '../../generation/follow.js'
+import type { DurationEstimates } from '../../generation/follow-ports.js'
+import {
+  etaSeconds,
+  hasEnded,
+  type Polled,
+  type PollPorts,
+  pollGeneration,
+  withProgress,
+} from '../../generation/poll.js'
+import type { ImageStore } from '../../generation/ports.js'
+import type { App } from '../app.js'
+import { etagOf, isKnownTag } from '../etag.js'
+import { queryInteger } from '../fields.js'
+import { refusals } from './envelope.js'
+import { generationParams } from './generate-routes.js'
+import { polled, polledView } from './views.js'
+
+export type FollowRoutePorts = PollPorts & {
+  readonly following: Following
+  readonly estimates: DurationEstimates
+  readonly images: Pick<ImageStore, 'url'>
+}
+
+const MAX_WAIT_SECONDS = 30
+const NO_WAIT = 0
+
+// Other parameters are let pass, as they always were here.
+const pollQuery = z.object({
+  wait: queryInteger('wait', 1, MAX_WAIT_SECONDS, NO_WAIT).describe(
+    'Answer as soon as the status or the place changes, at the latest after so many seconds',
+  ),
+})
+const pollHeaders = z.looseObject({
+  'if-none-match': z.string().optional().describe('The `ETag` of the last answer: 304 while it would be the same'),
+})
+
+/** Spec 4.4, with headers that pace the client, and as a long poll. */
+export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSignal): void {
+  const bodyOf = (generation: Polled) => polledView(generation, (slug) => ports.images.url(slug))
+  const waits = new Set<AbortController>()
+  const endAll = () => {
+    for (const wait of waits) wait.abort()
+  }
+  leaving.addEventListener('abort', endAll, { once: true })
+
+  /** Aborts when the client is gone, or when this server must stop waiting. */
+  const untilGone = (request: FastifyRequest, reply: FastifyReply): AbortSignal => {
+    const wait = new AbortController()
+    waits.add(wait)
+    reply.raw.once('close', () => {
+      waits.delete(wait)
+      wait.abort()
+    })
+    if (leaving.aborted || request.raw.socket.destroyed) wait.abort()
+    return wait.signal
+  }
+
+  app.get(
+    '/generate/:id',
+    {
+      schema: {
+        operationId: 'pollGeneration',
+        tags: ['Generations'],
+        summary: 'See how a generation is doing',
+        description:
+          'Poll until `status` is `succeeded` or `failed`. Until then `Retry-After` says when the next poll is worth it, ' +
+          '`X-Eta-Seconds` when the end is to be expected (where that is known), and `X-Progress` from 0 to 1 how much ' +
+          'is drawn. With `wait` the answer comes as soon as there is something new; that counts as one request.',
+        params: generationParams,
+        querystring: pollQuery,
+        headers: pollHeaders,
+        response: {
+          200: polled,
+          304: z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`'),
+          ...refusals(400, 404),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { wait } = request.query
+      const known = request.headers['if-none-match']
+      const tagOf = (generation: Polled) => etagOf(JSON.stringify(bodyOf(generation)))
+      let generation = await pollGeneration(ports, request.caller.account, request.params.id)
+      const isNews = known !== undefined && !isKnownTag(known, tagOf(generation))
+      if (wait !== NO_WAIT && !isNews && !hasEnded(generation)) {
+        request.leavePlace?.()
+        generation = await awaitChange(ports.following, generation, wait * 1000, untilGone(request, reply))
+        generation = await withProgress(ports, generation)
+      }
+      await pace(reply, ports.estimates, generation, wait !== NO_WAIT)
+      const etag = tagOf(generation)
+      reply.header('cache-control', 'no-store').header('etag', etag)
+      if (isKnownTag(known, etag)) return reply.code(304).send(null)
+      return reply.code(200).send(bodyOf(generation))
+    },
+  )
+}
+
+/** Where the end is not foreseeable: the spec's recommendation. */
+const USUAL_PAUSE_SECONDS = 2
+const LONGEST_PAUSE_SECONDS = 5
+
+/** Says how it stands and when the next poll is worth it. */
+async function pace(
+  reply: FastifyReply,
+  estimates: DurationEstimates,
+  generation: Polled,
+  waited: boolean,
+): Promise<void> {
+  if (hasEnded(generation)) return
+  const eta = await etaSeconds(estimates, generation)
+  if (eta !== undefined) reply.header('x-eta-seconds', eta)
+  if (generation.status === 'processing') reply.header('x-progress', generation.progress.toFixed(2))
+  // A client that waits again at once misses nothing; in a queue that moves fast that would use up its rate.
+  const nextWait = generation.status === 'queued' ? USUAL_PAUSE_SECONDS : 1
+  reply.header('retry-after', waited ? nextWait : Math.min(eta ?? USUAL_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
+}

@@ -1,0 +1,168 @@
+import { Redis } from 'ioredis'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { postgresPreviewBoard } from '../../../src/db/preview-board.js'
+import { postgresProgressBoard } from '../../../src/db/progress-board.js'
+import { redisPreviewBoard } from '../../../src/redis/preview-board.js'
+import { redisProgressBoard } from '../../../src/redis/progress-board.js'
+import { call, expectPersonalError, PROMPT } from '../../support/client.js'
+import { openEvents } from '../../support/event-source.js'
+import { type GivenUser, givenGeneration, givenUser, givenWaiting } from '../../support/givens.js'
+import { startService, useService } from '../../support/service.js'
+import { redisAvailable, redisUrl } from '../../support/services.js'
+import { standInWorker } from '../../support/stand-in-worker.js'
+import { until } from '../../support/until.js'
+
+const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
+const worker = () => standInWorker(context.service.db)
+
+async function follow({ key }: GivenUser, id: string, url = context.service.url) {
+  const source = await openEvents(url, key, id)
+  onTestFinished(source.close)
+  return source
+}
+
+/** Where a worker of this service shows progress and previews. */
+async function boards() {
+  const { db, namespace } = context.service
+  if (!redisAvailable) return { progress: postgresProgressBoard(db), previews: postgresPreviewBoard(db) }
+  const redis = new Redis(await redisUrl())
+  onTestFinished(() => redis.disconnect())
+  return { progress: redisProgressBoard(redis, namespace), previews: redisPreviewBoard(redis, namespace) }
+}
+
+beforeEach(async () => {
+  const { pool } = context.service.db
+  await pool.query(
+    `UPDATE generations SET status = 'failed', error = 'x', finished_at = now() WHERE status IN ('queued', 'processing')`,
+  )
+})
+
+describe('GET /api/v1/generate/{id}/events', () => {
+  it('tells how it stands, then everything that happens, and the end', async () => {
+    const { db } = context.service
+    const others = await givenUser(db, { developer: { concurrency: 100 } })
+    await givenWaiting(db, others, { personal: 1, create_image: 0 })
+    const owner = await givenUser(db)
+    const { id, slugs } = await givenGeneration(db, owner)
+    const source = await follow(owner, id)
+    expect(source.status).toBe(200)
+    expect(source.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(source.headers.get('cache-control')).toBe('no-store')
+    expect((await source.seen('status')).data).toMatchObject({ id, status: 'queued' })
+    expect(source.retryMs).toBe(2000)
+
+    await worker().claim()
+    await source.seen('queue_position', (data) => data.queue_position === 1)
+    const claimed = await worker().claim()
+    expect((await source.seen('status', ({ status }) => status === 'processing')).data).toEqual({
+      id,
+      status: 'processing',
+    })
+
+    const { progress, previews } = await boards()
+    await progress.set(id, 1, 0.25)
+    await source.seen('progress', (data) => data.progress === 0.25)
+    await previews.set(id, 1, Buffer.from('first'))
+    await source.seen('preview', ({ image }) => image === `data:image/webp;base64,${btoa('first')}`)
+    await previews.set(id, 1, Buffer.from('second'))
+    await source.seen('preview', ({ image }) => image === `data:image/webp;base64,${btoa('second')}`)
+
+    await worker().succeed(claimed)
+    const { data } = await source.seen('end')
+    expect(data).toEqual((await call(context.service.url, 'GET', `/api/v1/generate/${id}`, { key: owner.key })).body)
+    expect(data.output.images).toHaveLength(slugs.length)
+    await until(() => source.ended, 'the end of the stream')
+    expect(source.events.at(-1)?.event).toBe('end')
+  })
+
+  it('goes back to queued with its worker’s requeue', async () => {
+    const { db } = context.service
+    const owner = await givenUser(db)
+    const { id } = await givenGeneration(db, owner)
+    await worker().claim()
+    const source = await follow(owner, id)
+    await source.seen('status', ({ status }) => status === 'processing')
+    await db.pool.query(`UPDATE generations SET lease_until = now() - interval '1 second' WHERE id = $1`, [id])
+    expect((await source.seen('status', ({ status }) => status === 'queued')).data.queue_position).toBeGreaterThan(0)
+  })
+
+  it('says the end at once of what has ended', async () => {
+    const owner = await givenUser(context.service.db)
+    const { id } = await givenGeneration(context.service.db, owner)
+    await worker().fail(await worker().claim(), 'It failed.')
+    const source = await follow(owner, id)
+    await until(() => source.ended, 'the end of the stream')
+    expect(source.events).toEqual([{ event: 'end', data: { id, status: 'failed', error: 'It failed.' } }])
+  })
+
+  it('is the same 404 for another user’s and for one that never was', async () => {
+    const [owner, other] = [await givenUser(context.service.db), await givenUser(context.service.db)]
+    const { id } = await givenGeneration(context.service.db, owner)
+    for (const absent of [id, 'gen_00000000000000000000000000', 'x']) {
+      const { key } = other
+      expectPersonalError(
+        await call(context.service.url, 'GET', `/api/v1/generate/${absent}/events`, { key }),
+        404,
+        /^Generation not found/,
+      )
+    }
+  })
+
+  it('may be open eight times per account; the ninth is a 429 until one closes', async () => {
+    const { url, db } = context.service
+    const owner = await givenUser(db)
+    const { id } = await givenGeneration(db, owner)
+    await worker().claim()
+    const open = await Promise.all(Array.from({ length: 8 }, () => follow(owner, id)))
+    expect(open.map(({ status }) => status)).toEqual(open.map(() => 200))
+    const ninth = await call(url, 'GET', `/api/v1/generate/${id}/events`, { key: owner.key })
+    expectPersonalError(ninth, 429, /^You already have 8 event streams open/)
+    expect(ninth.headers.get('x-error-code')).toBe('too_many_streams')
+    expect(Number(ninth.headers.get('retry-after'))).toBeGreaterThan(0)
+    const other = await givenUser(db)
+    const { id: others } = await givenGeneration(db, other)
+    expect((await follow(other, others)).status).toBe(200)
+    open[0]?.close()
+    await until(async () => (await follow(owner, id)).status === 200, 'a free stream')
+  })
+
+  it('counts once in the rate limit, however long it is open', async () => {
+    const { url } = await context.service.server({}, { RATE_LIMIT_MAX: '2', RATE_LIMIT_WINDOW_SECONDS: '60' })
+    const owner = await givenUser(context.service.db)
+    const { id } = await givenGeneration(context.service.db, owner)
+    const source = await follow(owner, id, url)
+    await source.seen('status')
+    const poll = () => call(url, 'GET', `/api/v1/generate/${id}`, { key: owner.key })
+    expect((await poll()).status).toBe(200)
+    expect((await poll()).status).toBe(429)
+  })
+
+  it('ends with a comment when the server restarts, so that the client connects elsewhere', async () => {
+    const { url, stop } = await context.service.server()
+    const owner = await givenUser(context.service.db)
+    const { id } = await givenGeneration(context.service.db, owner)
+    const source = await follow(owner, id, url)
+    await source.seen('status')
+    await stop()
+    await until(() => source.ended, 'the end of the stream')
+    expect(source.comments.at(-1)).toMatch(/restarting/)
+    expect(source.events.map(({ event }) => event)).not.toContain('end')
+    const elsewhere = await follow(owner, id)
+    await elsewhere.seen('status')
+  })
+})
+
+it.each([true, false])('a worker’s pictures are shown while it draws the others (Redis: %s)', async (redis) => {
+  if (redis && !redisAvailable) return
+  const service = await startService({ redis, worker: true, env: { RATE_LIMIT_MAX: '1000' } })
+  onTestFinished(() => service.close())
+  const owner = await givenUser(service.db)
+  const body = { ...PROMPT, batch_size: 4, width: 1024, height: 1024 }
+  const { id } = (await call(service.url, 'POST', '/api/v1/generate', { key: owner.key, body })).body
+  const source = await follow(owner, id, service.url)
+  const { data } = await source.seen('preview')
+  expect(data.image).toMatch(/^data:image\/webp;base64,/)
+  expect(data.image.length).toBeLessThanOrEqual(24 * 1024)
+  await call(service.url, 'POST', `/api/v1/generate/${id}/cancel`, { key: owner.key })
+  expect((await source.seen('end')).data).toEqual({ id, status: 'failed', error: 'Canceled.' })
+})
