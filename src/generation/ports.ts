@@ -1,4 +1,5 @@
 /** What the core asks of the outside. Interfaces only; the adapters that implement them are wired in wiring.ts. */
+import type { MadeWith } from './backend.js'
 import type { Generation, GenerationView, Lane } from './generation.js'
 
 /** What the worker needs to run one attempt; every write it makes carries `attempt` and is void once that has moved on. */
@@ -162,6 +163,7 @@ export interface StoredImage {
   readonly height: number
   readonly bytes: number
   readonly sha256: string
+  readonly madeWith?: MadeWith
 }
 
 export interface RunStore {
