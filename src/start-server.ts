@@ -5,8 +5,11 @@ import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
 import { cancelStore } from './db/cancel-store.js'
 import { finishedGenerations } from './db/finished-generations.js'
+import { historyStore } from './db/history-store.js'
 import { idempotencyStore } from './db/idempotency-store.js'
+import { ledgerStore } from './db/ledger-store.js'
 import { modelStore } from './db/model-store.js'
+import { pictureRemovals } from './db/picture-removals.js'
 import { pictureStore } from './db/picture-store.js'
 import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
@@ -15,6 +18,7 @@ import type { Running } from './entry.js'
 import { buildApp } from './http/app.js'
 import type { PlaceLimits } from './http/places.js'
 import { openImageStore } from './images/create-image-store.js'
+import { withInfotext } from './images/infotext-png.js'
 import { createModerator } from './moderation/create-moderator.js'
 import { openFoundation } from './wiring.js'
 
@@ -64,6 +68,10 @@ export async function startServer(
     cancels: cancelStore(db),
     finished,
     images,
+    files: { read: images.read, withInfotext },
+    history: historyStore(db),
+    ledger: ledgerStore(db),
+    removals: pictureRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
   const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }

@@ -201,6 +201,14 @@ export interface ImageStore {
   url(slug: string): string
 }
 
+/** The published files, for those who may have more than the public link gives. */
+export interface PictureFiles {
+  /** The public file as it is; undefined when there is none. */
+  read(slug: string): Promise<Buffer | undefined>
+  /** The same picture with a text in it that says how it was made, as other tools read it. */
+  withInfotext(png: Buffer, infotext: string): Buffer
+}
+
 /** `parameter` is the request's field the verdict is about. */
 export type Verdict =
   | { readonly flagged: false }

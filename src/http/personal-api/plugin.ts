@@ -1,19 +1,34 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
+import type { HistoryStore, LedgerStore } from '../../generation/history.js'
 import type { PollPorts } from '../../generation/poll.js'
-import type { ImageStore } from '../../generation/ports.js'
+import type { ImageStore, PictureFiles } from '../../generation/ports.js'
+import type { PictureRemovals } from '../../generation/remove-picture.js'
 import type { SubmitPorts } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { accountRoutes } from './account-routes.js'
+import { capabilitiesRoutes } from './capabilities-routes.js'
+import { creditsRoutes } from './credits-routes.js'
 import { errorBody } from './envelope.js'
 import { generateRoutes } from './generate-routes.js'
+import { generationsRoutes } from './generations-routes.js'
+import { imagesRoutes } from './images-routes.js'
 import { modelsRoutes } from './models-routes.js'
+import { moderateRoutes } from './moderate-routes.js'
+
+export interface LookBackPorts {
+  readonly history: HistoryStore
+  readonly ledger: LedgerStore
+  readonly removals: PictureRemovals
+}
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitPorts & PollPorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly ports: SubmitPorts &
+    PollPorts &
+    LookBackPorts & { readonly models: ModelStore; readonly images: ImageStore; readonly files: PictureFiles }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
 }
@@ -31,4 +46,9 @@ export async function personalApi(app: App, { ports, authentication, limit }: Pe
   accountRoutes(app)
   modelsRoutes(app, ports.models)
   generateRoutes(app, ports)
+  moderateRoutes(app, ports)
+  capabilitiesRoutes(app, ports.models, limit)
+  generationsRoutes(app, ports)
+  imagesRoutes(app, ports)
+  creditsRoutes(app, ports.ledger)
 }
