@@ -14,8 +14,27 @@ const OF_THE_SPEC = [
   'POST /api/v1/generate',
   'POST /v1/images/generate',
 ]
+const OF_PERSONAL_API = [
+  'DELETE /api/v1/images/:id',
+  'GET /api/v1/capabilities',
+  'GET /api/v1/credits',
+  'GET /api/v1/generations',
+  'GET /api/v1/images',
+  'GET /api/v1/images/:id',
+  'GET /api/v1/images/:id/file',
+  'POST /api/v1/moderate',
+]
+const OF_OPENAI = ['GET /v1/models', 'POST /v1/images/generations']
 /** Without a key: health checks, pictures for those who have their link, the website. */
-const WITHOUT_KEY = ['GET /', 'GET /cdn/:file', 'GET /health', 'GET /image/:slug', 'GET /ready']
+const WITHOUT_KEY = [
+  'GET /',
+  'GET /cdn/:file',
+  'GET /health',
+  'GET /image/:slug',
+  'GET /llms.txt',
+  'GET /openapi.json',
+  'GET /ready',
+]
 
 /** Reads Fastify's drawing of its routes: four columns a level, the methods in brackets behind the path. */
 function routesOf(drawn: string): string[] {
@@ -31,15 +50,14 @@ function routesOf(drawn: string): string[] {
 }
 
 describe('the routes of the server', () => {
-  it('are the spec’s, the health checks, the pictures and the website, and no other', async () => {
+  it('are the spec’s and those beside it, the health checks, the pictures and the website, and no other', async () => {
     const app = await buildBareApp()
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))
     await app.close()
-    const heads = [...OF_THE_SPEC, ...WITHOUT_KEY]
-      .filter((route) => route.startsWith('GET '))
-      .map((route) => route.replace('GET', 'HEAD'))
-    expect(routes.sort()).toEqual([...OF_THE_SPEC, ...WITHOUT_KEY, ...heads].sort())
+    const known = [...OF_THE_SPEC, ...OF_PERSONAL_API, ...OF_OPENAI, ...WITHOUT_KEY]
+    const heads = known.filter((route) => route.startsWith('GET ')).map((route) => route.replace('GET', 'HEAD'))
+    expect(routes.sort()).toEqual([...known, ...heads].sort())
   })
 
   it('are declared nowhere else: nothing in src/ opens another HTTP server or a dashboard', () => {
