@@ -579,6 +579,22 @@ export interface components {
             /** @description Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it */
             next_cursor: string | null;
         };
+        /**
+         * @example {
+         *       "id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png",
+         *       "page_url": "https://easel.example/image/Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "width": 832,
+         *       "height": 1216,
+         *       "seed": 1803774619,
+         *       "bytes": 1482113,
+         *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "generation_id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *       "created_at": "2026-11-20T21:04:17.062Z"
+         *     }
+         */
         Image: {
             bytes: number;
             /** Format: date-time */
@@ -598,6 +614,34 @@ export interface components {
             url: string;
             width: number;
         };
+        /**
+         * @example {
+         *       "id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png",
+         *       "page_url": "https://easel.example/image/Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "width": 832,
+         *       "height": 1216,
+         *       "seed": 1803774619,
+         *       "bytes": 1482113,
+         *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "generation_id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *       "created_at": "2026-11-20T21:04:17.062Z",
+         *       "prompt": "a lighthouse at dusk",
+         *       "negative_prompt": "",
+         *       "steps": 30,
+         *       "cfg_scale": 7,
+         *       "sampler": "dpmpp_2m_karras",
+         *       "filename": "ponyDiffusionV6XL.safetensors",
+         *       "made_with": {
+         *         "backend": "a1111",
+         *         "version": "v1.10.1",
+         *         "sampler": "DPM++ 2M",
+         *         "scheduler": "Karras"
+         *       }
+         *     }
+         */
         ImageDetail: {
             bytes: number;
             cfg_scale: number;
@@ -711,6 +755,19 @@ export interface components {
                 url?: string;
             }[];
         };
+        /**
+         * @example {
+         *       "object": "list",
+         *       "data": [
+         *         {
+         *           "id": "noobai-xl",
+         *           "object": "model",
+         *           "created": 0,
+         *           "owned_by": "NoobAI-XL"
+         *         }
+         *       ]
+         *     }
+         */
         OpenAiModels: {
             data: {
                 /** @description Always 0: it is not known */
@@ -745,6 +802,42 @@ export interface components {
                 type: string;
             };
         };
+        /**
+         * @example {
+         *       "id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *       "status": "succeeded",
+         *       "interface": "personal",
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "prompt": "a lighthouse at dusk",
+         *       "negative_prompt": "",
+         *       "width": 832,
+         *       "height": 1216,
+         *       "batch_size": 1,
+         *       "steps": 30,
+         *       "cfg_scale": 7,
+         *       "sampler": "euler_a",
+         *       "seed": 1803774619,
+         *       "created_at": "2026-11-20T21:04:11.062Z",
+         *       "started_at": "2026-11-20T21:04:11.562Z",
+         *       "finished_at": "2026-11-20T21:04:17.062Z",
+         *       "queue_ms": 500,
+         *       "run_ms": 5500,
+         *       "credits": {
+         *         "charged": 1,
+         *         "refunded": 0
+         *       },
+         *       "metered": false,
+         *       "error": null,
+         *       "images": [
+         *         {
+         *           "id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *           "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png",
+         *           "seed": 1803774619
+         *         }
+         *       ]
+         *     }
+         */
         PastGeneration: {
             batch_size: number;
             cfg_scale: number;

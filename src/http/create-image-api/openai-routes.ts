@@ -36,7 +36,10 @@ const modelList = z
       }),
     ),
   })
-  .meta({ id: 'OpenAiModels' })
+  .meta({
+    id: 'OpenAiModels',
+    examples: [{ object: 'list', data: [{ id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' }] }],
+  })
 
 const ENDED: readonly ErrorCode[] = ['generation_failed', 'timeout']
 

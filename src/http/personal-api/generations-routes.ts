@@ -49,7 +49,42 @@ const pastGeneration = z
     error: z.string().nullable().describe('Why it failed'),
     images: z.array(z.object({ id: z.string(), url: z.string(), seed: z.int() })).describe('Without removed ones'),
   })
-  .meta({ id: 'PastGeneration' })
+  .meta({
+    id: 'PastGeneration',
+    examples: [
+      {
+        id: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
+        status: 'succeeded',
+        interface: 'personal',
+        model_version_id: 10,
+        model_name: 'Pony Diffusion',
+        prompt: 'a lighthouse at dusk',
+        negative_prompt: '',
+        width: 832,
+        height: 1216,
+        batch_size: 1,
+        steps: 30,
+        cfg_scale: 7,
+        sampler: 'euler_a',
+        seed: 1803774619,
+        created_at: '2026-11-20T21:04:11.062Z',
+        started_at: '2026-11-20T21:04:11.562Z',
+        finished_at: '2026-11-20T21:04:17.062Z',
+        queue_ms: 500,
+        run_ms: 5500,
+        credits: { charged: 1, refunded: 0 },
+        metered: false,
+        error: null,
+        images: [
+          {
+            id: 'Zk3vQ9xT1bN7mR4wY8cL2s',
+            url: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png',
+            seed: 1803774619,
+          },
+        ],
+      },
+    ],
+  })
 
 const generationList = z
   .object({ generations: z.array(pastGeneration), next_cursor: nextCursor })

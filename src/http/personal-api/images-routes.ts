@@ -5,11 +5,11 @@ import type { HistoryStore, OwnPicture } from '../../generation/history.js'
 import { infotextOf } from '../../generation/infotext.js'
 import type { ImageStore, PictureFiles } from '../../generation/ports.js'
 import { type PictureRemovals, removePicture } from '../../generation/remove-picture.js'
-import { SAMPLERS } from '../../generation/sampler.js'
 import type { App } from '../app.js'
-import { cursorOf, nextCursor, pageFields } from '../paging.js'
+import { cursorOf, pageFields } from '../paging.js'
 import { refusals } from './envelope.js'
 import { ofModelVersion } from './generations-routes.js'
+import { type ImageUrls, imageDetail, imageDetailView, imageList, imageParams, imageView } from './image-views.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -27,48 +27,6 @@ export interface ImagesPorts {
 
 const REMOVED_BY_OWNER = 'Removed by its owner.'
 
-/** Any string: what is no ID is answered like one that is not found. */
-const imageParams = z.object({ id: z.string().describe('The ID of the image') })
-
-const image = z
-  .object({
-    id: z.string(),
-    url: z.string().describe('Permanent and public'),
-    page_url: z.string().describe('The website shows it there'),
-    width: z.int(),
-    height: z.int(),
-    seed: z.int().describe('Its own: makes it again alone'),
-    bytes: z.int(),
-    sha256: z.string().describe('Of the public file, in hex'),
-    model_version_id: z.int(),
-    model_name: z.string(),
-    generation_id: z.string(),
-    created_at: z.iso.datetime(),
-  })
-  .meta({ id: 'Image' })
-
-const imageDetail = image
-  .extend({
-    prompt: z.string(),
-    negative_prompt: z.string(),
-    steps: z.int(),
-    cfg_scale: z.number(),
-    sampler: z.enum(SAMPLERS),
-    filename: z.string().describe("The model's file"),
-    made_with: z
-      .object({
-        backend: z.string().describe('The kind of server'),
-        version: z.string().nullable(),
-        sampler: z.string(),
-        scheduler: z.string().nullable(),
-      })
-      .nullable()
-      .describe('How the server that drew it was asked, in its own words; null where that was not kept'),
-  })
-  .meta({ id: 'ImageDetail' })
-
-const imageList = z.object({ images: z.array(image), next_cursor: nextCursor }).meta({ id: 'ImageList' })
-
 const pngFile = {
   description: 'The PNG with its parameters in a `parameters` text chunk',
   content: { 'image/png': { schema: z.unknown().meta({ type: 'string', format: 'binary' }) } },
@@ -76,20 +34,7 @@ const pngFile = {
 
 /** The pictures of an account: looked up, fetched with their parameters, and taken down. */
 export function imagesRoutes(app: App, { history, removals, images, files }: ImagesPorts): void {
-  const imageView = (it: OwnPicture): z.output<typeof image> => ({
-    id: it.slug,
-    url: images.url(it.slug),
-    page_url: app.pageUrl(it.slug),
-    width: it.width,
-    height: it.height,
-    seed: it.seed,
-    bytes: it.bytes,
-    sha256: it.sha256,
-    model_version_id: it.modelVersionId,
-    model_name: it.modelName,
-    generation_id: it.generationId,
-    created_at: it.createdAt.toISOString(),
-  })
+  const urls: ImageUrls = { file: (slug) => images.url(slug), page: (slug) => app.pageUrl(slug) }
   const requireOwn = async (accountId: string, id: string): Promise<OwnPicture> => {
     const found = SLUG.test(id) ? await history.picture(accountId, id) : undefined
     if (!found) throw pictureNotFound()
@@ -115,7 +60,7 @@ export function imagesRoutes(app: App, { history, removals, images, files }: Ima
         after: query.cursor,
       })
       reply.header('cache-control', 'no-store')
-      return { images: items.map(imageView), next_cursor: cursorOf(next) }
+      return { images: items.map((it) => imageView(it, urls)), next_cursor: cursorOf(next) }
     },
   )
 
@@ -134,16 +79,7 @@ export function imagesRoutes(app: App, { history, removals, images, files }: Ima
     async ({ caller, params }, reply) => {
       const it = await requireOwn(caller.account.id, params.id)
       reply.header('cache-control', 'no-store')
-      return {
-        ...imageView(it),
-        prompt: it.prompt,
-        negative_prompt: it.negativePrompt,
-        steps: it.steps,
-        cfg_scale: it.cfgScale,
-        sampler: it.sampler,
-        filename: it.filename,
-        made_with: it.madeWith,
-      }
+      return imageDetailView(it, urls)
     },
   )
 
