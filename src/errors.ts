@@ -192,5 +192,7 @@ export const shuttingDown = (generationId?: string) =>
     { retryAfterSeconds: 2, ...(generationId && { generationId }) },
   )
 
+export const pictureNotFound = () => new AppError('not_found', 'Picture not found: check the ID.')
+
 export const pictureRemoved = () =>
   new AppError('not_found', 'The picture of this generation was removed. Submit it again with a new Idempotency-Key.')

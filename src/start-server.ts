@@ -6,8 +6,11 @@ import { accountStore } from './db/account-store.js'
 import { cancelStore } from './db/cancel-store.js'
 import { durationEstimates } from './db/duration-estimates.js'
 import { generationWatch } from './db/generation-watch.js'
+import { historyStore } from './db/history-store.js'
 import { idempotencyStore } from './db/idempotency-store.js'
+import { ledgerStore } from './db/ledger-store.js'
 import { modelStore } from './db/model-store.js'
+import { pictureRemovals } from './db/picture-removals.js'
 import { pictureStore } from './db/picture-store.js'
 import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
@@ -17,6 +20,7 @@ import { createFollowing } from './generation/follow.js'
 import { buildApp } from './http/app.js'
 import type { PlaceLimits } from './http/places.js'
 import { openImageStore } from './images/create-image-store.js'
+import { withInfotext } from './images/infotext-png.js'
 import { createModerator } from './moderation/create-moderator.js'
 import { openFoundation } from './wiring.js'
 
@@ -70,6 +74,10 @@ export async function startServer(
     cancels: cancelStore(db),
     watch,
     images,
+    files: { read: images.read, withInfotext },
+    history: historyStore(db),
+    ledger: ledgerStore(db),
+    removals: pictureRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
   const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }

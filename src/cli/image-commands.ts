@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { operatorPictureStore } from '../db/operator-picture-store.js'
-import { SLUG } from '../generation/generation.js'
+import { pictureRemovals } from '../db/picture-removals.js'
+import { removePicture } from '../generation/remove-picture.js'
 import { createImageStore } from '../images/create-image-store.js'
 import type { Answer, Runner } from './answer.js'
 import { words } from './arguments.js'
@@ -23,12 +23,12 @@ async function removeImage(
   slug: string,
   options: { readonly reason?: string },
 ): Promise<Answer> {
-  // The row first: its page says 410 from then on, even if the file's removal has to be repeated.
-  const removed = SLUG.test(slug) ? await operatorPictureStore(db).remove(slug, options.reason) : undefined
+  const removals = pictureRemovals(db)
+  // Opened once the row says so: a store that is away then only leaves the file.
+  const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
+  const removed = await removePicture({ removals, images }, slug, { reason: options.reason })
   if (!removed)
     throw new OperatorError(`No picture has the ID "${slug}": it is the last part of the picture's address.`)
-  const images = await createImageStore(config)
-  await images.remove(slug)
   return {
     json: { slug, removed_at: removed.at, reason: removed.reason },
     text: `Picture ${slug} is removed.`,

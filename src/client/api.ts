@@ -20,6 +20,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/capabilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What may be asked for
+         * @description Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.
+         */
+        get: operations["getCapabilities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your credits, and every one that moved, newest first
+         * @description A generation is charged once, and given back at most once.
+         */
+        get: operations["listCredits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/generate": {
         parameters: {
             query?: never;
@@ -31,7 +71,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a generation
-         * @description Charges its credits and queues it. One may be active at a time.
+         * @description Charges its credits and queues it. One may be active at a time. With `dry_run=true` nothing is charged or queued: the same checks, and the price.
          */
         post: operations["submitGeneration"];
         delete?: never;
@@ -100,6 +140,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/generations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your generations, newest first
+         * @description With all that was asked for, when it ran, what it cost and what came of it.
+         */
+        get: operations["listGenerations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your pictures, newest first
+         * @description In the order of their submits, those of a batch in its order.
+         */
+        get: operations["listImages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One of your pictures, with all that it was made from
+         * @description Enough to have it made again, here or elsewhere.
+         */
+        get: operations["getImage"];
+        put?: never;
+        post?: never;
+        /**
+         * Take one of your pictures down
+         * @description Its file is removed, its public URL says 404 and its page 410. May be repeated.
+         */
+        delete: operations["removeImage"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The file of one of your pictures, with its parameters in it
+         * @description As AUTOMATIC1111 writes them, for tools that read them. The public file has no prompt.
+         */
+        get: operations["getImageFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -120,6 +244,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/moderate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a prompt
+         * @description Says what moderation would say to a submit with this prompt. Costs nothing.
+         */
+        post: operations["moderatePrompt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/images/generate": {
         parameters: {
             query?: never;
@@ -134,6 +278,46 @@ export interface paths {
          * @description Answers when the picture is stored, within 120 s.
          */
         post: operations["createImage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/images/generations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create images, in OpenAI's shape
+         * @description Answers when the pictures are stored, within 120 s. Takes the fields of Create Image beside those of OpenAI, and refuses what it cannot honour; `X-Ignored-Fields` names what changes nothing.
+         */
+        post: operations["createOpenAiImages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models on offer, in OpenAI's shape
+         * @description Under Create Image's ID where there is one, else under the model version's.
+         */
+        get: operations["listOpenAiModels"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -167,6 +351,74 @@ export interface components {
                 status: string;
             } | null;
             username: string;
+        };
+        Capabilities: {
+            defaults: {
+                batch_size: number;
+                cfg_scale: number;
+                height: number;
+                negative_prompt: string;
+                /** @enum {string} */
+                sampler: "euler_a" | "euler" | "dpmpp_2m_karras" | "dpmpp_2m_sde_karras" | "dpmpp_2m" | "dpmpp_sde" | "dpmpp_sde_karras" | "ddim" | "ddpm" | "heun" | "lms" | "lms_karras" | "dpm2" | "dpm2_a" | "unipc" | "pndm" | "deis" | "dpm_sde_karras";
+                seed: number;
+                steps: number;
+                width: number;
+            };
+            limits: {
+                batch_size: {
+                    max: number;
+                    min: number;
+                };
+                cfg_scale: {
+                    max: number;
+                    min: number;
+                };
+                /** @description Pixels */
+                height: {
+                    max: number;
+                    min: number;
+                    /** @description Only multiples of it */
+                    step: number;
+                };
+                /** @description width × height at most */
+                pixels: number;
+                /** @description Unicode code points at most, of `negative_prompt`, too */
+                prompt_length: number;
+                seed: {
+                    max: number;
+                    min: number;
+                    /** @description Asks for a random one */
+                    random: number;
+                };
+                steps: {
+                    max: number;
+                    min: number;
+                };
+                /** @description Pixels */
+                width: {
+                    max: number;
+                    min: number;
+                    /** @description Only multiples of it */
+                    step: number;
+                };
+            };
+            models: {
+                credits_per_image: number;
+                model_name: string;
+                model_version_id: number;
+                name: string;
+            }[];
+            /** @description Per account, over a sliding window */
+            rate_limit: {
+                requests: number;
+                window_seconds: number;
+            };
+            /** @description What models of the SDXL kind draw best */
+            recommended_sizes: {
+                height: number;
+                width: number;
+            }[];
+            samplers: ("euler_a" | "euler" | "dpmpp_2m_karras" | "dpmpp_2m_sde_karras" | "dpmpp_2m" | "dpmpp_sde" | "dpmpp_sde_karras" | "ddim" | "ddpm" | "heun" | "lms" | "lms_karras" | "dpm2" | "dpm2_a" | "unipc" | "pndm" | "deis" | "dpm_sde_karras")[];
         };
         /**
          * @example {
@@ -242,6 +494,65 @@ export interface components {
         };
         /**
          * @example {
+         *       "credits": 100,
+         *       "entries": [
+         *         {
+         *           "kind": "grant",
+         *           "delta": 100,
+         *           "balance": 100,
+         *           "generation_id": null,
+         *           "note": "Welcome",
+         *           "created_at": "2026-11-20T21:04:11.062Z"
+         *         }
+         *       ],
+         *       "next_cursor": null
+         *     }
+         */
+        CreditList: {
+            /** @description What you hold now */
+            credits: number;
+            entries: {
+                /** @description What you held right after it */
+                balance: number;
+                /** Format: date-time */
+                created_at: string;
+                /** @description Below zero for a charge */
+                delta: number;
+                /** @description null for a grant */
+                generation_id: string | null;
+                /** @enum {string} */
+                kind: "grant" | "charge" | "refund";
+                /** @description What a grant was for */
+                note: string | null;
+            }[];
+            /** @description Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it */
+            next_cursor: string | null;
+        };
+        /**
+         * @example {
+         *       "dry_run": true,
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "credits_needed": 4,
+         *       "credits_held": 94,
+         *       "sufficient": true,
+         *       "active_generation": null
+         *     }
+         */
+        DryRun: {
+            /** @description The ID of the one that a submit would have to wait for */
+            active_generation: string | null;
+            credits_held: number;
+            credits_needed: number;
+            /** @constant */
+            dry_run: true;
+            model_name: string;
+            model_version_id: number;
+            /** @description Whether the credits suffice */
+            sufficient: boolean;
+        };
+        /**
+         * @example {
          *       "id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
          *       "status": "queued",
          *       "queue_position": 3
@@ -309,6 +620,114 @@ export interface components {
          *     data: {"id":"gen_4c6t8w2r5y1k9m3n7p0q6s2v8x","status":"queued","queue_position":3}
          */
         GenerationEvents: string;
+        GenerationList: {
+            generations: components["schemas"]["PastGeneration"][];
+            /** @description Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it */
+            next_cursor: string | null;
+        };
+        /**
+         * @example {
+         *       "id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png",
+         *       "page_url": "https://easel.example/image/Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "width": 832,
+         *       "height": 1216,
+         *       "seed": 1803774619,
+         *       "bytes": 1482113,
+         *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "generation_id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *       "created_at": "2026-11-20T21:04:17.062Z"
+         *     }
+         */
+        Image: {
+            bytes: number;
+            /** Format: date-time */
+            created_at: string;
+            generation_id: string;
+            height: number;
+            id: string;
+            model_name: string;
+            model_version_id: number;
+            /** @description The website shows it there */
+            page_url: string;
+            /** @description Its own: makes it again alone */
+            seed: number;
+            /** @description Of the public file, in hex */
+            sha256: string;
+            /** @description Permanent and public */
+            url: string;
+            width: number;
+        };
+        /**
+         * @example {
+         *       "id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png",
+         *       "page_url": "https://easel.example/image/Zk3vQ9xT1bN7mR4wY8cL2s",
+         *       "width": 832,
+         *       "height": 1216,
+         *       "seed": 1803774619,
+         *       "bytes": 1482113,
+         *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "generation_id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *       "created_at": "2026-11-20T21:04:17.062Z",
+         *       "prompt": "a lighthouse at dusk",
+         *       "negative_prompt": "",
+         *       "steps": 30,
+         *       "cfg_scale": 7,
+         *       "sampler": "dpmpp_2m_karras",
+         *       "filename": "ponyDiffusionV6XL.safetensors",
+         *       "made_with": {
+         *         "backend": "a1111",
+         *         "version": "v1.10.1",
+         *         "sampler": "DPM++ 2M",
+         *         "scheduler": "Karras"
+         *       }
+         *     }
+         */
+        ImageDetail: {
+            bytes: number;
+            cfg_scale: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The model's file */
+            filename: string;
+            generation_id: string;
+            height: number;
+            id: string;
+            /** @description How the server that drew it was asked, in its own words; null where that was not kept */
+            made_with: {
+                /** @description The kind of server */
+                backend: string;
+                sampler: string;
+                scheduler: string | null;
+                version: string | null;
+            } | null;
+            model_name: string;
+            model_version_id: number;
+            negative_prompt: string;
+            /** @description The website shows it there */
+            page_url: string;
+            prompt: string;
+            /** @enum {string} */
+            sampler: "euler_a" | "euler" | "dpmpp_2m_karras" | "dpmpp_2m_sde_karras" | "dpmpp_2m" | "dpmpp_sde" | "dpmpp_sde_karras" | "ddim" | "ddpm" | "heun" | "lms" | "lms_karras" | "dpm2" | "dpm2_a" | "unipc" | "pndm" | "deis" | "dpm_sde_karras";
+            /** @description Its own: makes it again alone */
+            seed: number;
+            /** @description Of the public file, in hex */
+            sha256: string;
+            steps: number;
+            /** @description Permanent and public */
+            url: string;
+            width: number;
+        };
+        ImageList: {
+            images: components["schemas"]["Image"][];
+            /** @description Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it */
+            next_cursor: string | null;
+        };
         /**
          * @example {
          *       "models": [
@@ -344,6 +763,171 @@ export interface components {
                 /** @description Such as "Checkpoint" */
                 type: string;
             }[];
+        };
+        /**
+         * @example {
+         *       "flagged": false,
+         *       "parameter": null,
+         *       "category": null,
+         *       "matched": []
+         *     }
+         */
+        Moderation: {
+            category: string | null;
+            /** @description Whether a submit would be refused */
+            flagged: boolean;
+            /** @description The words that were recognised, as far as they are known */
+            matched: string[];
+            /** @description The field it is about */
+            parameter: ("prompt" | "negative_prompt") | null;
+        };
+        /**
+         * @example {
+         *       "created": 1795208651,
+         *       "data": [
+         *         {
+         *           "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png"
+         *         }
+         *       ]
+         *     }
+         */
+        OpenAiImages: {
+            /** @description Seconds since 1970 */
+            created: number;
+            data: {
+                /** @description The PNG in base64 */
+                b64_json?: string;
+                /** @description Permanent and public */
+                url?: string;
+            }[];
+        };
+        /**
+         * @example {
+         *       "object": "list",
+         *       "data": [
+         *         {
+         *           "id": "noobai-xl",
+         *           "object": "model",
+         *           "created": 0,
+         *           "owned_by": "NoobAI-XL"
+         *         }
+         *       ]
+         *     }
+         */
+        OpenAiModels: {
+            data: {
+                /** @description Always 0: it is not known */
+                created: number;
+                id: string;
+                /** @constant */
+                object: "model";
+                /** @description The model's name */
+                owned_by: string;
+            }[];
+            /** @constant */
+            object: "list";
+        };
+        /**
+         * @example {
+         *       "error": {
+         *         "message": "Model \"dall-e-3\" is not installed on this server. Choose another model.",
+         *         "type": "invalid_request_error",
+         *         "param": "model",
+         *         "code": "model_not_found"
+         *       }
+         *     }
+         */
+        OpenAiProblem: {
+            error: {
+                /** @description A stable code for programs */
+                code: string;
+                /** @description One sentence that says what to do */
+                message: string;
+                /** @description The offending field of the request */
+                param: string | null;
+                type: string;
+            };
+        };
+        /**
+         * @example {
+         *       "id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *       "status": "succeeded",
+         *       "interface": "personal",
+         *       "model_version_id": 10,
+         *       "model_name": "Pony Diffusion",
+         *       "prompt": "a lighthouse at dusk",
+         *       "negative_prompt": "",
+         *       "width": 832,
+         *       "height": 1216,
+         *       "batch_size": 1,
+         *       "steps": 30,
+         *       "cfg_scale": 7,
+         *       "sampler": "euler_a",
+         *       "seed": 1803774619,
+         *       "created_at": "2026-11-20T21:04:11.062Z",
+         *       "started_at": "2026-11-20T21:04:11.562Z",
+         *       "finished_at": "2026-11-20T21:04:17.062Z",
+         *       "queue_ms": 500,
+         *       "run_ms": 5500,
+         *       "credits": {
+         *         "charged": 1,
+         *         "refunded": 0
+         *       },
+         *       "metered": false,
+         *       "error": null,
+         *       "images": [
+         *         {
+         *           "id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *           "url": "https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png",
+         *           "seed": 1803774619
+         *         }
+         *       ]
+         *     }
+         */
+        PastGeneration: {
+            batch_size: number;
+            cfg_scale: number;
+            /** Format: date-time */
+            created_at: string;
+            credits: {
+                charged: number;
+                refunded: number;
+            };
+            /** @description Why it failed */
+            error: string | null;
+            finished_at: string | null;
+            height: number;
+            id: string;
+            /** @description Without removed ones */
+            images: {
+                id: string;
+                seed: number;
+                url: string;
+            }[];
+            /**
+             * @description Where it was submitted
+             * @enum {string}
+             */
+            interface: "personal" | "create_image";
+            /** @description Made with a developer key: counted instead of charged */
+            metered: boolean;
+            model_name: string;
+            model_version_id: number;
+            negative_prompt: string;
+            prompt: string;
+            /** @description From the submit to the start */
+            queue_ms: number | null;
+            /** @description From the first start to the end */
+            run_ms: number | null;
+            /** @enum {string} */
+            sampler: "euler_a" | "euler" | "dpmpp_2m_karras" | "dpmpp_2m_sde_karras" | "dpmpp_2m" | "dpmpp_sde" | "dpmpp_sde_karras" | "ddim" | "ddpm" | "heun" | "lms" | "lms_karras" | "dpm2" | "dpm2_a" | "unipc" | "pndm" | "deis" | "dpm_sde_karras";
+            /** @description Of the first image */
+            seed: number;
+            started_at: string | null;
+            /** @enum {string} */
+            status: "queued" | "processing" | "succeeded" | "failed";
+            steps: number;
+            width: number;
         };
         /**
          * @example {
@@ -489,9 +1073,211 @@ export interface operations {
             };
         };
     };
-    submitGeneration: {
+    getCapabilities: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Capabilities"];
+                };
+            };
+            /** @description As you have it already */
+            304: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCredits: {
+        parameters: {
+            query?: {
+                /** @description The page before's `next_cursor` */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreditList"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitGeneration: {
+        parameters: {
+            query?: {
+                /** @description Check and price the request, and do nothing */
+                dry_run?: "true" | "false";
+            };
             header?: {
                 /** @description The same key with the same body gets the first answer again, charged once; kept for 24 hours */
                 "idempotency-key"?: string;
@@ -526,6 +1312,21 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
             /** @description Created */
             201: {
                 headers: {
@@ -1116,6 +1917,533 @@ export interface operations {
             };
         };
     };
+    listGenerations: {
+        parameters: {
+            query?: {
+                /** @description The page before's `next_cursor` */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+                /** @description Only those of this model version */
+                model_version_id?: number;
+                /** @description Submitted at this time or later */
+                since?: string;
+                /** @description Only those with this status */
+                status?: "queued" | "processing" | "succeeded" | "failed";
+                /** @description Submitted before this time */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GenerationList"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listImages: {
+        parameters: {
+            query?: {
+                /** @description The page before's `next_cursor` */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+                /** @description Only those of this model version */
+                model_version_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageList"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getImage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the image */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageDetail"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeImage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the image */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say */
+            204: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getImageFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the image */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listModels: {
         parameters: {
             query?: never;
@@ -1145,6 +2473,193 @@ export interface operations {
                 headers: {
                     /** @description A stable code for programs */
                     "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    moderatePrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Without one, as for a model that is not marked as NSFW */
+                    model_version_id?: number | null;
+                    /** @default  */
+                    negative_prompt?: string | null;
+                    /** @description What to draw */
+                    prompt: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moderation"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 64 KiB */
+            413: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1490,6 +3005,394 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CreateImageProblem"];
+                };
+            };
+        };
+    };
+    createOpenAiImages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same body gets the first answer again, charged once; kept for 24 hours */
+                "idempotency-key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    background?: ("auto" | "opaque") | null;
+                    /** @default 7 */
+                    cfg_scale?: number | null;
+                    /** @default noobai-xl */
+                    model?: string | null;
+                    moderation?: string | null;
+                    /** @default 1 */
+                    n?: number | null;
+                    /** @default  */
+                    negative_prompt?: string | null;
+                    output_compression?: number | null;
+                    output_format?: "png" | null;
+                    partial_images?: 0 | null;
+                    /** @description What to draw */
+                    prompt: string;
+                    quality?: string | null;
+                    /** @default url */
+                    response_format?: ("url" | "b64_json") | null;
+                    /** @default dpm-2m-karras */
+                    sampler?: ("euler-a" | "dpm-2m-karras" | "dpm-sde-karras" | "ddim") | null;
+                    /** @default -1 */
+                    seed?: number | null;
+                    size?: string | null;
+                    /** @default 28 */
+                    steps?: number | null;
+                    stream?: false | null;
+                    style?: string | null;
+                    user?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiImages"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description Not enough credits */
+            402: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description A request with this Idempotency-Key is still being processed */
+            409: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description The body is larger than 64 KiB */
+            413: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description This Idempotency-Key was used with another body */
+            422: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description The picture was not ready in time */
+            504: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+        };
+    };
+    listOpenAiModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiModels"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
                 };
             };
         };

@@ -24,17 +24,6 @@ export const operatorPictureStore = ({ pool }: Database) => {
   }
 
   return {
-    /** Its page says 410 from now on. A repeat keeps the first time and reason; undefined: there is no such picture. */
-    async remove(slug: string, reason: string | undefined): Promise<{ at: Date; reason: string | null } | undefined> {
-      const { rows } = await pool.query<{ at: Date; reason: string | null }>(
-        `UPDATE images SET removed_reason = CASE WHEN removed_at IS NULL THEN $2 ELSE removed_reason END,
-                removed_at = coalesce(removed_at, now())
-          WHERE slug = $1 RETURNING removed_at AS at, removed_reason AS reason`,
-        [slug, reason ?? null],
-      )
-      return rows[0]
-    },
-
     removeAllOf: (userId: string, reason: string): Promise<number> => repeated(REMOVE_PICTURES, [userId, reason]),
 
     /** Of generations that have ended; resolves to how many that were. */

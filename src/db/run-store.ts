@@ -75,10 +75,11 @@ const SUCCEED = {
       RETURNING id, user_id, api_key_id, model_version_id, metered
     ), picture AS (
       SELECT * FROM jsonb_to_recordset($3::jsonb)
-        AS p (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text)
+        AS p (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text,
+              "madeWith" jsonb)
     ), shown AS (
-      INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
-      SELECT p.slug, ended.id, p.idx, p.seed, p.width, p.height, p.bytes, p.sha256 FROM ended, picture p
+      INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256, made_with)
+      SELECT p.slug, ended.id, p.idx, p.seed, p.width, p.height, p.bytes, p.sha256, p."madeWith" FROM ended, picture p
     ), billed AS (
       INSERT INTO usage (generation_id, idx, api_key_id, user_id, model_version_id)
       SELECT ended.id, p.idx, ended.api_key_id, ended.user_id, ended.model_version_id FROM ended, picture p

@@ -6,6 +6,7 @@ import {
   customType,
   doublePrecision,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   real,
@@ -14,6 +15,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { ApiKeyKind } from '../account/account.js'
+import type { MadeWith } from '../generation/backend.js'
 import type { GenerationStatus, Lane } from '../generation/generation.js'
 import type { Sampler } from '../generation/sampler.js'
 
@@ -110,6 +112,7 @@ export const images = pgTable('images', {
   height: integer('height').notNull(),
   bytes: int8('bytes').notNull(),
   sha256: text('sha256').notNull(),
+  madeWith: jsonb('made_with').$type<MadeWith>(),
   createdAt: time('created_at').notNull().default(now),
   removedAt: time('removed_at'),
   removedReason: text('removed_reason'),

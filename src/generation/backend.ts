@@ -23,6 +23,18 @@ export interface InferredImage {
   /** An encoded picture (PNG, JPEG or WebP), not yet checked or stripped of metadata. */
   readonly bytes: Buffer
   readonly seed: number
+  readonly madeWith: MadeWith
+}
+
+/** How a server was asked for a picture, in its own words: what a person needs to have it made again elsewhere. */
+export interface MadeWith {
+  /** The kind of server, never its address: `a1111`, `sdnext`, `sdcpp`, `comfyui`, `openai`, `preview`. */
+  readonly backend: string
+  /** As the server itself says it; null where it says none. */
+  readonly version: string | null
+  readonly sampler: string
+  /** The noise schedule; null where it is part of the sampler, or not the client's to choose. */
+  readonly scheduler: string | null
 }
 
 export interface Capabilities {

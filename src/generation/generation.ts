@@ -91,6 +91,10 @@ export function newSlug(): string {
   return slug
 }
 
+/** In credits. */
+export const priceOf = ({ batchSize }: GenerationRequest, { creditsPerImage }: ModelVersion): number =>
+  creditsPerImage * batchSize
+
 /** Draws what the server decides (slugs and, unless asked for, the seed) and prices the request. */
 export function newGeneration(
   id: string,
@@ -106,7 +110,7 @@ export function newGeneration(
     modelVersionId: model.id,
     modelName: model.modelName,
     filename: model.filename,
-    cost: from.metered ? 0 : model.creditsPerImage * request.batchSize,
+    cost: from.metered ? 0 : priceOf(request, model),
     seed: seed ?? randomInt(MAX_RANDOM_SEED + 1),
     slugs: Array.from({ length: request.batchSize }, newSlug),
   }

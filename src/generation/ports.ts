@@ -1,4 +1,5 @@
 /** What the core asks of the outside. Interfaces only; the adapters that implement them are wired in wiring.ts. */
+import type { MadeWith } from './backend.js'
 import type { Generation, GenerationView, Lane } from './generation.js'
 
 /** What the worker needs to run one attempt; every write it makes carries `attempt` and is void once that has moved on. */
@@ -160,6 +161,7 @@ export interface StoredImage {
   readonly height: number
   readonly bytes: number
   readonly sha256: string
+  readonly madeWith?: MadeWith
 }
 
 export interface RunStore {
@@ -195,6 +197,14 @@ export interface ImageStore {
   check(): Promise<void>
   /** The permanent public URL. */
   url(slug: string): string
+}
+
+/** The published files, for those who may have more than the public link gives. */
+export interface PictureFiles {
+  /** The public file as it is; undefined when there is none. */
+  read(slug: string): Promise<Buffer | undefined>
+  /** The same picture with a text in it that says how it was made, as other tools read it. */
+  withInfotext(png: Buffer, infotext: string): Buffer
 }
 
 /** `parameter` is the request's field the verdict is about. */

@@ -33,7 +33,7 @@ export async function publish(
 async function publishOne(
   { finishPicture, images }: PublishPorts,
   { width, height, modelName, slugs }: ClaimedGeneration,
-  { bytes, seed }: InferredImage,
+  { bytes, seed, madeWith }: InferredImage,
   i: number,
 ): Promise<StoredImage> {
   const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
@@ -45,5 +45,5 @@ async function publishOne(
   } catch (cause) {
     throw new StoreFault(`picture ${slug} could not be stored`, { cause })
   }
-  return { slug, seed, width, height, bytes: png.length, sha256 }
+  return { slug, seed, width, height, bytes: png.length, sha256, madeWith }
 }

@@ -88,10 +88,7 @@ export async function submitGeneration(ports: SubmitPorts, caller: Caller, submi
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
   const { account } = caller
   const metered = caller.keyKind === 'developer'
-  if (!metered) requireActiveSubscription(account, new Date())
-  const model = await submission.model()
-  await requireCleanPrompt(ports.moderator, submission.request, model)
-
+  const model = await requireAcceptable(ports.moderator, caller, submission)
   const generation = newGeneration(id, submission.request, model, {
     accountId: account.id,
     keyId: caller.keyId,
@@ -122,14 +119,21 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
 }
 
-async function requireCleanPrompt(
+/**
+ * What can be refused before anything is locked or charged, in the order of checks.
+ * @throws subscription_required; not_found or model_unavailable; content_policy_violation
+ */
+export async function requireAcceptable(
   moderator: Moderator,
-  request: GenerationRequest,
-  model: ModelVersion,
-): Promise<void> {
-  const { prompt, negativePrompt } = request
+  caller: Caller,
+  submission: Pick<Submission, 'request' | 'model'>,
+): Promise<ModelVersion> {
+  if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account, new Date())
+  const model = await submission.model()
+  const { prompt, negativePrompt } = submission.request
   const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model.nsfw })
   if (verdict.flagged) throw promptFlagged(verdict.parameter, verdict.category, verdict.matched)
+  return model
 }
 
 /** @throws active_generation, naming the one that is active; a lock left behind by an ended one is taken over */

@@ -60,6 +60,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // The schemas of answers describe and type them; what is sent is exactly what a route returns.
   app.setSerializerCompiler(() => JSON.stringify)
   app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
+  app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
   app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
   logRequests(app)

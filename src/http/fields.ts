@@ -3,9 +3,11 @@ import { z } from 'zod'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 
 export const MAX_PROMPT_LENGTH = 2000
-const MIN_SIDE = 256
-const MAX_SIDE = 2048
-const MAX_PIXELS = 2048 * 1536
+export const MIN_SIDE = 256
+export const MAX_SIDE = 2048
+export const MAX_PIXELS = 2048 * 1536
+/** The seed that means a random one. */
+export const RANDOM_SEED = -1
 
 /** Null means the default, like an absent field. */
 export const optional = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
@@ -53,29 +55,41 @@ export const side = (name: string) =>
     .multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
     .meta({ type: 'integer', description: `Pixels; width × height is at most ${MAX_PIXELS}` })
 
+const SEED_ISSUE = `seed must be an integer from 0 to ${MAX_SEED}, or ${RANDOM_SEED} for a random one.`
+
 /** -1 means random, and so does leaving it out. */
 export const seedField = z
-  .number(`seed must be an integer from 0 to ${MAX_SEED}, or -1 for a random one.`)
-  .refine(
-    (value) => Number.isInteger(value) && value >= -1 && value <= MAX_SEED,
-    `seed must be an integer from 0 to ${MAX_SEED}, or -1 for a random one.`,
-  )
-  .meta({ type: 'integer', minimum: -1, maximum: MAX_SEED, description: '-1 means random; image n uses seed + n' })
+  .number(SEED_ISSUE)
+  .refine((value) => Number.isInteger(value) && value >= RANDOM_SEED && value <= MAX_SEED, SEED_ISSUE)
+  .meta({
+    ...{ type: 'integer', minimum: RANDOM_SEED, maximum: MAX_SEED },
+    description: `${RANDOM_SEED} means random; image n uses seed + n`,
+  })
   .nullish()
-  .meta({ default: -1 })
-  .transform((value) => (value === undefined || value === null || value === -1 ? undefined : value))
+  .meta({ default: RANDOM_SEED })
+  .transform((value) => (value === undefined || value === null || value === RANDOM_SEED ? undefined : value))
 
-/** A whole number in a query. */
-export const queryInteger = (name: string, min: number, max: number, fallback: number) => {
+const wholeText = (name: string, min: number, max: number) => {
   const message = `${name} must be an integer from ${min} to ${max}.`
   return z
     .string(message)
     .regex(/^\d{1,15}$/, message)
     .refine((value) => Number(value) >= min && Number(value) <= max, message)
+}
+
+/** A whole number in a query. */
+export const queryInteger = (name: string, min: number, max: number, fallback: number) =>
+  wholeText(name, min, max)
     .default(String(fallback))
     .meta({ type: 'integer', minimum: min, maximum: max, default: fallback })
     .transform(Number)
-}
+
+/** A whole number in a query that may be left out. */
+export const queryIntegerIfAny = (name: string, min: number, max: number) =>
+  wholeText(name, min, max)
+    .optional()
+    .meta({ type: 'integer', minimum: min, maximum: max })
+    .transform((value) => (value === undefined ? undefined : Number(value)))
 
 /** `true` or `false` in a query, nothing else. */
 export const queryFlag = (name: string) =>

@@ -25,7 +25,8 @@ export function publishablePng(encoded: Buffer, xmp: string): Buffer {
 /** Keyword, no compression, no language and no translated keyword: the form XMP readers look for (XMP part 3, 1.1.5). */
 const xmpText = (xmp: string) => Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`)
 
-function chunk(name: string, data: Buffer): Buffer {
+/** Length, name, data and checksum. */
+export function chunk(name: string, data: Buffer): Buffer {
   const bytes = Buffer.alloc(data.length + 12)
   bytes.writeUInt32BE(data.length, 0)
   bytes.write(name, 4, 'latin1')

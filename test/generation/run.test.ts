@@ -61,7 +61,8 @@ const backendThat = (generate: InferenceBackend['generate']): InferenceBackend =
   close: async () => undefined,
 })
 
-const drawing = backendThat(async ({ seeds }) => seeds.map((seed) => ({ bytes: Buffer.from('png'), seed })))
+const madeWith = { backend: 'fake', version: null, sampler: 'euler_a', scheduler: null }
+const drawing = backendThat(async ({ seeds }) => seeds.map((seed) => ({ bytes: Buffer.from('png'), seed, madeWith })))
 const failing = (kind: BackendError['kind']) =>
   backendThat(async () => {
     throw new BackendError(kind, 'internal detail at /srv/gpu', 'The GPU server failed.')

@@ -31,6 +31,12 @@ export function answer(method: string, url: URL, text: string, server: Server): 
   switch (`${method} /${first}`) {
     case 'GET /models':
       return version === 'old' || second !== 'checkpoints' ? NOT_FOUND : ok(checkpoints)
+    case 'GET /system_stats':
+      // The old ones speak of the machine only.
+      return ok({
+        system: version === 'old' ? { os: 'posix' } : { os: 'posix', comfyui_version: '0.3.64' },
+        devices: [],
+      })
     case 'GET /object_info':
       return ok(objectInfo(nodes, second ?? '', version))
     case 'GET /history':

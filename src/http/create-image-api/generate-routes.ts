@@ -1,22 +1,18 @@
 import { requireCreateImageModel } from '../../catalog/model-version.js'
-import { AppError, pictureRemoved } from '../../errors.js'
-import { waitForPicture } from '../../generation/create-image.js'
-import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
-import { tellSubmitted } from '../submitted-headers.js'
 import { refusals } from './envelope.js'
 import type { CreateImageApiOptions } from './plugin.js'
 import { createImageBody } from './schemas.js'
 import { createdImage, createdView } from './views.js'
-
-/** More than the GPUs behind one server draw while they wait. */
-const MAX_WAITING = 1000
+import type { CreatePictures } from './waiting.js'
 
 /** Spec 4.6. */
-export function generateRoutes(app: App, options: CreateImageApiOptions): void {
-  const { ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING } = options
-  let waiting = 0
+export function generateRoutes(
+  app: App,
+  ports: Pick<CreateImageApiOptions['ports'], 'models' | 'images'>,
+  createPictures: CreatePictures,
+): void {
   const schema = {
     operationId: 'createImage',
     tags: ['Create Image'],
@@ -27,36 +23,13 @@ export function generateRoutes(app: App, options: CreateImageApiOptions): void {
     response: { 200: createdImage, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 500, 504) },
   }
   app.post('/images/generate', { schema }, async (request, reply) => {
-    // Before anything is charged.
-    if (waiting >= maxWaiting) throw tooManyWaiting()
-    waiting++
-    try {
-      const { model, request: asked } = request.body
-      const submitted = await submitGeneration(ports, request.caller, {
-        lane: 'create_image',
-        request: asked,
-        model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
-        idempotency: idempotencyOf(request, 'create_image'),
-      })
-      tellSubmitted(reply, submitted)
-      const gone = new AbortController()
-      // "close" also comes after a complete answer, when nobody waits any more.
-      reply.raw.once('close', () => gone.abort())
-      if (reply.raw.destroyed) gone.abort()
-      request.leavePlace?.()
-      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone: gone.signal, leaving })
-      const [slug] = slugs
-      if (!slug) throw pictureRemoved()
-      return createdView(submitted, slug, ports.images.url(slug), request.body)
-    } finally {
-      waiting--
-    }
+    const { model, request: asked } = request.body
+    const { submitted, slugs } = await createPictures(request, reply, {
+      request: asked,
+      model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
+      idempotency: idempotencyOf(request, 'create_image'),
+    })
+    const [slug] = slugs
+    return createdView(submitted, slug, ports.images.url(slug), request.body)
   })
 }
-
-const tooManyWaiting = () =>
-  new AppError(
-    'rate_limited',
-    'So many pictures are being waited for that the rate limit of this server is reached. Try again in 5 s.',
-    { retryAfterSeconds: 5 },
-  )

@@ -1,15 +1,21 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import type { CreateImagePorts } from '../../generation/create-image.js'
-import type { ImageStore } from '../../generation/ports.js'
+import type { ImageStore, PictureFiles } from '../../generation/ports.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { errorBody } from './envelope.js'
 import { generateRoutes } from './generate-routes.js'
+import { openAiRoutes } from './openai-routes.js'
+import { pictureCreation } from './waiting.js'
 
 export interface CreateImageApiOptions {
-  readonly ports: CreateImagePorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly ports: CreateImagePorts & {
+    readonly models: ModelStore
+    readonly images: ImageStore
+    readonly files: PictureFiles
+  }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** How long an answer is waited for. */
@@ -30,5 +36,8 @@ export async function createImageApi(app: App, options: CreateImageApiOptions): 
     bucketOf: ({ caller }) =>
       caller.keyKind === 'developer' ? `rate:create:key:${caller.keyId}` : `rate:create:${caller.account.id}`,
   })
-  generateRoutes(app, options)
+  const createPictures = pictureCreation(options)
+  generateRoutes(app, options.ports, createPictures)
+  // A scope of their own, for their own error body.
+  await app.register(async (scope: App) => openAiRoutes(scope, options.ports, createPictures))
 }

@@ -23,18 +23,39 @@ export interface CreateImageBody {
 
 export const createImageModel = choice('model', CREATE_IMAGE_MODELS)
 
+export const DEFAULT_MODEL = 'noobai-xl'
+
+/** What to draw and how, but for the size. */
+export const drawingFields = {
+  prompt: promptField,
+  negative_prompt: optional(negativePromptField, ''),
+  steps: optional(integer('steps', 20, 50), 28),
+  cfg_scale: optional(number('cfg_scale', 1, 20), 7),
+  sampler: optional(choice('sampler', CREATE_IMAGE_SAMPLERS), 'dpm-2m-karras'),
+  seed: seedField,
+}
+
+/** A body of this scope as the core's request. */
+export const requestOf = (
+  body: z.output<z.ZodObject<typeof drawingFields>>,
+  size: Pick<GenerationRequest, 'width' | 'height' | 'batchSize'>,
+): GenerationRequest => ({
+  prompt: body.prompt,
+  negativePrompt: body.negative_prompt,
+  ...size,
+  steps: body.steps,
+  cfgScale: body.cfg_scale,
+  sampler: samplerOf[body.sampler],
+  seed: body.seed,
+})
+
 export const createImageBody = z
   .strictObject(
     {
-      prompt: promptField,
-      negative_prompt: optional(negativePromptField, ''),
-      model: optional(createImageModel, 'noobai-xl'),
-      steps: optional(integer('steps', 20, 50), 28),
-      cfg_scale: optional(number('cfg_scale', 1, 20), 7),
+      ...drawingFields,
+      model: optional(createImageModel, DEFAULT_MODEL),
       width: optional(side('width'), 832),
       height: optional(side('height'), 1216),
-      sampler: optional(choice('sampler', CREATE_IMAGE_SAMPLERS), 'dpm-2m-karras'),
-      seed: seedField,
     },
     NOT_AN_OBJECT,
   )
@@ -42,16 +63,6 @@ export const createImageBody = z
   .transform(
     (body): CreateImageBody => ({
       model: body.model,
-      request: {
-        prompt: body.prompt,
-        negativePrompt: body.negative_prompt,
-        width: body.width,
-        height: body.height,
-        batchSize: 1,
-        steps: body.steps,
-        cfgScale: body.cfg_scale,
-        sampler: samplerOf[body.sampler],
-        seed: body.seed,
-      },
+      request: requestOf(body, { width: body.width, height: body.height, batchSize: 1 }),
     }),
   )

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
+import { dryRunGeneration } from '../../generation/dry-run.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
 import { tellSubmitted } from '../submitted-headers.js'
+import { dryRun, dryRunView, submitQuery } from './dry-run.js'
 import { refusals } from './envelope.js'
 import type { PersonalApiOptions } from './plugin.js'
 import { generateBody } from './schemas.js'
@@ -22,18 +24,25 @@ export function generateRoutes(app: App, ports: PersonalApiOptions['ports']): vo
         operationId: 'submitGeneration',
         tags: ['Generations'],
         summary: 'Submit a generation',
-        description: 'Charges its credits and queues it. One may be active at a time.',
+        description:
+          'Charges its credits and queues it. One may be active at a time. With `dry_run=true` nothing is charged or ' +
+          'queued: the same checks, and the price.',
         headers: idempotencyKeyHeader,
+        querystring: submitQuery,
         body: generateBody,
-        response: { 201: submitted, ...refusals(400, 402, 403, 404, 409, 413, 415, 422) },
+        response: { 200: dryRun, 201: submitted, ...refusals(400, 402, 403, 404, 409, 413, 415, 422) },
       },
     },
     async (request, reply) => {
       const { modelVersionId, request: asked } = request.body
+      const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
+      if (request.query.dry_run) {
+        return reply.send(dryRunView(await dryRunGeneration(ports, request.caller, { request: asked, model })))
+      }
       const generation = await submitGeneration(ports, request.caller, {
         lane: 'personal',
         request: asked,
-        model: async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId),
+        model,
         idempotency: idempotencyOf(request, 'personal'),
       })
       tellSubmitted(reply, generation)

@@ -1,7 +1,9 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
 import type { CancelPorts } from '../../generation/cancel.js'
-import type { ImageStore } from '../../generation/ports.js'
+import type { HistoryStore, LedgerStore } from '../../generation/history.js'
+import type { ImageStore, PictureFiles } from '../../generation/ports.js'
+import type { PictureRemovals } from '../../generation/remove-picture.js'
 import type { SubmitPorts } from '../../generation/submit.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
@@ -9,16 +11,28 @@ import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { accountRoutes } from './account-routes.js'
 import { cancelRoutes } from './cancel-routes.js'
+import { capabilitiesRoutes } from './capabilities-routes.js'
+import { creditsRoutes } from './credits-routes.js'
 import { errorBody } from './envelope.js'
 import { eventRoutes } from './event-routes.js'
 import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
 import { generateRoutes } from './generate-routes.js'
+import { generationsRoutes } from './generations-routes.js'
+import { imagesRoutes } from './images-routes.js'
 import { modelsRoutes } from './models-routes.js'
+import { moderateRoutes } from './moderate-routes.js'
+
+export interface LookBackPorts {
+  readonly history: HistoryStore
+  readonly ledger: LedgerStore
+  readonly removals: PictureRemovals
+}
 
 export interface PersonalApiOptions {
   readonly ports: SubmitPorts &
     FollowRoutePorts &
-    CancelPorts & { readonly models: ModelStore; readonly images: ImageStore }
+    CancelPorts &
+    LookBackPorts & { readonly models: ModelStore; readonly images: ImageStore; readonly files: PictureFiles }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** Aborts when this server must stop waiting. */
@@ -44,4 +58,9 @@ export async function personalApi(
   followRoutes(app, ports, leaving)
   eventRoutes(app, ports)
   await app.register(async (scope: App) => cancelRoutes(scope, ports))
+  moderateRoutes(app, ports)
+  capabilitiesRoutes(app, ports.models, limit)
+  generationsRoutes(app, ports)
+  imagesRoutes(app, ports)
+  creditsRoutes(app, ports.ledger)
 }

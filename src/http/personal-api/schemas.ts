@@ -21,8 +21,28 @@ export interface GenerateBody {
   readonly request: GenerationRequest
 }
 
+/** What a request may ask for, beside what both interfaces share: see fields.ts. */
+export const LIMITS = {
+  batch_size: { min: 1, max: 4 },
+  steps: { min: 1, max: 100 },
+  cfg_scale: { min: 0, max: 30 },
+} as const
+
+/** What a request that leaves them out asks for. */
+export const DEFAULTS = {
+  negative_prompt: '',
+  width: 832,
+  height: 1216,
+  batch_size: 1,
+  steps: 30,
+  cfg_scale: 7,
+  sampler: 'euler_a',
+} as const
+
+const { batch_size: batchSize, steps, cfg_scale: cfgScale } = LIMITS
+
 // Any integer is well-formed; whether it is in the catalog, the catalog says.
-const modelVersionId = z
+export const modelVersionId = z
   .number({
     error: ({ input }) =>
       input === undefined || input === null ? 'model_version_id is required.' : 'model_version_id must be an integer.',
@@ -34,14 +54,20 @@ export const generateBody = z
   .strictObject(
     {
       prompt: promptField,
-      negative_prompt: optional(negativePromptField, ''),
+      negative_prompt: optional(negativePromptField, DEFAULTS.negative_prompt),
       model_version_id: modelVersionId,
-      width: optional(side('width'), 832),
-      height: optional(side('height'), 1216),
-      batch_size: optional(integer('batch_size', 1, 4).describe('How many images'), 1),
-      steps: optional(integer('steps', 1, 100).describe('Sampling steps'), 30),
-      cfg_scale: optional(number('cfg_scale', 0, 30).describe('How closely to follow the prompt'), 7),
-      sampler: optional(choice('sampler', SAMPLERS), 'euler_a'),
+      width: optional(side('width'), DEFAULTS.width),
+      height: optional(side('height'), DEFAULTS.height),
+      batch_size: optional(
+        integer('batch_size', batchSize.min, batchSize.max).describe('How many images'),
+        DEFAULTS.batch_size,
+      ),
+      steps: optional(integer('steps', steps.min, steps.max).describe('Sampling steps'), DEFAULTS.steps),
+      cfg_scale: optional(
+        number('cfg_scale', cfgScale.min, cfgScale.max).describe('How closely to follow the prompt'),
+        DEFAULTS.cfg_scale,
+      ),
+      sampler: optional(choice('sampler', SAMPLERS), DEFAULTS.sampler),
       seed: seedField,
     },
     NOT_AN_OBJECT,

@@ -1,4 +1,4 @@
-import { SAMPLERS, type Sampler } from '../../generation/sampler.js'
+import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../../generation/sampler.js'
 
 /**
  * The kinds of server that speak /sdapi, each with its own names:
@@ -17,14 +17,12 @@ export interface ServerSampler {
 type Pair = readonly [name: string, schedule: string]
 
 interface Names {
-  readonly a1111: Pair
   readonly legacy: string | null
   readonly sdnext: Pair
   readonly sdcpp: Pair | null
 }
 
-const names = (a1111: Pair, legacy: string | null, sdnext: Pair, sdcpp: Pair | null): Names => ({
-  a1111,
+const names = (legacy: string | null, sdnext: Pair, sdcpp: Pair | null): Names => ({
   legacy,
   sdnext,
   sdcpp,
@@ -33,39 +31,35 @@ const names = (a1111: Pair, legacy: string | null, sdnext: Pair, sdcpp: Pair | n
 /**
  * Only the same algorithm with the same noise schedule counts; null is refused rather than replaced by the nearest
  * (stable-diffusion.cpp's ddim_trailing and ipndm are such neighbours of ddim and pndm). "Automatic" is not neutral:
- * it means Karras for several samplers, so plain ones ask for "Uniform". PLMS is PNDM with skip_prk_steps.
+ * it means Karras for several samplers, so plain ones ask for "Uniform". PLMS is PNDM with skip_prk_steps. A1111's own
+ * are those of infotexts.
  */
 const TABLE: Record<Sampler, Names> = {
-  euler_a: names(['Euler a', 'Uniform'], 'Euler a', ['Euler a', 'default'], ['euler_a', 'discrete']),
-  euler: names(['Euler', 'Uniform'], 'Euler', ['Euler', 'default'], ['euler', 'discrete']),
-  dpmpp_2m_karras: names(['DPM++ 2M', 'Karras'], 'DPM++ 2M Karras', ['DPM++ 2M', 'karras'], ['dpm++2m', 'karras']),
-  dpmpp_2m_sde_karras: names(
-    ['DPM++ 2M SDE', 'Karras'],
-    'DPM++ 2M SDE Karras',
-    ['DPM++ 2M SDE', 'karras'],
-    ['dpm++2m_sde_bt', 'karras'],
-  ),
-  dpmpp_2m: names(['DPM++ 2M', 'Uniform'], 'DPM++ 2M', ['DPM++ 2M', 'default'], ['dpm++2m', 'discrete']),
-  dpmpp_sde: names(['DPM++ SDE', 'Uniform'], 'DPM++ SDE', ['DPM SDE', 'default'], null),
-  dpmpp_sde_karras: names(['DPM++ SDE', 'Karras'], 'DPM++ SDE Karras', ['DPM SDE', 'karras'], null),
-  ddim: names(['DDIM', 'Automatic'], 'DDIM', ['DDIM', 'default'], null),
-  ddpm: names(['DDPM', 'Automatic'], null, ['DDPM', 'default'], null),
-  heun: names(['Heun', 'Uniform'], 'Heun', ['Heun', 'default'], ['heun', 'discrete']),
-  lms: names(['LMS', 'Uniform'], 'LMS', ['LMSD', 'default'], ['lms', 'discrete']),
-  lms_karras: names(['LMS', 'Karras'], 'LMS Karras', ['LMSD', 'karras'], ['lms', 'karras']),
-  dpm2: names(['DPM2', 'Uniform'], 'DPM2', ['KDPM2', 'default'], ['dpm2', 'discrete']),
-  dpm2_a: names(['DPM2 a', 'Uniform'], 'DPM2 a', ['KDPM2 a', 'default'], null),
-  unipc: names(['UniPC', 'Automatic'], 'UniPC', ['UniPC', 'default'], null),
-  pndm: names(['PLMS', 'Automatic'], 'PLMS', ['PNDM', 'default'], null),
-  deis: names(['DEIS', 'Uniform'], null, ['DEIS', 'default'], null),
-  dpm_sde_karras: names(['DPM++ SDE', 'Karras'], 'DPM++ SDE Karras', ['DPM SDE', 'karras'], null),
+  euler_a: names('Euler a', ['Euler a', 'default'], ['euler_a', 'discrete']),
+  euler: names('Euler', ['Euler', 'default'], ['euler', 'discrete']),
+  dpmpp_2m_karras: names('DPM++ 2M Karras', ['DPM++ 2M', 'karras'], ['dpm++2m', 'karras']),
+  dpmpp_2m_sde_karras: names('DPM++ 2M SDE Karras', ['DPM++ 2M SDE', 'karras'], ['dpm++2m_sde_bt', 'karras']),
+  dpmpp_2m: names('DPM++ 2M', ['DPM++ 2M', 'default'], ['dpm++2m', 'discrete']),
+  dpmpp_sde: names('DPM++ SDE', ['DPM SDE', 'default'], null),
+  dpmpp_sde_karras: names('DPM++ SDE Karras', ['DPM SDE', 'karras'], null),
+  ddim: names('DDIM', ['DDIM', 'default'], null),
+  ddpm: names(null, ['DDPM', 'default'], null),
+  heun: names('Heun', ['Heun', 'default'], ['heun', 'discrete']),
+  lms: names('LMS', ['LMSD', 'default'], ['lms', 'discrete']),
+  lms_karras: names('LMS Karras', ['LMSD', 'karras'], ['lms', 'karras']),
+  dpm2: names('DPM2', ['KDPM2', 'default'], ['dpm2', 'discrete']),
+  dpm2_a: names('DPM2 a', ['KDPM2 a', 'default'], null),
+  unipc: names('UniPC', ['UniPC', 'default'], null),
+  pndm: names('PLMS', ['PNDM', 'default'], null),
+  deis: names(null, ['DEIS', 'default'], null),
+  dpm_sde_karras: names('DPM++ SDE Karras', ['DPM SDE', 'karras'], null),
 }
 
 /** Only Forge has these two under their A1111 names: without a listing that shows them they are not there. */
 const LISTED_ONLY: readonly Sampler[] = ['ddpm', 'deis']
 
 function serverSampler(sampler: Sampler, dialect: Dialect): ServerSampler | undefined {
-  const named = TABLE[sampler][dialect]
+  const named = dialect === 'a1111' ? INFOTEXT_SAMPLERS[sampler] : TABLE[sampler][dialect]
   if (!named) return undefined
   return typeof named === 'string' ? { name: named, schedule: undefined } : { name: named[0], schedule: named[1] }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { InferredImage } from '../../generation/backend.js'
+import type { InferredImage, MadeWith } from '../../generation/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { type Fields, fieldsOf } from '../infotext.js'
@@ -16,6 +16,7 @@ const replyInfo = z.object({
   sd_model_hash: z.string().nullish(),
   extra_generation_params: z.record(z.string(), z.unknown()).nullish(),
   infotexts: z.array(z.string()).nullish(),
+  version: z.string().nullish(),
 })
 type ReplyInfo = z.infer<typeof replyInfo>
 
@@ -37,13 +38,22 @@ export async function readReply(text: string, asked: Asked): Promise<InferredIma
   const said = fieldsOf(info.infotexts?.[first] ?? info.infotexts?.[0] ?? '')
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
+  const madeWith = madeBy(info, said, asked)
   return Promise.all(
     pictures.map(async (picture, n) => {
       const { bytes } = await drawnImage(picture, asked.request, bad)
-      return { bytes, seed: seeds[n] as number }
+      return { bytes, seed: seeds[n] as number, madeWith }
     }),
   )
 }
+
+const madeBy = (info: ReplyInfo, said: Fields, { server: { dialect }, sampler }: Asked): MadeWith => ({
+  // A1111 by its age, or Forge; which of them, the version says.
+  backend: dialect === 'legacy' ? 'a1111' : dialect,
+  version: info.version || said('Version') || null,
+  sampler: sampler.name,
+  scheduler: sampler.schedule ?? null,
+})
 
 function parseReply(text: string, bad: Bad) {
   try {

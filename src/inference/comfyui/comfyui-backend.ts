@@ -6,9 +6,10 @@ import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { timeLimit } from '../time-limit.js'
 import { createCanceler } from './cancellation.js'
 import { type ComfyuiServer, discover } from './discovery.js'
-import { type Graph, graphOf } from './graph.js'
+import { graphOf } from './graph.js'
 import { infer } from './inference.js'
 import type { Patience } from './patience.js'
+import type { Asked } from './submission.js'
 
 export interface ComfyuiOptions {
   /** One `generate`, from its first request to its last byte. */
@@ -43,7 +44,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
     return known
   }
 
-  async function graphFor(request: InferenceRequest, signal: AbortSignal): Promise<Graph> {
+  async function asking(request: InferenceRequest, signal: AbortSignal): Promise<Asked> {
     const { model, sampler, width, height } = request
     const server = known?.checkpoints.has(model) ? known : await ask(signal)
     const checkpoint = server.checkpoints.get(model)
@@ -55,7 +56,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
         `${http.name} rounds ${width}x${height} down to multiples of ${SIZE_MULTIPLE}`,
         `Only sizes in multiples of ${SIZE_MULTIPLE} are available on the GPU servers.`,
       )
-    return graphOf(request, checkpoint, mapped)
+    return { request, graph: graphOf(request, checkpoint, mapped), version: server.version }
   }
 
   return {
@@ -79,9 +80,9 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
       const limit = timeLimit(signal, timeoutMs)
       const report = risingProgress(onProgress)
       try {
-        const graph = await graphFor(request, limit.signal)
+        const asked = await asking(request, limit.signal)
         const watch = { stop: limit.signal, report, show, pollIntervalMs, cancelGraceMs, patience, drawn: onDrawn }
-        const images = await infer(link, { request, graph }, watch)
+        const images = await infer(link, asked, watch)
         report(1)
         return images
       } catch (error) {

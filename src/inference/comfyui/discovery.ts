@@ -10,6 +10,8 @@ export interface ComfyuiServer {
   /** Every name of a checkpoint, with the server's spelling of it. */
   readonly checkpoints: ReadonlyMap<string, string>
   readonly samplers: ReadonlyMap<Sampler, ServerSampler>
+  /** Null where it tells none, as before 0.3. */
+  readonly version: string | null
 }
 
 const names = z.array(z.string())
@@ -38,14 +40,29 @@ const checkpointLoader = z.object({
  * @throws BackendError, or the signal's reason
  */
 export async function discover(http: ServerHttp, signal: AbortSignal): Promise<ComfyuiServer> {
-  const [checkpoints, reply] = await Promise.all([
+  const [checkpoints, reply, version] = await Promise.all([
     listCheckpoints(http, signal),
     http.get('/object_info/KSampler', signal),
+    versionOf(http, signal),
   ])
   const { sampler_name, scheduler } = readJson(http.name, reply, kSampler).KSampler.input.required
   return {
     checkpoints: checkpointNames(checkpoints),
     samplers: samplersOf({ samplers: sampler_name, schedulers: scheduler }),
+    version,
+  }
+}
+
+const systemStats = z.object({ system: z.object({ comfyui_version: z.string() }) })
+
+/** Only told to people: a server that keeps it to itself is as good. */
+async function versionOf(http: ServerHttp, signal: AbortSignal): Promise<string | null> {
+  const { status, text } = await http.get('/system_stats', signal)
+  if (status !== 200) return null
+  try {
+    return systemStats.parse(JSON.parse(text)).system.comfyui_version
+  } catch {
+    return null
   }
 }
 

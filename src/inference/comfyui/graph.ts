@@ -18,6 +18,8 @@ export interface Graph {
   readonly nodes: Readonly<Record<string, GraphNode>>
   /** One per seed, in their order. */
   readonly images: readonly GraphImage[]
+  /** What each of its samplers is told. */
+  readonly sampler: ServerSampler
 }
 
 const [CHECKPOINT, LATENT, POSITIVE, NEGATIVE] = ['4', '5', '6', '7'] as const
@@ -54,5 +56,5 @@ export function graphOf(request: InferenceRequest, checkpoint: string, sampler: 
       inputs: { images: [decodeNode, 0], filename_prefix: `${OUTPUT_FOLDER}/${attemptId}/${n}` },
     }
   }
-  return { nodes, images }
+  return { nodes, images, sampler }
 }

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import sharp from 'sharp'
 import { z } from 'zod'
-import type { InferenceRequest, InferredImage } from '../../generation/backend.js'
+import type { InferenceRequest, InferredImage, MadeWith } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
 import type { Graph } from './graph.js'
 import type { HistoryEntry } from './history.js'
 import { askPatiently, type Patience } from './patience.js'
+import type { Asked } from './submission.js'
 
 const savedImages = z.object({
   images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
@@ -23,11 +24,13 @@ const ranPrompt = z
 export async function fetchPictures(
   http: ServerHttp,
   entry: HistoryEntry,
-  { graph, request }: { readonly graph: Graph; readonly request: InferenceRequest },
+  { graph, request, version }: Asked,
   { patience, stop }: { readonly patience: Patience; readonly stop: AbortSignal },
 ): Promise<InferredImage[]> {
   const bad = (what: string, cause?: unknown) => failure('bad_output', `${http.name} ${what}`, cause)
   requireSameGraph(entry, graph, bad)
+  const { name: sampler, scheduler } = graph.sampler
+  const madeWith: MadeWith = { backend: 'comfyui', version, sampler, scheduler }
   const files = graph.images.map(({ saveNode }) => {
     const images = savedImages.safeParse(entry.outputs[saveNode]).data?.images ?? []
     const [file] = images
@@ -44,7 +47,7 @@ export async function fetchPictures(
       })
       if (!bytes) throw bad('does not have an image any more that it saved')
       await requireSize(bytes, request, bad)
-      return { bytes, seed }
+      return { bytes, seed, madeWith }
     }),
   )
 }

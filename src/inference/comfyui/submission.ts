@@ -8,6 +8,8 @@ import { nodeErrorsOf, nodeFailure, promptRefusal } from './prompt-refusal.js'
 export interface Asked {
   readonly request: InferenceRequest
   readonly graph: Graph
+  /** The server's; null where it tells none. */
+  readonly version: string | null
 }
 
 export interface Submitted {

@@ -20,7 +20,7 @@ const generationReply = z.object({
 export async function readGeneration(
   server: string,
   reply: HttpReply,
-  { width, height }: InferenceRequest,
+  { width, height, sampler }: InferenceRequest,
   { model, seed, prompt, negative_prompt }: GenerationBody,
 ): Promise<InferredImage> {
   const { data, model: drawnBy } = jsonReply(server, reply, {
@@ -36,5 +36,6 @@ export async function readGeneration(
   const { bytes, infotext } = await drawnImage(image.b64_json, { width, height }, bad)
   const drawn = fieldsOf(infotext ?? '')('Seed')
   if (drawn !== undefined && drawn !== `${seed}`) throw bad(`drew the seed ${drawn} instead of ${seed}`)
-  return { bytes, seed }
+  // What the operator has declared: the API has no word for a sampler, nor for a version.
+  return { bytes, seed, madeWith: { backend: 'openai', version: null, sampler, scheduler: null } }
 }

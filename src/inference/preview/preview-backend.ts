@@ -27,11 +27,12 @@ export function createPreviewBackend(): InferenceBackend {
     },
     async generate(request, { signal, onProgress, onPreview }) {
       const images: InferredImage[] = []
+      const madeWith = { backend: 'preview', version: null, sampler: request.sampler, scheduler: null }
       const report = risingReport(request, onProgress)
       try {
         for (const [i, seed] of request.seeds.entries()) {
           const bytes = await draw(request, seed, signal, (done) => report((i + done) / request.seeds.length))
-          images.push({ bytes, seed })
+          images.push({ bytes, seed, madeWith })
           if (images.length < request.seeds.length) onPreview?.(bytes)
         }
       } catch (error) {

@@ -12,7 +12,7 @@ import type { Asked } from './request.js'
  * @throws BackendError `bad_output`, `model_missing` when another checkpoint drew them, or why there are none
  */
 export async function readResult({ status, result, error }: Job, asked: Asked): Promise<InferredImage[]> {
-  const { server, request, seeds } = asked
+  const { server, request, sampler, seeds } = asked
   if (status === 'cancelled') throw failure('backend_fault', `${server.name}: the job was canceled by someone else`)
   if (status === 'failed') {
     const words = publicWords(error?.message ?? '', [request.prompt, request.negativePrompt])
@@ -27,7 +27,9 @@ export async function readResult({ status, result, error }: Job, asked: Asked): 
       const seed = seeds[n] as number
       const { bytes, infotext } = await drawnImage(b64_json, request, bad)
       if (infotext !== undefined) requireAsAsked(infotext, seed, asked, bad)
-      return { bytes, seed }
+      const version = fieldsOf(infotext ?? '')('Version') ?? null
+      const madeWith = { backend: 'sdcpp', version, sampler: sampler.name, scheduler: sampler.schedule ?? null }
+      return { bytes, seed, madeWith }
     }),
   )
 }

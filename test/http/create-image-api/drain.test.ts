@@ -9,6 +9,7 @@ import { modelStore } from '../../../src/db/model-store.js'
 import { submissionStore } from '../../../src/db/submission-store.js'
 import { createImageApi } from '../../../src/http/create-image-api/plugin.js'
 import { createImageStore } from '../../../src/images/create-image-store.js'
+import { withInfotext } from '../../../src/images/infotext-png.js'
 import { createModerator } from '../../../src/moderation/create-moderator.js'
 import { noActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
 import { localSlidingWindow } from '../../../src/redis/sliding-window.js'
@@ -95,6 +96,7 @@ describe('a server that must leave', () => {
       cancels: cancelStore(db),
       watch,
       images,
+      files: { read: images.read, withInfotext },
       generationDeadlineSeconds: 3600,
     }
     const counter = localSlidingWindow()

@@ -64,7 +64,7 @@ describe('stable-diffusion.cpp', () => {
 
   it('is believed when its infotext names the method, the schedule and the model asked for', async () => {
     const info = { ...recorded('euler_a karras'), extra_generation_params: { 'Schedule type': 'karras' } }
-    expect(await read('sdcpp', info, { sampler: karras })).toEqual([
+    expect(await read('sdcpp', info, { sampler: karras })).toMatchObject([
       { seed: 42, bytes: Buffer.from(picture, 'base64') },
     ])
   })

@@ -132,8 +132,8 @@ it('keeps a path that a reverse proxy adds, for the WebSocket too', async () => 
   expect(backend.name).toBe(`comfyui+http://127.0.0.1:${standIn.port}/comfy`)
   await failureOf(backend.capabilities(new AbortController().signal))
   await backend.close()
-  expect(standIn.journal.slice(-2).map(({ path }) => path)).toEqual(
-    expect.arrayContaining(['/comfy/models/checkpoints', '/comfy/object_info/KSampler']),
+  expect(standIn.journal.slice(-3).map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['/comfy/models/checkpoints', '/comfy/system_stats', '/comfy/object_info/KSampler']),
   )
 })
 

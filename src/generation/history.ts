@@ -1,0 +1,98 @@
+/** What an account can look back on, newest first. Another account's is as absent as what never existed. */
+import type { MadeWith } from './backend.js'
+import type { Generation, GenerationStatus } from './generation.js'
+
+/** A place in a list: what comes after it stays the same, whatever is added at the front meanwhile. */
+export type Place = readonly number[]
+
+export interface PageRequest {
+  /** 1 to 100. */
+  readonly limit: number
+  /** Where the page before ended; undefined: from the newest. */
+  readonly after: Place | undefined
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Where the next page begins; undefined at the end. */
+  readonly next: Place | undefined
+}
+
+export interface GenerationFilter {
+  readonly status?: GenerationStatus | undefined
+  readonly modelVersionId?: number | undefined
+  /** Submitted at this time or later. */
+  readonly since?: Date | undefined
+  /** Submitted before this time. */
+  readonly until?: Date | undefined
+}
+
+export interface PastGeneration extends Omit<Generation, 'accountId' | 'keyId' | 'slugs' | 'cost'> {
+  readonly status: GenerationStatus
+  readonly error: string | null
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+  /** In credits. */
+  readonly charged: number
+  readonly refunded: number
+  /** In batch order; pictures that were removed are absent. */
+  readonly images: readonly { readonly slug: string; readonly seed: number }[]
+}
+
+/** A picture as its owner sees it: with all that it was made from. */
+export interface OwnPicture
+  extends Pick<
+    Generation,
+    | 'modelVersionId'
+    | 'modelName'
+    | 'filename'
+    | 'prompt'
+    | 'negativePrompt'
+    | 'width'
+    | 'height'
+    | 'steps'
+    | 'cfgScale'
+    | 'sampler'
+  > {
+  readonly slug: string
+  readonly generationId: string
+  /** This picture's own. */
+  readonly seed: number
+  /** Of the published file. */
+  readonly bytes: number
+  /** Of the published file, in lower-case hex. */
+  readonly sha256: string
+  readonly createdAt: Date
+  /** Null where it was not kept. */
+  readonly madeWith: MadeWith | null
+}
+
+export interface HistoryStore {
+  /** By the time of their submit. */
+  generations(accountId: string, filter: GenerationFilter, page: PageRequest): Promise<Page<PastGeneration>>
+  /** By their generations' submits, and within a batch in its order. Removed ones are absent. */
+  pictures(
+    accountId: string,
+    filter: Pick<GenerationFilter, 'modelVersionId'>,
+    page: PageRequest,
+  ): Promise<Page<OwnPicture>>
+  /** Undefined where it was removed, too. */
+  picture(accountId: string, slug: string): Promise<OwnPicture | undefined>
+}
+
+export interface LedgerEntry {
+  readonly kind: 'grant' | 'charge' | 'refund'
+  /** In credits, like the balance right after it. */
+  readonly delta: number
+  readonly balance: number
+  /** Null for a grant. */
+  readonly generationId: string | null
+  /** Of a grant. */
+  readonly note: string | null
+  readonly createdAt: Date
+}
+
+export interface LedgerStore {
+  entries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
+}

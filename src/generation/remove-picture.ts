@@ -1,0 +1,34 @@
+import { SLUG } from './generation.js'
+import type { ImageStore } from './ports.js'
+
+export interface RemovedPicture {
+  readonly at: Date
+  readonly reason: string | null
+}
+
+export interface PictureRemovals {
+  /**
+   * Marks a picture as removed; a repeat keeps the first time and reason. Undefined: there is no such picture, or it is
+   * not the account's that was given.
+   */
+  remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedPicture | undefined>
+}
+
+export interface RemovePorts {
+  readonly removals: PictureRemovals
+  readonly images: Pick<ImageStore, 'remove'>
+}
+
+/**
+ * Takes a picture down. The row first: its page says 410 from then on, even if the file's removal has to be repeated.
+ * @param options `accountId`: whose it must be; without one it may be anybody's
+ */
+export async function removePicture(
+  { removals, images }: RemovePorts,
+  slug: string,
+  { reason, accountId }: { readonly reason: string | undefined; readonly accountId?: string },
+): Promise<RemovedPicture | undefined> {
+  const removed = SLUG.test(slug) ? await removals.remove(slug, reason, accountId) : undefined
+  if (removed) await images.remove(slug)
+  return removed
+}

@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, pictureRemoved } from '../../errors.js'
+import { waitForPicture } from '../../generation/create-image.js'
+import { type Submission, type Submitted, submitGeneration } from '../../generation/submit.js'
+import { tellSubmitted } from '../submitted-headers.js'
+import type { CreateImageApiOptions } from './plugin.js'
+
+/** More than the GPUs behind one server draw while they wait. */
+const MAX_WAITING = 1000
+
+export interface CreatedPictures {
+  readonly submitted: Submitted
+  /** In batch order; pictures that were removed since are absent. */
+  readonly slugs: readonly [string, ...string[]]
+}
+
+/**
+ * Submits a generation and waits for its pictures.
+ * @throws whatever submitGeneration and waitForPicture do; rate_limited when too many wait already
+ */
+export type CreatePictures = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  submission: Omit<Submission, 'lane'>,
+) => Promise<CreatedPictures>
+
+/** All routes of this scope that wait share one count of those that do. */
+export function pictureCreation(options: CreateImageApiOptions): CreatePictures {
+  const { ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING } = options
+  let waiting = 0
+
+  return async (request, reply, submission) => {
+    // Before anything is charged.
+    if (waiting >= maxWaiting) throw tooManyWaiting()
+    waiting++
+    try {
+      const submitted = await submitGeneration(ports, request.caller, { ...submission, lane: 'create_image' })
+      tellSubmitted(reply, submitted)
+      const gone = new AbortController()
+      // "close" also comes after a complete answer, when nobody waits any more.
+      reply.raw.once('close', () => gone.abort())
+      if (reply.raw.destroyed) gone.abort()
+      request.leavePlace?.()
+      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone: gone.signal, leaving })
+      const [first, ...others] = slugs
+      if (first === undefined) throw pictureRemoved()
+      return { submitted, slugs: [first, ...others] }
+    } finally {
+      waiting--
+    }
+  }
+}
+
+const tooManyWaiting = () =>
+  new AppError(
+    'rate_limited',
+    'So many pictures are being waited for that the rate limit of this server is reached. Try again in 5 s.',
+    { retryAfterSeconds: 5 },
+  )

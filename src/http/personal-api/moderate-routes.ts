@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { type ModelStore, requireAvailable } from '../../catalog/model-version.js'
+import type { Moderator } from '../../generation/ports.js'
+import type { App } from '../app.js'
+import { NOT_AN_OBJECT, negativePromptField, optional, promptField } from '../fields.js'
+import { refusals } from './envelope.js'
+import { DEFAULTS, modelVersionId } from './schemas.js'
+
+const moderateBody = z.strictObject(
+  {
+    prompt: promptField,
+    negative_prompt: optional(negativePromptField, DEFAULTS.negative_prompt),
+    model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
+  },
+  NOT_AN_OBJECT,
+)
+
+const moderation = z
+  .object({
+    flagged: z.boolean().describe('Whether a submit would be refused'),
+    parameter: z.enum(['prompt', 'negative_prompt']).nullable().describe('The field it is about'),
+    category: z.string().nullable(),
+    matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
+  })
+  .meta({
+    id: 'Moderation',
+    examples: [{ flagged: false, parameter: null, category: null, matched: [] }],
+  })
+
+/** A prompt's check by itself: free, and held against nobody. */
+export function moderateRoutes(
+  app: App,
+  { moderator, models }: { readonly moderator: Moderator; readonly models: ModelStore },
+): void {
+  app.post(
+    '/moderate',
+    {
+      schema: {
+        operationId: 'moderatePrompt',
+        tags: ['Generations'],
+        summary: 'Check a prompt',
+        description: 'Says what moderation would say to a submit with this prompt. Costs nothing.',
+        body: moderateBody,
+        response: { 200: moderation, ...refusals(400, 403, 404, 413, 415) },
+      },
+    },
+    async ({ body }): Promise<z.output<typeof moderation>> => {
+      const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body
+      const model = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
+      const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model?.nsfw ?? false })
+      if (!verdict.flagged) return { flagged: false, parameter: null, category: null, matched: [] }
+      const { parameter, category, matched } = verdict
+      return { flagged: true, parameter, category, matched: [...matched] }
+    },
+  )
+}

@@ -1,0 +1,167 @@
+import OpenAI, { APIError } from 'openai'
+import sharp from 'sharp'
+import { describe, expect, it } from 'vitest'
+import { openAiBody } from '../../src/http/create-image-api/openai-schemas.js'
+import { call } from '../support/client.js'
+import { chargesOf, creditsOf, type GivenUser, givenUser, type UserOptions } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+
+const context = useService({ worker: true, env: { RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' } })
+const user = (options?: UserOptions) => givenUser(context.service.db, options)
+const clientOf = ({ key }: Pick<GivenUser, 'key'>) =>
+  new OpenAI({ apiKey: key, baseURL: `${context.service.url}/v1`, maxRetries: 0 })
+const post = ({ key }: GivenUser, body: unknown, headers = {}) =>
+  call(context.service.url, 'POST', '/v1/images/generations', { key, body, headers })
+const SMALL = { prompt: 'a lighthouse at dusk', size: '256x256' as '1024x1024' }
+
+async function failureOf(work: Promise<unknown>): Promise<APIError> {
+  const error = await work.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(APIError)
+  return error as APIError
+}
+
+describe('OpenAI’s own client', () => {
+  it('gets the public URL of a picture, and its credit is charged', async () => {
+    const owner = await user()
+    const { data, created } = await clientOf(owner).images.generate({ ...SMALL, model: 'plant-milk' })
+    expect(data).toEqual([{ url: expect.stringMatching(/^http:\/\/easel\.test\/cdn\/[0-9A-Za-z]{22}\.png$/) }])
+    expect(Math.abs(created - Date.now() / 1000)).toBeLessThan(60)
+    const path = new URL(data?.[0]?.url as string).pathname
+    expect(await call(context.service.url, 'GET', path)).toMatchObject({ status: 200 })
+    expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
+  })
+
+  it('gets the picture itself as base64, from a model version by its ID', async () => {
+    const asked = { ...SMALL, model: '10', response_format: 'b64_json', output_format: 'png' } as const
+    const { data } = await clientOf(await user()).images.generate(asked)
+    expect(Object.keys(data?.[0] ?? {})).toEqual(['b64_json'])
+    const png = Buffer.from(data?.[0]?.b64_json as string, 'base64')
+    expect(await sharp(png).metadata()).toMatchObject({ format: 'png', width: 256, height: 256 })
+    expect(png.includes(SMALL.prompt)).toBe(false)
+  })
+
+  it('gets two pictures for n = 2, charged together', async () => {
+    const owner = await user()
+    const { data } = await clientOf(owner).images.generate({ ...SMALL, n: 2 })
+    expect(new Set(data?.map(({ url }) => url)).size).toBe(2)
+    expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -2]])
+  })
+
+  it('lists the models that it may ask for', async () => {
+    const client = clientOf(await user())
+    const models: string[] = []
+    for await (const { id, object } of client.models.list()) {
+      expect(object).toBe('model')
+      models.push(id)
+    }
+    expect(models).toEqual(expect.arrayContaining(['noobai-xl', 'plant-milk', '10', '13']))
+    expect(models).not.toContain('1') // under its Create Image ID
+  })
+
+  it('understands a refusal: its status, type, code and parameter', async () => {
+    const client = clientOf(await user())
+    const missing = await failureOf(client.images.generate({ ...SMALL, model: 'dall-e-3' }))
+    expect(missing).toMatchObject({
+      ...{ status: 404, type: 'invalid_request_error', code: 'model_not_found', param: 'model' },
+      message: expect.stringContaining('Model "dall-e-3" is not installed'),
+    })
+    const flagged = await failureOf(client.images.generate({ ...SMALL, prompt: 'a nude child' }))
+    expect(flagged).toMatchObject({ status: 400, code: 'content_policy_violation', param: 'prompt' })
+    const stranger = clientOf({ key: 'sk-nothing' })
+    expect(await failureOf(stranger.images.generate(SMALL))).toMatchObject({ status: 401, code: 'invalid_api_key' })
+    expect(await failureOf(stranger.models.list())).toMatchObject({ status: 401, code: 'invalid_api_key' })
+    const poor = clientOf(await user({ credits: 0 }))
+    expect(await failureOf(poor.images.generate(SMALL))).toMatchObject({ status: 402, code: 'insufficient_quota' })
+  })
+
+  it('works with a developer key, whose pictures are counted instead of charged', async () => {
+    const { db } = context.service
+    const developer = await user({ developer: { concurrency: 1 } })
+    const { data } = await clientOf(developer).images.generate({ ...SMALL, n: 2 })
+    expect(data).toHaveLength(2)
+    expect(await creditsOf(db, developer)).toBe(100)
+    const { rows } = await db.pool.query('SELECT idx FROM usage WHERE user_id = $1 ORDER BY idx', [developer.id])
+    expect(rows).toEqual([{ idx: 0 }, { idx: 1 }])
+  })
+})
+
+describe('POST /v1/images/generations', () => {
+  it('says which fields changed nothing, and takes Create Image’s beside OpenAI’s', async () => {
+    const owner = await user()
+    const body = {
+      ...{ ...SMALL, steps: 20, seed: 7, negative_prompt: 'fog', cfg_scale: 5, sampler: 'ddim' },
+      ...{ user: 'u-1', quality: 'hd', style: null, background: 'opaque', moderation: 'low' },
+    }
+    const { status, headers } = await post(owner, body)
+    expect(status).toBe(200)
+    expect(headers.get('x-ignored-fields')).toBe('user, quality, moderation')
+    expect(headers.get('x-credits-remaining')).toBe('99')
+    const { rows } = await context.service.db.pool.query('SELECT * FROM generations WHERE user_id = $1', [owner.id])
+    expect(rows[0]).toMatchObject({
+      ...{ lane: 'create_image', steps: 20, seed: 7, negative_prompt: 'fog', cfg_scale: 5, sampler: 'ddim' },
+    })
+  })
+
+  it.each([{}, { size: null }, { size: 'auto' }])('draws 1024x1024 when the size is left to it: %j', (asked) => {
+    const { request } = openAiBody.parse({ prompt: 'x', ...asked })
+    expect(request).toMatchObject({ width: 1024, height: 1024, batchSize: 1 })
+  })
+
+  it('gets the first answer again for the same Idempotency-Key', async () => {
+    const owner = await user()
+    const headers = { 'idempotency-key': 'k' }
+    const first = await post(owner, SMALL, headers)
+    const again = await post(owner, SMALL, headers)
+    expect(again).toMatchObject({ status: 200, body: first.body })
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(await chargesOf(context.service.db, owner)).toHaveLength(1)
+  })
+
+  it.each([
+    [{}, 'prompt', /^prompt is required/],
+    [{ ...SMALL, n: 5 }, 'n', /^n must be an integer from 1 to 4\.$/],
+    [{ ...SMALL, size: '1024' }, 'size', /^size must be "auto" or <width>x<height>/],
+    [{ ...SMALL, size: '1000x1001' }, 'size', /^size's height must be a multiple of 8\.$/],
+    [{ ...SMALL, size: '4096x1024' }, 'size', /^size's width must be an integer from 256 to 2048\.$/],
+    [{ ...SMALL, size: '2048x2048' }, 'size', /^width × height must be at most/],
+    [{ ...SMALL, response_format: 'jpg' }, 'response_format', /^response_format must be one of: url, b64_json\.$/],
+    [{ ...SMALL, background: 'transparent' }, 'background', /^background must be one of: auto, opaque\.$/],
+    [{ ...SMALL, output_format: 'webp' }, 'output_format', /^output_format must be one of: png\.$/],
+    [{ ...SMALL, stream: true }, 'stream', /^stream must be false/],
+    [{ ...SMALL, imagee: 'x' }, 'imagee', /^Unknown field "imagee"/],
+    ['{', null, /^The request body is not valid JSON/],
+  ])('refuses %j in OpenAI’s shape', async (body, param, message) => {
+    const { db } = context.service
+    const owner = await user()
+    const answer = await post(owner, body)
+    expect(answer.body).toEqual({
+      error: {
+        message: expect.stringMatching(message),
+        type: 'invalid_request_error',
+        param,
+        code: 'invalid_parameter',
+      },
+    })
+    expect(answer.status).toBe(400)
+    expect(await creditsOf(db, owner)).toBe(100)
+  })
+})
+
+describe('a generation that fails', () => {
+  const workless = useService({ env: { RATE_LIMIT_MAX: '1000' } })
+
+  it('is a 500 that OpenAI’s client does not repeat, though it repeats others', async () => {
+    const { db, url } = workless.service
+    const { key, id } = await givenUser(db)
+    const failure = failureOf(new OpenAI({ apiKey: key, baseURL: `${url}/v1` }).images.generate(SMALL))
+    const worker = standInWorker(db)
+    await worker.fail(await worker.claim(), 'The GPU ran out of memory.')
+    expect(await failure).toMatchObject({
+      ...{ status: 500, type: 'server_error', code: 'generation_failed', param: null },
+      message: '500 The GPU ran out of memory.',
+    })
+    const { rows } = await db.pool.query('SELECT status FROM generations WHERE user_id = $1', [id])
+    expect(rows).toEqual([{ status: 'failed' }])
+  })
+})

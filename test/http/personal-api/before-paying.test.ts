@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { generateBody } from '../../../src/http/personal-api/schemas.js'
+import { call, expectPersonalError, PROMPT } from '../../support/client.js'
+import { type GivenUser, givenGeneration, givenUser } from '../../support/givens.js'
+import { expectNoTrace } from '../../support/refusal.js'
+import { useService } from '../../support/service.js'
+
+const directory = mkdtempSync(join(tmpdir(), 'easel-rules-'))
+const rules = join(directory, 'rules.json')
+writeFileSync(rules, JSON.stringify({ categories: [{ name: 'tools', models: 'sfw', terms: ['chainsaw'] }] }))
+afterAll(() => rmSync(directory, { recursive: true }))
+const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_RULES: rules } })
+const post = ({ key }: GivenUser, path: string, body: object, headers = {}) =>
+  call(context.service.url, 'POST', `/api/v1${path}`, { key, body, headers })
+const dryRun = (user: GivenUser, body: object, headers = {}) => post(user, '/generate?dry_run=true', body, headers)
+const FLAGGED = 'a nude child'
+
+describe('POST /api/v1/generate?dry_run=true', () => {
+  it('prices the request and leaves no trace of it', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    const { status, body } = await dryRun(user, { ...PROMPT, batch_size: 4 }, { 'idempotency-key': 'dry' })
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      ...{ dry_run: true, model_version_id: 10, model_name: 'Pony Diffusion' },
+      ...{ credits_needed: 4, credits_held: 100, sufficient: true, active_generation: null },
+    })
+    await expectNoTrace(db, user)
+    // Neither a lock nor the key was taken.
+    expect(await post(user, '/generate', PROMPT, { 'idempotency-key': 'dry' })).toMatchObject({ status: 201 })
+  })
+
+  it('tells an active generation and missing credits instead of refusing', async () => {
+    const { db } = context.service
+    const user = await givenUser(db, { credits: 3 })
+    const active = await givenGeneration(db, user)
+    expect((await dryRun(user, { ...PROMPT, batch_size: 3 })).body).toMatchObject({
+      ...{ credits_needed: 3, credits_held: 2, sufficient: false, active_generation: active.id },
+    })
+  })
+
+  it('refuses whatever else a submit would refuse, in the same words', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    await db.pool.query('UPDATE model_versions SET enabled = false WHERE id = 13')
+    const bodies = [
+      { ...PROMPT, prompt: '' },
+      { ...PROMPT, stepss: 3 },
+      { ...PROMPT, model_version_id: 999 },
+      { ...PROMPT, model_version_id: 13 },
+      { ...PROMPT, prompt: FLAGGED },
+    ]
+    const answers = await Promise.all(bodies.map((body) => dryRun(user, body)))
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 404, 403, 400])
+    for (const [n, { status, body }] of answers.entries())
+      expect(await post(user, '/generate', bodies[n] as object)).toMatchObject({ status, body })
+    const lapsed = await givenUser(db, { subscription: null })
+    expectPersonalError(await dryRun(lapsed, PROMPT), 403, /^No active subscription/)
+  })
+
+  it('is never taken for a submit when it is misspelt', async () => {
+    const user = await givenUser(context.service.db)
+    for (const [query, sentence] of [
+      ['dryrun=true', /^Unknown query parameter "dryrun": did you mean "dry_run"\?$/],
+      ['dry_run=1', /^dry_run must be true or false\.$/],
+    ] as const)
+      expectPersonalError(await post(user, `/generate?${query}`, PROMPT), 400, sentence)
+    await expectNoTrace(context.service.db, user)
+    expect(await post(user, '/generate?dry_run=false', PROMPT)).toMatchObject({ status: 201 })
+  })
+})
+
+describe('POST /api/v1/moderate', () => {
+  it('says what moderation would say, to anyone with a key, for nothing', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    const clean = { flagged: false, parameter: null, category: null, matched: [] }
+    expect(await post(user, '/moderate', { prompt: 'a lighthouse' })).toMatchObject({ status: 200, body: clean })
+    const { body } = await post(user, '/moderate', { prompt: FLAGGED, model_version_id: 5 })
+    expect(body).toEqual({
+      ...{ flagged: true, parameter: 'prompt', category: expect.any(String) },
+      matched: expect.arrayContaining(['child']),
+    })
+    await expectNoTrace(db, user)
+    expect(await post(await givenUser(db, { subscription: null }), '/moderate', { prompt: 'x' })).toMatchObject({
+      status: 200,
+      body: clean,
+    })
+  })
+
+  it('judges for the model version it is given, and without one for the strictest', async () => {
+    const user = await givenUser(context.service.db)
+    const flagged = async (more: object) =>
+      (await post(user, '/moderate', { prompt: 'a chainsaw', ...more })).body.flagged
+    // Version 5 is marked as NSFW, version 10 is not.
+    expect(await flagged({ model_version_id: 5 })).toBe(false)
+    expect(await flagged({ model_version_id: 10 })).toBe(true)
+    expect(await flagged({ model_version_id: null })).toBe(true)
+    expect(await flagged({})).toBe(true)
+  })
+
+  it('refuses what is no prompt, and a model version that is not there', async () => {
+    const user = await givenUser(context.service.db)
+    expectPersonalError(await post(user, '/moderate', {}), 400, /^prompt is required/)
+    expectPersonalError(await post(user, '/moderate', { prompt: 'x', modle: 1 }), 400, /^Unknown field "modle"/)
+    expectPersonalError(await post(user, '/moderate', { prompt: 'x', model_version_id: 999 }), 404, /999 not found/)
+  })
+})
+
+describe('GET /api/v1/capabilities', () => {
+  const capabilities = ({ key }: GivenUser, headers = {}) =>
+    call(context.service.url, 'GET', '/api/v1/capabilities', { key, headers })
+
+  it('says what a submit accepts, to the last number', async () => {
+    const { body, status } = await capabilities(await givenUser(context.service.db))
+    expect(status).toBe(200)
+    const { limits, defaults, samplers, recommended_sizes: sizes, models } = body
+    const accepts = (more: object) => generateBody.safeParse({ ...PROMPT, ...more }).success
+    for (const name of ['batch_size', 'steps', 'cfg_scale', 'width', 'height', 'seed']) {
+      const { min, max, step = 1 } = limits[name]
+      const other = name === 'width' ? { height: limits.height.min } : { width: limits.width.min }
+      expect(
+        [min, max].map((n) => accepts({ ...other, [name]: n })),
+        name,
+      ).toEqual([true, true])
+      expect(accepts({ ...other, [name]: max + step }), name).toBe(false)
+      if (name !== 'seed') expect(accepts({ ...other, [name]: min - step }), name).toBe(false)
+    }
+    expect(accepts({ width: limits.width.min + 1 })).toBe(false)
+    expect(accepts({ prompt: 'x'.repeat(limits.prompt_length) })).toBe(true)
+    expect(accepts({ prompt: 'x'.repeat(limits.prompt_length + 1) })).toBe(false)
+    expect(limits.pixels).toBe(2048 * 1536)
+    expect(samplers.every((sampler: string) => accepts({ sampler }))).toBe(true)
+    expect(samplers).toHaveLength(18)
+    expect(sizes).toHaveLength(9)
+    for (const size of sizes) expect(accepts(size), JSON.stringify(size)).toBe(true)
+    expect(generateBody.parse({ ...PROMPT, ...defaults })).toEqual(generateBody.parse(PROMPT))
+    expect(models).toContainEqual({
+      ...{ model_version_id: 10, name: 'V6 XL', model_name: 'Pony Diffusion', credits_per_image: 1 },
+    })
+    expect(body.rate_limit).toEqual({ requests: 1000, window_seconds: 10 })
+  })
+
+  it('answers 304 to who has it, until a price changes', async () => {
+    const user = await givenUser(context.service.db)
+    const { headers } = await capabilities(user)
+    const etag = headers.get('etag') as string
+    expect(etag).toMatch(/^"[\w-]{22}"$/)
+    const held = { 'if-none-match': `W/"other", ${etag}` }
+    expect(await capabilities(user, held)).toMatchObject({ status: 304, body: '' })
+    await context.service.db.pool.query('UPDATE model_versions SET credits_per_image = 2 WHERE id = 12')
+    expect(await capabilities(user, held)).toMatchObject({ status: 200 })
+  })
+})
