@@ -14,6 +14,15 @@ const OF_THE_SPEC = [
   'POST /api/v1/generate',
   'POST /v1/images/generate',
 ]
+const WEBHOOKS = [
+  'DELETE /api/v1/webhooks/:id',
+  'GET /api/v1/webhooks',
+  'GET /api/v1/webhooks/:id',
+  'GET /api/v1/webhooks/:id/deliveries',
+  'POST /api/v1/webhooks',
+  'POST /api/v1/webhooks/:id/rotate-secret',
+  'POST /api/v1/webhooks/:id/test',
+]
 /** Without a key: health checks, pictures for those who have their link, the website. */
 const WITHOUT_KEY = ['GET /', 'GET /cdn/:file', 'GET /health', 'GET /image/:slug', 'GET /ready']
 
@@ -31,15 +40,15 @@ function routesOf(drawn: string): string[] {
 }
 
 describe('the routes of the server', () => {
-  it('are the spec’s, the health checks, the pictures and the website, and no other', async () => {
+  it('are the spec’s, the webhooks’, the health checks, the pictures and the website, and no other', async () => {
     const app = await buildBareApp()
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))
     await app.close()
-    const heads = [...OF_THE_SPEC, ...WITHOUT_KEY]
+    const heads = [...OF_THE_SPEC, ...WEBHOOKS, ...WITHOUT_KEY]
       .filter((route) => route.startsWith('GET '))
       .map((route) => route.replace('GET', 'HEAD'))
-    expect(routes.sort()).toEqual([...OF_THE_SPEC, ...WITHOUT_KEY, ...heads].sort())
+    expect(routes.sort()).toEqual([...OF_THE_SPEC, ...WEBHOOKS, ...WITHOUT_KEY, ...heads].sort())
   })
 
   it('are declared nowhere else: nothing in src/ opens another HTTP server or a dashboard', () => {

@@ -1,6 +1,7 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import type { CreateImagePorts } from '../../generation/create-image.js'
 import type { ImageStore } from '../../generation/ports.js'
+import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors, handleNotFound } from '../errors.js'
@@ -9,7 +10,11 @@ import { errorBody } from './envelope.js'
 import { generateRoutes } from './generate-routes.js'
 
 export interface CreateImageApiOptions {
-  readonly ports: CreateImagePorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly ports: CreateImagePorts & {
+    readonly models: ModelStore
+    readonly images: ImageStore
+    readonly webhooks: EndpointPorts
+  }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** How long an answer is waited for. */

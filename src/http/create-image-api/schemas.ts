@@ -19,6 +19,8 @@ import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS, samplerOf } from './presets
 export interface CreateImageBody {
   readonly model: (typeof CREATE_IMAGE_MODELS)[number]
   readonly request: GenerationRequest
+  /** Where the end is told; the answer does not wait for it then. */
+  readonly webhookUrl?: string
 }
 
 export const createImageModel = choice('model', CREATE_IMAGE_MODELS)
@@ -35,6 +37,7 @@ export const createImageBody = z
       height: optional(side('height'), 1216),
       sampler: optional(choice('sampler', CREATE_IMAGE_SAMPLERS), 'dpm-2m-karras'),
       seed: seedField,
+      webhook_url: z.string('webhook_url must be a string.').nullish(),
     },
     NOT_AN_OBJECT,
   )
@@ -42,6 +45,7 @@ export const createImageBody = z
   .transform(
     (body): CreateImageBody => ({
       model: body.model,
+      ...(body.webhook_url && { webhookUrl: body.webhook_url }),
       request: {
         prompt: body.prompt,
         negativePrompt: body.negative_prompt,

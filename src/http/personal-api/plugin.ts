@@ -3,6 +3,7 @@ import { developerKeyRefused } from '../../errors.js'
 import type { PollPorts } from '../../generation/poll.js'
 import type { ImageStore } from '../../generation/ports.js'
 import type { SubmitPorts } from '../../generation/submit.js'
+import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors, handleNotFound } from '../errors.js'
@@ -11,9 +12,11 @@ import { accountRoutes } from './account-routes.js'
 import { errorBody } from './envelope.js'
 import { generateRoutes } from './generate-routes.js'
 import { modelsRoutes } from './models-routes.js'
+import { webhookRoutes } from './webhook-routes.js'
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitPorts & PollPorts & { readonly models: ModelStore; readonly images: ImageStore }
+  readonly ports: SubmitPorts &
+    PollPorts & { readonly models: ModelStore; readonly images: ImageStore; readonly webhooks: EndpointPorts }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
 }
@@ -31,4 +34,5 @@ export async function personalApi(app: App, { ports, authentication, limit }: Pe
   accountRoutes(app)
   modelsRoutes(app, ports.models)
   generateRoutes(app, ports)
+  webhookRoutes(app, ports.webhooks)
 }

@@ -94,6 +94,7 @@ describe('a server that must leave', () => {
       queue: { ring: async () => true, unring: async () => undefined },
       cancels: cancelStore(db),
       finished,
+      webhooks: expect as never, // no request here names a webhook_url
       images,
       generationDeadlineSeconds: 3600,
     }
