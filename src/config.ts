@@ -117,6 +117,17 @@ const variables = z.object({
         ),
       ),
     ),
+  WEBHOOK_ALLOW_HTTP: flag.default(false),
+  WEBHOOK_ALLOWED_NETWORKS: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'must be networks, like 10.0.0.0/8,fd00::/8'))),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -150,6 +161,11 @@ export interface Config {
   readonly refundFailed: boolean
   readonly keyPrefix: string
   readonly trustedProxies: readonly string[]
+  readonly webhooks: {
+    readonly allowHttp: boolean
+    /** Besides the public addresses; CIDRs or addresses. */
+    readonly allowedNetworks: readonly string[]
+  }
   readonly logLevel: string
 }
 
@@ -191,6 +207,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     refundFailed: v.REFUND_FAILED,
     keyPrefix: v.KEY_PREFIX,
     trustedProxies: v.TRUST_PROXY,
+    webhooks: { allowHttp: v.WEBHOOK_ALLOW_HTTP, allowedNetworks: v.WEBHOOK_ALLOWED_NETWORKS },
     logLevel: v.LOG_LEVEL,
   })
 }

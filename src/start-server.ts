@@ -22,6 +22,8 @@ import type { PlaceLimits } from './http/places.js'
 import { openImageStore } from './images/create-image-store.js'
 import { withInfotext } from './images/infotext-png.js'
 import { createModerator } from './moderation/create-moderator.js'
+import type { ResolveHost } from './outbound/webhook-sender.js'
+import { startWebhooks } from './start-webhooks.js'
 import { openFoundation } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
@@ -39,6 +41,8 @@ export interface ServerOptions {
   readonly auditTimes?: AuditTimes
   readonly places?: PlaceLimits
   readonly maxWaiting?: number
+  /** In place of the DNS, for what webhooks are sent to. */
+  readonly resolveHost?: ResolveHost
 }
 
 /** Wires the HTTP server and lets it listen. The order of closing: new work, waiting clients, background work, stores. */
@@ -59,7 +63,13 @@ export async function startServer(
 
   const draining = new AbortController()
   const leaving = new AbortController()
+  const webhooks = startWebhooks({
+    ...{ db, config, log, imageUrl: (slug) => images.url(slug), resolveHost: options.resolveHost },
+    ringing: foundation.openProducerConnection(),
+    hearing: foundation.openWorkerConnection(),
+  })
   const ports = {
+    webhooks: webhooks.ports,
     models: modelStore(db),
     moderator,
     lock: foundation.lock,
@@ -116,7 +126,8 @@ export async function startServer(
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
     // A port that was taken needs no notice.
     if (app.server.listening && options.noticeMs) await after(options.noticeMs)
-    await app.close()
+    // Webhooks that come now are sent by other servers, or by the next.
+    await Promise.all([app.close(), webhooks.stop()])
     clearTimeout(waitersEnd)
     await Promise.all([reconciler.stop(), auditEnded])
     await watch.close()

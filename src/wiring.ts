@@ -38,6 +38,8 @@ export interface Foundation {
   readonly counter: SlidingWindow
   /** For BullMQ's consuming end: a connection of its own. */
   openWorkerConnection(): QueueConnection
+  /** For BullMQ's producing end. */
+  openProducerConnection(): QueueConnection
   startReconciler(images: ImageStore): { stop(): Promise<void> }
   /** Counts what must never happen, once in a while in one of all processes. */
   startAudit(): { stop(): Promise<void> }
@@ -74,10 +76,8 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     redisUrl === undefined
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
       : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
-  const queue = generationQueue(
-    connection(() => open(createProducerRedis(redisUrl as string, onQueueError))),
-    onQueueError,
-  )
+  const openProducerConnection = () => connection(() => open(createProducerRedis(redisUrl as string, onQueueError)))
+  const queue = generationQueue(openProducerConnection(), onQueueError)
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   try {
@@ -95,6 +95,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
     previews: shared ? redisPreviewBoard(shared, namespace, availability) : postgresPreviewBoard(db),
     counter: shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow(),
+    openProducerConnection,
     openWorkerConnection: () => connection(() => open(createPatientRedis(redisUrl as string, onQueueError))),
 
     startReconciler: (images) =>

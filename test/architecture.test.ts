@@ -57,16 +57,18 @@ function fileOf(path: string): string {
 /** The folder below src/, or the file that lies there itself. */
 const placeOf = (file: string): string => file.split('/', 1)[0] as string
 
-const CORE = ['generation', 'account', 'catalog', 'errors.ts', 'outage.ts', 'failpoint.ts']
-const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit']
+const CORE = ['generation', 'webhooks', 'account', 'catalog', 'errors.ts', 'outage.ts', 'failpoint.ts']
+const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
 const PROCESS = ['entry.ts', 'config.ts', 'logger.ts', 'event-loop-watch.ts']
-const WIRING = ['start-server.ts', 'start-worker.ts', 'wiring.ts', ...PROCESS, 'cli', 'local']
+const STARTS = ['start-server.ts', 'start-worker.ts', 'start-webhooks.ts', 'wiring.ts']
+const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 
 /** Of the core's parts: what each may import besides itself. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   generation: ['account', 'catalog', 'errors.ts', 'failpoint.ts'],
+  webhooks: ['generation', 'account', 'catalog', 'errors.ts'],
   account: ['errors.ts'],
   catalog: ['errors.ts'],
   'errors.ts': [],

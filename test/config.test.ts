@@ -35,6 +35,8 @@ const VARIABLES = [
   'REFUND_FAILED',
   'KEY_PREFIX',
   'TRUST_PROXY',
+  'WEBHOOK_ALLOW_HTTP',
+  'WEBHOOK_ALLOWED_NETWORKS',
   'LOG_LEVEL',
 ]
 
@@ -56,6 +58,7 @@ const DEFAULTS = {
   refundFailed: true,
   keyPrefix: 'easel',
   trustedProxies: [],
+  webhooks: { allowHttp: false, allowedNetworks: [] },
   logLevel: 'info',
 }
 
@@ -189,6 +192,8 @@ describe('a value that cannot be used stops the start with the variable’s name
     ['TRUST_PROXY', '1', PROXIES],
     ['TRUST_PROXY', 'proxy.example', PROXIES],
     ['TRUST_PROXY', '10.0.0.0/33', PROXIES],
+    ['WEBHOOK_ALLOW_HTTP', 'yes', 'must be true or false'],
+    ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8,inside', 'must be networks, like 10.0.0.0/8,fd00::/8'],
     ['LOG_LEVEL', 'loud', 'must be trace, debug, info, warn, error, fatal or silent'],
   ])('%s=%s', (name, value, sentence) => {
     expect(refusalOf({ ...REQUIRED, [name]: value })).toBe(`${name} ${sentence}`)

@@ -21,6 +21,7 @@ import {
 } from './picture-checks.js'
 import { postgresBells } from './postgres-bells.js'
 import { eventCheck, redisBells } from './redis-bells.js'
+import { webhookChecks } from './webhook-checks.js'
 
 export interface AuditOptions {
   readonly databaseUrl: string
@@ -61,7 +62,7 @@ type NamedLook = readonly [name: string, look: () => Promise<Look>]
 function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): NamedLook[] {
   const { redis, refundFailed, pictures, sample, everyFile } = options
   const files = { db, pictures, sample, signal }
-  const inSql = [...creditChecks(refundFailed), ...generationChecks, ...imageChecks]
+  const inSql = [...creditChecks(refundFailed), ...generationChecks, ...imageChecks, ...webhookChecks]
   const ofRedis = (of: AuditRedis): NamedLook[] => [
     ['queue-events-are-of-known-jobs', () => eventCheck(db, of)],
     ['locks-belong-to-active-jobs', () => lockCheck(db, of)],

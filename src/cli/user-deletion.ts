@@ -2,6 +2,7 @@ import { cancelStore } from '../db/cancel-store.js'
 import { operatorGenerationStore } from '../db/operator-generation-store.js'
 import { operatorPictureStore } from '../db/operator-picture-store.js'
 import { operatorUserStore } from '../db/operator-user-store.js'
+import { operatorWebhookStore } from '../db/operator-webhook-store.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure.js'
 import { createImageStore } from '../images/create-image-store.js'
@@ -16,7 +17,7 @@ const PURGED = 'The account was deleted.'
 /** Files taken away at a time. */
 const AT_ONCE = 8
 
-/** Deletes first, so that nothing new can be charged, then ends what is active. Every step can be repeated. */
+/** Deletes first, so that nothing new can be charged, then its webhooks and what is active. Every step can be repeated. */
 export async function deleteUser(
   operator: Operator,
   username: string,
@@ -28,6 +29,7 @@ export async function deleteUser(
     throw new OperatorError(`User "${user.username}" is already deleted; --purge wipes prompts and pictures.`)
   }
   const deletedAt = await operatorUserStore(db).delete(user.id)
+  await operatorWebhookStore(db).endAllOf(user.id)
   const canceled = await cancelAll(operator, user.id)
   const purged = purge ? await purgeUser(operator, user.id) : null
   return {

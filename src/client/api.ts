@@ -264,6 +264,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your webhook endpoints
+         * @description Oldest first.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Be told of events
+         * @description At most 10 endpoints. The secret in the answer is shown this once.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One webhook endpoint
+         * @description `status` is `disabled` when it answered 410, or when nothing could be delivered for 3 days.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description What waits for it is not sent any more.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was sent to an endpoint
+         * @description Newest first; kept for 30 days.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a new secret
+         * @description For 24 hours events are signed with the old one, too: `webhook-signature` then holds both.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Sent, signed, tried again and logged like any other event.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/images/generate": {
         parameters: {
             query?: never;
@@ -275,7 +383,7 @@ export interface paths {
         put?: never;
         /**
          * Create one image
-         * @description Answers when the picture is stored, within 120 s.
+         * @description Answers when the picture is stored, within 120 s. With `webhook_url` it answers 202 at once; that URL is then told `image.completed` with the `data` of the 200, or `generation.failed`.
          */
         post: operations["createImage"];
         delete?: never;
@@ -940,6 +1048,51 @@ export interface components {
         };
         /**
          * @example {
+         *       "success": true,
+         *       "data": {
+         *         "image_id": "Zk3vQ9xT1bN7mR4wY8cL2s",
+         *         "url": null,
+         *         "status": "queued",
+         *         "parameters": {
+         *           "prompt": "a lighthouse at dusk",
+         *           "model": "noobai-xl",
+         *           "steps": 28,
+         *           "cfg_scale": 7,
+         *           "width": 832,
+         *           "height": 1216,
+         *           "seed": 1803774619
+         *         },
+         *         "created_at": "2026-11-20T21:04:11.062Z"
+         *       }
+         *     }
+         */
+        QueuedImage: {
+            data: {
+                /** Format: date-time */
+                created_at: string;
+                /** @description The slug that the picture will have */
+                image_id: string;
+                parameters: {
+                    cfg_scale: number;
+                    height: number;
+                    /** @enum {string} */
+                    model: "noobai-xl" | "duchaiten" | "duchaiten-real" | "hassaku-illustrious" | "wai-nsfw-illustrious" | "plant-milk";
+                    prompt: string;
+                    /** @description The seed used */
+                    seed: number;
+                    steps: number;
+                    width: number;
+                };
+                /** @constant */
+                status: "queued";
+                /** @description Comes with the event image.completed */
+                url: null;
+            };
+            /** @constant */
+            success: true;
+        };
+        /**
+         * @example {
          *       "id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
          *       "status": "queued",
          *       "model_version_id": 10,
@@ -963,6 +1116,138 @@ export interface components {
             seed: number;
             /** @constant */
             status: "queued";
+        };
+        /**
+         * @example {
+         *       "id": "whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5",
+         *       "url": "https://example.com/easel",
+         *       "description": "Production",
+         *       "events": [
+         *         "generation.succeeded",
+         *         "generation.failed"
+         *       ],
+         *       "status": "enabled",
+         *       "disabled_reason": null,
+         *       "created_at": "2026-11-20T21:04:11.062Z"
+         *     }
+         */
+        Webhook: {
+            /** Format: date-time */
+            created_at: string;
+            description: string;
+            /** @description Why nothing is sent there any more */
+            disabled_reason: string | null;
+            events: ("generation.succeeded" | "generation.failed" | "image.completed")[];
+            id: string;
+            /** @enum {string} */
+            status: "enabled" | "disabled";
+            url: string;
+        };
+        /**
+         * @example {
+         *       "deliveries": [
+         *         {
+         *           "event_id": "evt_0b9d8c7a6f5e4d3c2b1a09f8e7d6c5b4",
+         *           "type": "generation.succeeded",
+         *           "generation_id": "gen_4c6t8w2r5y1k9m3n7p0q6s2v8x",
+         *           "status": "pending",
+         *           "attempts": 2,
+         *           "last_status": 500,
+         *           "last_error": "status_not_2xx",
+         *           "created_at": "2026-11-20T21:04:11.062Z",
+         *           "next_try_at": "2026-11-20T21:04:49.311Z",
+         *           "delivered_at": null
+         *         }
+         *       ],
+         *       "next_cursor": null
+         *     }
+         */
+        WebhookDeliveryList: {
+            deliveries: {
+                attempts: number;
+                /** Format: date-time */
+                created_at: string;
+                delivered_at: string | null;
+                /** @description The `webhook-id`, the same for every try */
+                event_id: string;
+                /** @description null for a test */
+                generation_id: string | null;
+                last_error: ("address_refused" | "dns_failed" | "connection_failed" | "tls_failed" | "timed_out" | "redirected" | "status_not_2xx" | "endpoint_gone" | "endpoint_ended" | "picture_removed" | "too_old") | null;
+                /** @description The HTTP status that the last try was answered with */
+                last_status: number | null;
+                /** @description null when there will be none */
+                next_try_at: string | null;
+                /** @enum {string} */
+                status: "pending" | "delivered" | "failed";
+                /** @enum {string} */
+                type: "generation.succeeded" | "generation.failed" | "image.completed" | "test";
+            }[];
+            /** @description Goes into `cursor` for older ones; null at the end */
+            next_cursor: string | null;
+        };
+        /**
+         * @example {
+         *       "webhooks": [
+         *         {
+         *           "id": "whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5",
+         *           "url": "https://example.com/easel",
+         *           "description": "Production",
+         *           "events": [
+         *             "generation.succeeded",
+         *             "generation.failed"
+         *           ],
+         *           "status": "enabled",
+         *           "disabled_reason": null,
+         *           "created_at": "2026-11-20T21:04:11.062Z"
+         *         }
+         *       ],
+         *       "count": 1
+         *     }
+         */
+        WebhookList: {
+            count: number;
+            webhooks: components["schemas"]["Webhook"][];
+        };
+        /**
+         * @example {
+         *       "id": "evt_0b9d8c7a6f5e4d3c2b1a09f8e7d6c5b4",
+         *       "type": "test"
+         *     }
+         */
+        WebhookTest: {
+            /** @description The `webhook-id` that it will have */
+            id: string;
+            /** @constant */
+            type: "test";
+        };
+        /**
+         * @example {
+         *       "id": "whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5",
+         *       "url": "https://example.com/easel",
+         *       "description": "Production",
+         *       "events": [
+         *         "generation.succeeded",
+         *         "generation.failed"
+         *       ],
+         *       "status": "enabled",
+         *       "disabled_reason": null,
+         *       "created_at": "2026-11-20T21:04:11.062Z",
+         *       "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+         *     }
+         */
+        WebhookWithSecret: {
+            /** Format: date-time */
+            created_at: string;
+            description: string;
+            /** @description Why nothing is sent there any more */
+            disabled_reason: string | null;
+            events: ("generation.succeeded" | "generation.failed" | "image.completed")[];
+            id: string;
+            /** @description Verifies what is sent; shown now and never again */
+            secret: string;
+            /** @enum {string} */
+            status: "enabled" | "disabled";
+            url: string;
         };
     };
     responses: never;
@@ -2712,6 +2997,789 @@ export interface operations {
             };
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default  */
+                    description?: string | null;
+                    events?: ("generation.succeeded" | "generation.failed" | "image.completed")[] | null;
+                    /** @description https, with a public address */
+                    url: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 64 KiB */
+            413: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say */
+            204: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The ID of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted; it goes on without you */
+            202: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTest"];
+                };
+            };
+            /** @description The request is not valid, or the prompt was flagged by moderation */
+            400: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A limit is reached; `Retry-After` says when to come back */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable; `Retry-After` says when to come back */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: string;
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     createImage: {
         parameters: {
             query?: never;
@@ -2741,6 +3809,7 @@ export interface operations {
                     seed?: number | null;
                     /** @default 28 */
                     steps?: number | null;
+                    webhook_url?: string | null;
                     /** @default 832 */
                     width?: number | null;
                 };
@@ -2760,6 +3829,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CreatedImage"];
+                };
+            };
+            /** @description Accepted; it goes on without you */
+            202: {
+                headers: {
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuedImage"];
                 };
             };
             /** @description The request is not valid, or the prompt was flagged by moderation */

@@ -21,7 +21,7 @@ const RESERVE = {
 const FIRST = {
   name: 'find_idempotent_first',
   text: `
-    SELECT k.body_hash, g.id, g.model_version_id, g.model_name, g.cost, g.seed, g.created_at
+    SELECT k.body_hash, g.id, g.model_version_id, g.model_name, g.cost, g.seed, g.slugs, g.created_at
       FROM idempotency_keys k LEFT JOIN generations g ON g.id = k.generation_id
      WHERE k.user_id = $1 AND k.key = $2`,
 }
@@ -44,6 +44,7 @@ export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
         modelName: first.model_name,
         cost: first.cost,
         seed: first.seed,
+        slugs: first.slugs,
         createdAt: first.created_at,
       },
     }

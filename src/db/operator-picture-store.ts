@@ -4,7 +4,7 @@ import type { Database } from './client.js'
 const PAGE = 1000
 
 const WIPE_PROMPTS = `
-  UPDATE generations SET prompt = '', negative_prompt = '' WHERE id = ANY (ARRAY(
+  UPDATE generations SET prompt = '', negative_prompt = '', webhook_url = NULL WHERE id = ANY (ARRAY(
     SELECT id FROM generations
      WHERE user_id = $1 AND status IN ('succeeded', 'failed') AND (prompt <> '' OR negative_prompt <> '') LIMIT ${PAGE}))`
 

@@ -5,12 +5,12 @@ import type { InsertOutcome, SubmissionStore, SubmittedGeneration } from '../gen
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 
 const COLUMNS = `id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt, negative_prompt,
-  width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at`
+  width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, webhook_url`
 
-// $1 to $19: the generation; $20: seconds to its deadline; $21: the idempotency key or null.
+// $1 to $19: the generation; $20: seconds to its deadline; $21: the idempotency key or null; $22: webhook_url or null.
 const VALUES = `$1, $2::uuid, $3::uuid, $4, $5::boolean, $6::bigint, $7, $8, $9, $10,
   $11::integer, $12::integer, $13::integer, $14::integer, $15::float8, $16, $17::bigint, $18::text[], $19::bigint,
-  now() + make_interval(secs => $20::float8)`
+  now() + make_interval(secs => $20::float8), $22`
 
 // The reservation is locked, so that whoever takes it over either sees this generation or stops it from being stored.
 const RESERVED = `reserved AS (
@@ -49,12 +49,13 @@ const INSERT_METERED = {
 
 const FIND = {
   name: 'find_submitted',
-  text: `SELECT id, user_id, model_version_id, model_name, cost, seed, created_at FROM generations WHERE id = $1`,
+  text: `SELECT id, user_id, model_version_id, model_name, cost, seed, slugs, created_at FROM generations WHERE id = $1`,
 }
 
 export const submissionStore = (db: Database): SubmissionStore => ({
   async insert(generation, options) {
-    const values = [...valuesOf(generation), options.deadlineSeconds, options.idempotencyKey ?? null]
+    const { deadlineSeconds, idempotencyKey = null } = options
+    const values = [...valuesOf(generation), deadlineSeconds, idempotencyKey, generation.webhookUrl ?? null]
     try {
       return generation.metered
         ? await insertMetered(db, generation, options.concurrency, values)
@@ -134,6 +135,7 @@ async function find(
       modelName: row.model_name,
       cost: row.cost,
       seed: row.seed,
+      slugs: row.slugs,
       createdAt: row.created_at,
     }
   )

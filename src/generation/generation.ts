@@ -39,6 +39,8 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly seed: number
   /** One per image, drawn at submit, so that a second attempt overwrites its own files. */
   readonly slugs: readonly string[]
+  /** Where its end is told, besides its account's endpoints. */
+  readonly webhookUrl?: string | undefined
 }
 
 /** What a poll sees. `seq` is the place in Postgres's order; it says nothing by itself. */
@@ -100,7 +102,7 @@ export function newGeneration(
   id: string,
   request: GenerationRequest,
   model: ModelVersion,
-  from: { readonly accountId: string; readonly keyId: string; readonly lane: Lane; readonly metered: boolean },
+  from: Pick<Generation, 'accountId' | 'keyId' | 'lane' | 'metered' | 'webhookUrl'>,
 ): Generation {
   const { seed, ...asked } = request
   return {

@@ -23,6 +23,8 @@ export interface SubmittedGeneration {
   readonly modelName: string
   readonly cost: number
   readonly seed: number
+  /** What its pictures will be called. */
+  readonly slugs: readonly string[]
   readonly createdAt: Date
 }
 

@@ -37,6 +37,8 @@ export interface Submission {
   /** Finds the model version asked for, or refuses. Called in its place in the order of checks. */
   readonly model: () => Promise<ModelVersion>
   readonly idempotency: IdempotencyRequest | undefined
+  /** Where its end is told, besides its account's endpoints. */
+  readonly webhookUrl?: string | undefined
 }
 
 export interface IdempotencyRequest {
@@ -94,6 +96,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
     keyId: caller.keyId,
     lane: submission.lane,
     metered,
+    webhookUrl: submission.webhookUrl,
   })
   if (!metered) await takeLock(ports, generation)
   await failpoint('submit.after_lock')
@@ -115,7 +118,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   await failpoint('submit.after_ring')
   const { modelVersionId, modelName, cost, seed } = generation
   const { createdAt, creditsLeft } = inserted
-  const facts = { id, modelVersionId, modelName, cost, seed, createdAt }
+  const facts = { id, modelVersionId, modelName, cost, seed, slugs: generation.slugs, createdAt }
   return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
 }
 

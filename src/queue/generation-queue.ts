@@ -1,93 +1,22 @@
-import { createPostgresBackend, Queue, withBackend } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { Queue } from 'bullmq'
 import type { GenerationQueue } from '../generation/ports.js'
+import { bellQueue, openBellQueue, type QueueConnection } from './bell-queue.js'
 import { bellId, GENERATION_QUEUE } from './generation-job.js'
 
-/** Where BullMQ lives: Redis, or in one-machine mode its own schema in Postgres. */
-export type QueueConnection =
-  | { readonly kind: 'redis'; readonly redis: Redis; readonly prefix: string }
-  | { readonly kind: 'postgres'; readonly url: string; readonly prefix: string }
-
-/** A request does not wait longer for the queue; an add that comes through later only rings once more. */
-const DEADLINE_MS = 300
-
-/** BullMQ keeps nothing of a delivery once it was heard, and never repeats one: Postgres decides what runs again. */
-const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
-
-/** After a call that came too late no other is tried for this long: one caller pays for a hanging Redis, not each. */
-const REST_MS = 1000
+export type { QueueConnection } from './bell-queue.js'
 
 /** The producing end. A failure is never an error here: the reconciler rings for whatever is missing. */
 export function generationQueue(
   connection: QueueConnection,
   onError: (error: Error) => void,
 ): GenerationQueue & { close(): Promise<void> } {
-  let queue = open()
-  let restsUntil = 0
-
-  function open(): Queue {
-    const opened = openQueue(connection)
-    opened.on('error', onError)
-    return opened
-  }
-
-  /** BullMQ's calls never settle while Redis can't be reached, so the deadline is ours. */
-  async function inTime(work: (queue: Queue) => Promise<unknown>): Promise<boolean> {
-    if (performance.now() < restsUntil || (connection.kind === 'redis' && connection.redis.status !== 'ready'))
-      return false
-    const used = queue
-    const done = work(used).then(
-      () => true,
-      (error) => {
-        onError(error)
-        // A queue whose first look at its backend failed fails for ever after; a new one looks again.
-        if (queue === used) {
-          queue = open()
-          used.close().catch(() => undefined)
-        }
-        return false
-      },
-    )
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => {
-        restsUntil = performance.now() + REST_MS
-        resolve(false)
-      }, DEADLINE_MS)
-    })
-    return Promise.race([done, late]).finally(() => clearTimeout(timer))
-  }
-
+  const bells = bellQueue(GENERATION_QUEUE, connection, onError)
   return {
-    ring: (deliveries) =>
-      inTime((to) =>
-        to.addBulk(
-          deliveries.map(({ id, attempt }) => ({
-            name: 'generation',
-            data: {},
-            opts: { ...JOB_OPTIONS, jobId: bellId(id, attempt) },
-          })),
-        ),
-      ),
-
-    async unring({ id, attempt }) {
-      await inTime((from) => from.remove(bellId(id, attempt)))
-    },
-
-    async close() {
-      await inTime((last) => last.close())
-    },
+    ring: (deliveries) => bells.ring(deliveries.map(({ id, attempt }) => ({ id: bellId(id, attempt) }))),
+    unring: ({ id, attempt }) => bells.unring(bellId(id, attempt)),
+    close: () => bells.close(),
   }
 }
 
-/** BullMQ's queue on whichever backend; also for looking into it. */
-export function openQueue(connection: QueueConnection): Queue {
-  if (connection.kind === 'redis') {
-    return new Queue(GENERATION_QUEUE, { connection: connection.redis, prefix: connection.prefix })
-  }
-  const { Queue: PostgresQueue } = withBackend(createPostgresBackend)
-  return new PostgresQueue(GENERATION_QUEUE, {
-    connection: { connectionString: connection.url, max: 2 },
-    prefix: connection.prefix,
-  }) as unknown as Queue
-}
+/** For looking into it. */
+export const openQueue = (connection: QueueConnection): Queue => openBellQueue(GENERATION_QUEUE, connection)

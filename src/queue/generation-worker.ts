@@ -1,67 +1,7 @@
-import { createPostgresBackend, Worker, withBackend } from 'bullmq'
+import { type BellWorkerOptions, startBellWorker } from './bell-worker.js'
 import { GENERATION_QUEUE } from './generation-job.js'
-import type { QueueConnection } from './generation-queue.js'
 
-export interface GenerationWorkerOptions {
-  /** With Redis, a patient connection of the worker's own. */
-  readonly connection: QueueConnection
-  /** How many deliveries are heard at once: one per backend. */
-  readonly concurrency: number
-  /** Called for each delivery; the next one is taken when it resolves. */
-  readonly onBell: () => Promise<void>
-  readonly onError: (error: Error) => void
-}
+export type GenerationWorkerOptions = BellWorkerOptions
 
-/** How soon a worker that has stopped by itself is replaced. */
-const WATCH_MS = 1000
-
-/** The consuming end: hears deliveries and passes them on. What is done about one is not its business. */
-export function startGenerationWorker({ connection, concurrency, onBell, onError }: GenerationWorkerOptions) {
-  const options = {
-    concurrency,
-    prefix: connection.prefix,
-    lockDuration: 10_000,
-    stalledInterval: 2000,
-    // A delivery heard twice does no harm; Postgres counts the tries.
-    maxStalledCount: 1000,
-    // Another worker may have taken the wake-up and stopped; look again soon.
-    drainDelay: 1,
-  }
-  const open = () => {
-    const worker =
-      connection.kind === 'redis'
-        ? new Worker(GENERATION_QUEUE, onBell, { ...options, connection: connection.redis })
-        : new (withBackend(createPostgresBackend).Worker)(GENERATION_QUEUE, onBell, {
-            ...options,
-            connection: { connectionString: connection.url, max: 2 },
-          })
-    worker.on('error', onError)
-    worker.on('failed', (_job, error) => onError(error))
-    const opened = { worker: worker as Pick<Worker, 'isRunning' | 'close'>, broken: false }
-    // On Postgres BullMQ remembers a failed first look at the database for ever.
-    worker.waitUntilReady().catch(() => {
-      opened.broken = true
-    })
-    return opened
-  }
-  let current = open()
-  const watch = setInterval(() => {
-    if (!current.broken && current.worker.isRunning()) return
-    current.worker.close(true).catch(() => undefined)
-    current = open()
-  }, WATCH_MS)
-
-  return {
-    /** Stops hearing; resolves when every delivery in hand has been dealt with, or at the deadline. */
-    async close(deadlineMs: number): Promise<void> {
-      clearInterval(watch)
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, deadlineMs)
-      })
-      // close() hangs while Redis is down.
-      await Promise.race([current.worker.close().catch(onError), late])
-      clearTimeout(timer)
-    },
-  }
-}
+/** Hears what is rung for generations; one delivery at a time per backend. */
+export const startGenerationWorker = (options: GenerationWorkerOptions) => startBellWorker(GENERATION_QUEUE, options)

@@ -25,6 +25,7 @@ const BEFORE_REDIS = [
   'images-are-as-ordered',
   'slugs-are-used-once',
   'metered-images-are-counted-once',
+  'webhooks-are-sent-in-time',
   'queue-holds-only-jobs-to-run',
 ]
 const OF_REDIS = ['queue-events-are-of-known-jobs', 'locks-belong-to-active-jobs']
@@ -44,7 +45,7 @@ describe('a service in order', () => {
     const lines = (await easel.text('audit')).split('\n')
     expect(lines[0]).toMatch(/^check +violations +such as$/)
     expect(lines[1]).toMatch(/^balance-is-sum-of-ledger +0 +-$/)
-    expect(lines.at(-1)).toBe('All 23 checks passed.')
+    expect(lines.at(-1)).toBe('All 24 checks passed.')
   })
 
   it.skipIf(!redisAvailable)('has none in Redis either, where it has one', async () => {
@@ -75,7 +76,7 @@ describe('a violation', () => {
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
-    expect(stdout).toMatch(/\n1 of 23 checks found violations\.\n$/)
+    expect(stdout).toMatch(/\n1 of 24 checks found violations\.\n$/)
   })
 })
 

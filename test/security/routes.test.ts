@@ -26,6 +26,15 @@ const OF_PERSONAL_API = [
   'POST /api/v1/moderate',
 ]
 const OF_OPENAI = ['GET /v1/models', 'POST /v1/images/generations']
+const WEBHOOKS = [
+  'DELETE /api/v1/webhooks/:id',
+  'GET /api/v1/webhooks',
+  'GET /api/v1/webhooks/:id',
+  'GET /api/v1/webhooks/:id/deliveries',
+  'POST /api/v1/webhooks',
+  'POST /api/v1/webhooks/:id/rotate-secret',
+  'POST /api/v1/webhooks/:id/test',
+]
 /** Streams, which have no HEAD. */
 const STREAMS = ['GET /api/v1/generate/:id/events']
 /** Without a key: health checks, the API's description, pictures for those who have their link, the website. */
@@ -58,7 +67,7 @@ describe('the routes of the server', () => {
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))
     await app.close()
-    const known = [...OF_THE_SPEC, ...OF_PERSONAL_API, ...OF_OPENAI, ...WITHOUT_KEY]
+    const known = [...OF_THE_SPEC, ...OF_PERSONAL_API, ...WEBHOOKS, ...OF_OPENAI, ...WITHOUT_KEY]
     const heads = known.filter((route) => route.startsWith('GET ')).map((route) => route.replace('GET', 'HEAD'))
     expect(routes.sort()).toEqual([...known, ...STREAMS, ...heads].sort())
   })
@@ -67,7 +76,7 @@ describe('the routes of the server', () => {
     const src = fileURLToPath(new URL('../../src', import.meta.url))
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
     const serving = files.filter((file) =>
-      /\bfastify\(|from 'node:http[s2]?'|bull-board/.test(readFileSync(join(src, file), 'utf8')),
+      /\bfastify\(|^import (?!type ).*from 'node:http[s2]?'|bull-board/m.test(readFileSync(join(src, file), 'utf8')),
     )
     expect(serving.sort()).toEqual(['http/app.ts'])
   })

@@ -29,6 +29,8 @@ export interface Service {
   /** One more server or worker over the same Postgres and Redis; closed with the rest. */
   server(options?: ServerOptions, env?: Record<string, string>): Promise<Running & { url: string }>
   worker(options?: WorkerOptions, env?: Record<string, string>): Promise<Running>
+  /** Stops the server that it began with. */
+  stopServer(): Promise<void>
   close(): Promise<void>
 }
 
@@ -63,16 +65,20 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const worker = (more?: WorkerOptions, moreEnv?: Record<string, string>) =>
     started(startWorker(configured(moreEnv), silentLog(), { namespace, drainMs: 2000, ...more }))
 
-  const { url } = await server()
+  const first = await server()
   if (options.worker) await worker()
   const db = createDatabase(database.url, { maxConnections: 5, onError: () => undefined })
   return {
-    url,
+    url: first.url,
     db,
     config,
     namespace,
     server,
     worker,
+    async stopServer() {
+      running.splice(running.indexOf(first), 1)
+      await first.stop()
+    },
     async close() {
       await Promise.all(running.reverse().map((it) => it.stop()))
       await db.pool.end()

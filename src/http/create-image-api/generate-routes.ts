@@ -1,34 +1,48 @@
+import type { FastifyRequest } from 'fastify'
 import { requireCreateImageModel } from '../../catalog/model-version.js'
+import { submitGeneration } from '../../generation/submit.js'
+import { admitWebhookUrl } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
+import { tellSubmitted } from '../submitted-headers.js'
 import { refusals } from './envelope.js'
 import type { CreateImageApiOptions } from './plugin.js'
-import { createImageBody } from './schemas.js'
-import { createdImage, createdView } from './views.js'
+import { type CreateImageBody, createImageBody } from './schemas.js'
+import { createdImage, createdView, queuedImage, queuedView } from './views.js'
 import type { CreatePictures } from './waiting.js'
 
 /** Spec 4.6. */
-export function generateRoutes(
-  app: App,
-  ports: Pick<CreateImageApiOptions['ports'], 'models' | 'images'>,
-  createPictures: CreatePictures,
-): void {
+export function generateRoutes(app: App, ports: CreateImageApiOptions['ports'], createPictures: CreatePictures): void {
+  const asked = (request: FastifyRequest & { readonly body: CreateImageBody }) => {
+    const { model, request: drawing } = request.body
+    return {
+      request: drawing,
+      model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
+      idempotency: idempotencyOf(request, 'create_image'),
+    }
+  }
   const schema = {
     operationId: 'createImage',
     tags: ['Create Image'],
     summary: 'Create one image',
-    description: 'Answers when the picture is stored, within 120 s.',
+    description:
+      'Answers when the picture is stored, within 120 s. With `webhook_url` it answers 202 at once; that URL is then told ' +
+      '`image.completed` with the `data` of the 200, or `generation.failed`.',
     headers: idempotencyKeyHeader,
     body: createImageBody,
-    response: { 200: createdImage, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 500, 504) },
+    response: { 200: createdImage, 202: queuedImage, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 500, 504) },
   }
   app.post('/images/generate', { schema }, async (request, reply) => {
-    const { model, request: asked } = request.body
-    const { submitted, slugs } = await createPictures(request, reply, {
-      request: asked,
-      model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
-      idempotency: idempotencyOf(request, 'create_image'),
-    })
+    const { webhookUrl } = request.body
+    if (webhookUrl !== undefined) {
+      const webhook = await admitWebhookUrl(ports.webhooks, request.caller.account, webhookUrl)
+      const submission = { ...asked(request), lane: 'create_image', webhookUrl: webhook.url } as const
+      const submitted = await submitGeneration(ports, request.caller, submission)
+      tellSubmitted(reply, submitted)
+      reply.header('webhook-secret', webhook.secret).code(202)
+      return queuedView(submitted, request.body)
+    }
+    const { submitted, slugs } = await createPictures(request, reply, asked(request))
     const [slug] = slugs
     return createdView(submitted, slug, ports.images.url(slug), request.body)
   })

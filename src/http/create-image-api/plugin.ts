@@ -1,6 +1,7 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import type { CreateImagePorts } from '../../generation/create-image.js'
 import type { ImageStore, PictureFiles } from '../../generation/ports.js'
+import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors, handleNotFound } from '../errors.js'
@@ -15,6 +16,7 @@ export interface CreateImageApiOptions {
     readonly models: ModelStore
     readonly images: ImageStore
     readonly files: PictureFiles
+    readonly webhooks: EndpointPorts
   }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>

@@ -19,6 +19,8 @@ import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS, samplerOf } from './presets
 export interface CreateImageBody {
   readonly model: (typeof CREATE_IMAGE_MODELS)[number]
   readonly request: GenerationRequest
+  /** Where the end is told; the answer does not wait for it then. */
+  readonly webhookUrl?: string
 }
 
 export const createImageModel = choice('model', CREATE_IMAGE_MODELS)
@@ -56,6 +58,7 @@ export const createImageBody = z
       model: optional(createImageModel, DEFAULT_MODEL),
       width: optional(side('width'), 832),
       height: optional(side('height'), 1216),
+      webhook_url: z.string('webhook_url must be a string.').nullish(),
     },
     NOT_AN_OBJECT,
   )
@@ -64,5 +67,6 @@ export const createImageBody = z
     (body): CreateImageBody => ({
       model: body.model,
       request: requestOf(body, { width: body.width, height: body.height, batchSize: 1 }),
+      ...(body.webhook_url && { webhookUrl: body.webhook_url }),
     }),
   )

@@ -5,6 +5,7 @@ import type { HistoryStore, LedgerStore } from '../../generation/history.js'
 import type { ImageStore, PictureFiles } from '../../generation/ports.js'
 import type { PictureRemovals } from '../../generation/remove-picture.js'
 import type { SubmitPorts } from '../../generation/submit.js'
+import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors, handleNotFound } from '../errors.js'
@@ -21,6 +22,7 @@ import { generationsRoutes } from './generations-routes.js'
 import { imagesRoutes } from './images-routes.js'
 import { modelsRoutes } from './models-routes.js'
 import { moderateRoutes } from './moderate-routes.js'
+import { webhookRoutes } from './webhook-routes.js'
 
 export interface LookBackPorts {
   readonly history: HistoryStore
@@ -32,7 +34,12 @@ export interface PersonalApiOptions {
   readonly ports: SubmitPorts &
     FollowRoutePorts &
     CancelPorts &
-    LookBackPorts & { readonly models: ModelStore; readonly images: ImageStore; readonly files: PictureFiles }
+    LookBackPorts & {
+      readonly models: ModelStore
+      readonly images: ImageStore
+      readonly files: PictureFiles
+      readonly webhooks: EndpointPorts
+    }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** Aborts when this server must stop waiting. */
@@ -63,4 +70,5 @@ export async function personalApi(
   generationsRoutes(app, ports)
   imagesRoutes(app, ports)
   creditsRoutes(app, ports.ledger)
+  webhookRoutes(app, ports.webhooks)
 }

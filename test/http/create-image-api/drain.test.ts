@@ -95,6 +95,7 @@ describe('a server that must leave', () => {
       queue: { ring: async () => true, unring: async () => undefined },
       cancels: cancelStore(db),
       watch,
+      webhooks: expect as never, // no request here names a webhook_url
       images,
       files: { read: images.read, withInfotext },
       generationDeadlineSeconds: 3600,

@@ -1,0 +1,193 @@
+import type { DeliveryStore } from '../webhooks/ports.js'
+import { FAILING } from '../webhooks/retry.js'
+import type { ClaimedDelivery } from '../webhooks/webhook.js'
+import type { Database } from './client.js'
+
+/** Longer than a try may take. */
+const LEASE = `interval '20 seconds'`
+/** An endpoint at which nothing has succeeded for so long is disabled; what waits for longer is given up. */
+const PATIENCE = `interval '3 days'`
+const KEPT = `interval '30 days'`
+const PAGE = 1000
+/** At a time; the rest waits for the next time. */
+const CLEANED_PAGES = 20
+const LIVE = `e.disabled_at IS NULL AND e.deleted_at IS NULL`
+
+/**
+ * From endpoint to endpoint, one probe of the index for each that has something waiting, however much that is, up to the
+ * first after $2 that may be sent something. A claim takes one of its endpoint's two places, which are the lock: a row
+ * that another claim holds is skipped, one that it has changed is judged anew. `seq` without `attempts`: the delivery
+ * itself was taken at that moment.
+ */
+const CLAIM = {
+  name: 'claim_webhook_delivery',
+  text: `
+    WITH RECURSIVE waiting AS (
+      (SELECT endpoint_id AS id FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > $2
+        ORDER BY endpoint_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.endpoint_id FROM webhook_deliveries d WHERE d.status = 'pending' AND d.endpoint_id > w.id
+               ORDER BY d.endpoint_id LIMIT 1)
+        FROM waiting w WHERE w.id IS NOT NULL
+    ), chosen AS MATERIALIZED (
+      SELECT e.id, e.user_id, e.kind, e.failures, first.seq,
+             CASE WHEN e.slot_1_until <= now() THEN 1 ELSE 2 END AS slot,
+             CASE e.kind WHEN 'request' THEN ARRAY(SELECT s.secret FROM webhook_secrets s WHERE s.user_id = e.user_id)
+                         ELSE array_remove(ARRAY[e.secret, CASE WHEN e.old_secret_until > now() THEN e.old_secret END], NULL)
+             END AS secrets
+        FROM waiting w
+             CROSS JOIN LATERAL (
+               SELECT d.seq, d.endpoint_id FROM webhook_deliveries d
+                WHERE d.endpoint_id = w.id AND d.status = 'pending' AND d.next_at <= now()
+                ORDER BY d.next_at LIMIT 1) AS first
+             CROSS JOIN LATERAL (
+               SELECT * FROM webhook_endpoints e
+                WHERE e.id = first.endpoint_id AND ${LIVE} AND e.not_before <= now() AND e.user_id <> ALL ($1::uuid[])
+                  AND CASE WHEN e.failures < ${FAILING} THEN least(e.slot_1_until, e.slot_2_until)
+                           ELSE greatest(e.slot_1_until, e.slot_2_until) END <= now()
+                  FOR NO KEY UPDATE SKIP LOCKED) AS e
+       LIMIT 1
+    ), claimed AS (
+      UPDATE webhook_deliveries d SET attempts = d.attempts + 1, next_at = now() + ${LEASE}
+        FROM chosen WHERE d.seq = chosen.seq AND d.status = 'pending' AND d.next_at <= now()
+      RETURNING d.*
+    ), taken AS (
+      UPDATE webhook_endpoints e
+         SET slot_1_until = CASE chosen.slot WHEN 1 THEN now() + ${LEASE} ELSE e.slot_1_until END,
+             slot_2_until = CASE chosen.slot WHEN 2 THEN now() + ${LEASE} ELSE e.slot_2_until END
+        FROM chosen, claimed WHERE e.id = chosen.id
+    )
+    SELECT chosen.seq, c.event_id AS "eventId", c.type, c.generation_id AS "generationId", chosen.id AS "endpointId",
+           chosen.user_id AS "accountId", chosen.kind, c.url, chosen.secrets, c.created_at AS at, c.attempts,
+           chosen.slot, chosen.failures AS "endpointFailures"
+      FROM chosen LEFT JOIN claimed c ON true`,
+}
+
+/** $1 to $3: the delivery, its try, its place. */
+const FREED = `slot_1_until = CASE $3::integer WHEN 1 THEN '-infinity' ELSE slot_1_until END,
+  slot_2_until = CASE $3::integer WHEN 2 THEN '-infinity' ELSE slot_2_until END`
+const THIS_TRY = `seq = $1 AND attempts = $2 AND status = 'pending'`
+
+const DELIVERED = {
+  name: 'webhook_delivered',
+  text: `
+    WITH done AS (
+      UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), last_status = $4, last_error = NULL
+       WHERE ${THIS_TRY} RETURNING endpoint_id
+    )
+    UPDATE webhook_endpoints SET failures = 0, failing_since = NULL, not_before = '-infinity', ${FREED}
+     WHERE id = (SELECT endpoint_id FROM done)`,
+}
+
+const DISABLED = `e.kind = 'account' AND e.disabled_at IS NULL
+  AND ($5 = 'endpoint_gone' OR $8::boolean AND e.failing_since < now() - ${PATIENCE})`
+
+// $4 status, $5 fault, $6 seconds to the next try or null, $7 seconds that the endpoint is left alone, $8 its own fault
+const FAILED = {
+  name: 'webhook_failed',
+  text: `
+    WITH tried AS (
+      UPDATE webhook_deliveries
+         SET status = CASE WHEN $6::float8 IS NULL THEN 'failed' ELSE 'pending' END,
+             finished_at = CASE WHEN $6::float8 IS NULL THEN now() END,
+             next_at = now() + make_interval(secs => coalesce($6::float8, 0)),
+             last_status = $4::integer, last_error = $5::text
+       WHERE ${THIS_TRY} RETURNING endpoint_id
+    )
+    UPDATE webhook_endpoints e
+       SET failures = e.failures + $8::boolean::integer,
+           failing_since = CASE WHEN $8::boolean THEN coalesce(e.failing_since, now()) ELSE e.failing_since END,
+           not_before = greatest(e.not_before, now() + make_interval(secs => $7::float8)), ${FREED},
+           disabled_at = CASE WHEN ${DISABLED} THEN now() ELSE e.disabled_at END,
+           disabled_reason = CASE WHEN ${DISABLED} THEN
+             CASE WHEN $5 = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
+                  ELSE 'Nothing could be delivered for 3 days (' || $5 || '). Create it anew when it works again.' END
+             ELSE e.disabled_reason END
+     WHERE id = (SELECT endpoint_id FROM tried)
+    RETURNING e.disabled_at IS NOT NULL AS disabled`,
+}
+
+const GIVE_BACK = `
+  WITH given AS (
+    UPDATE webhook_deliveries SET next_at = now(), attempts = attempts - 1 WHERE ${THIS_TRY} RETURNING endpoint_id
+  )
+  UPDATE webhook_endpoints SET ${FREED} WHERE id = (SELECT endpoint_id FROM given)`
+
+/** Waiting deliveries of which `condition` holds over `d` and its endpoint `e`. */
+const end = (condition: string, fault: string) => `
+  UPDATE webhook_deliveries SET status = 'failed', finished_at = now(), last_error = '${fault}'
+   WHERE status = 'pending' AND seq = ANY (ARRAY(
+     SELECT d.seq FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+      WHERE d.status = 'pending' AND ${condition} LIMIT ${PAGE}))`
+
+const CLEANING = [
+  end(`coalesce(e.deleted_at, e.disabled_at) IS NOT NULL`, 'endpoint_ended'),
+  end(`d.created_at < now() - ${PATIENCE}`, 'too_old'),
+  `DELETE FROM webhook_deliveries WHERE seq = ANY (ARRAY(
+     SELECT seq FROM webhook_deliveries WHERE status <> 'pending' AND finished_at < now() - ${KEPT} LIMIT ${PAGE}))`,
+  `DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
+     SELECT id FROM webhook_endpoints e WHERE kind = 'account' AND deleted_at < now() - ${KEPT}
+        AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`,
+]
+
+export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {
+  /** The endpoint that was last sent something: the next one's turn is after it. */
+  let turn = ''
+  const thisTry = ({ seq, attempts, slot }: ClaimedDelivery) => [seq, attempts, slot]
+  return {
+    async claim(exceptAccounts) {
+      for (;;) {
+        const values = [exceptAccounts, turn]
+        const { rows } = await pool.query<ClaimedDelivery & { attempts: number | null }>({ ...CLAIM, values })
+        const [claimed] = rows
+        if (!claimed && turn === '') return undefined
+        turn = claimed?.endpointId ?? ''
+        // One that somebody else has just taken: there may be others.
+        if (claimed && claimed.attempts !== null) return claimed
+      }
+    },
+
+    async delivered(delivery, status) {
+      await pool.query({ ...DELIVERED, values: [...thisTry(delivery), status] })
+    },
+
+    async failed(delivery, { fault, status, retryInSeconds, pauseSeconds }) {
+      const blamed = fault !== 'picture_removed'
+      const values = [
+        ...thisTry(delivery),
+        status ?? null,
+        fault,
+        retryInSeconds ?? null,
+        blamed ? pauseSeconds : 0,
+        blamed,
+      ]
+      const { rows } = await pool.query<{ disabled: boolean }>({ ...FAILED, values })
+      return { disabled: rows[0]?.disabled ?? false }
+    },
+
+    async endWaiting(endpointId) {
+      const text = end('d.endpoint_id = $1', 'endpoint_ended')
+      while ((await pool.query(text, [endpointId])).rowCount === PAGE);
+    },
+
+    async giveBack(delivery) {
+      await pool.query(GIVE_BACK, thisTry(delivery))
+    },
+
+    async hurry(endpointId) {
+      await pool.query(
+        `UPDATE webhook_deliveries SET next_at = least(next_at, now() + make_interval(secs => random() * 10))
+          WHERE seq = ANY (ARRAY(
+            SELECT seq FROM webhook_deliveries
+             WHERE endpoint_id = $1 AND status = 'pending' AND next_at > now() + ${LEASE} LIMIT ${PAGE}))
+            AND status = 'pending'`,
+        [endpointId],
+      )
+    },
+
+    async clean() {
+      for (const text of CLEANING)
+        for (let pages = 1; pages <= CLEANED_PAGES && (await pool.query(text)).rowCount === PAGE; pages++);
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { Resolver } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { Agent, errors, request } from 'undici'
+import type { WebhookSender } from '../webhooks/ports.js'
+import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../webhooks/webhook.js'
+import type { AddressPolicy } from './address-policy.js'
+import { type TargetOptions, webhookTargets } from './webhook-targets.js'
+
+/** All addresses of a name; rejects when there is none. */
+export type ResolveHost = (name: string) => Promise<string[]>
+
+export interface SenderOptions extends TargetOptions {
+  readonly resolveHost?: ResolveHost | undefined
+  /** From the first look at the name to the answer's head. */
+  readonly timeoutMs?: number
+}
+
+const TIMEOUT_MS = 10_000
+const CONNECT_TIMEOUT_MS = 5000
+/** Nobody reads an answer's body; a short one is taken in, so that its sender sees no error. */
+const BODY_LIMIT = 16 * 1024
+const BODY_MS = 1000
+
+class AddressRefused extends Error {}
+class NameUnknown extends Error {}
+
+/** Sends to public addresses only: what a name resolves to is judged, and that very address is connected to. */
+export function webhookSender({
+  resolveHost = resolve,
+  timeoutMs = TIMEOUT_MS,
+  ...target
+}: SenderOptions): WebhookSender {
+  const targets = webhookTargets(target)
+  const lookup = guardedLookup(resolveHost, target.policy)
+  // A connect that is under way hears of nothing else.
+  const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
+  return {
+    async send(delivery, body, signal) {
+      // Not AbortSignal.any: what it ties to a signal that lives for long stays.
+      const ending = new AbortController()
+      const end = () => ending.abort()
+      const timer = setTimeout(end, timeoutMs)
+      signal.addEventListener('abort', end)
+      // One of its own: no connection outlives the judgement of its address.
+      const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
+      try {
+        // Again: what the operator allows may have changed since.
+        targets.require(delivery.url, 'url')
+        return await post(agent, delivery, body, ending.signal)
+      } catch (error) {
+        if (signal.aborted) throw error
+        return { delivered: false, fault: ending.signal.aborted ? 'timed_out' : faultOf(error) }
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        await agent.destroy()
+      }
+    },
+  }
+}
+
+async function post(agent: Agent, delivery: ClaimedDelivery, body: string, signal: AbortSignal): Promise<SendOutcome> {
+  const {
+    statusCode,
+    headers,
+    body: answer,
+  } = await request(delivery.url, {
+    dispatcher: agent,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': 'Easel-Webhooks/1', ...signatureOf(delivery, body) },
+    body,
+    signal,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: BODY_MS,
+  })
+  await answer.dump({ limit: BODY_LIMIT, signal: AbortSignal.timeout(BODY_MS) }).catch(() => undefined)
+  if (statusCode >= 200 && statusCode < 300) return { delivered: true, status: statusCode }
+  const retryAfterSeconds = statusCode === 429 || statusCode === 503 ? secondsIn(headers['retry-after']) : undefined
+  return {
+    delivered: false,
+    status: statusCode,
+    fault: statusFault(statusCode),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  }
+}
+
+const statusFault = (status: number): DeliveryFault => {
+  if (status === 410) return 'endpoint_gone'
+  return status >= 300 && status < 400 ? 'redirected' : 'status_not_2xx'
+}
+
+/** Standard Webhooks: of the time of the try, with every secret that counts now. */
+function signatureOf({ eventId, secrets }: ClaimedDelivery, body: string): Record<string, string> {
+  const now = new Date()
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(eventId, now, body)).join(' '),
+  }
+}
+
+/** Called for names only; addresses in URLs are judged by their spelling. */
+function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupFunction {
+  return (hostname, options, callback) => {
+    resolveHost(hostname).then(
+      (found) => {
+        // One bad address spoils the name: which of them is connected to would be chance.
+        if (found.length === 0) return callback(new NameUnknown(), '', 0)
+        if (!found.every((address) => policy.allows(address))) return callback(new AddressRefused(), '', 0)
+        const addresses = found.map((address) => ({ address, family: isIP(address) }))
+        const [first] = addresses as [(typeof addresses)[number]]
+        if (options.all) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      },
+      () => callback(new NameUnknown(), '', 0),
+    )
+  }
+}
+
+/** Not dns.lookup, whose slow answers would hold up the few threads that also read files. */
+async function resolve(name: string): Promise<string[]> {
+  const resolver = new Resolver({ timeout: 2000, tries: 2 })
+  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  return found.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+}
+
+function faultOf(error: unknown): DeliveryFault {
+  for (let e = error; e instanceof Error; e = e.cause) {
+    if (e instanceof AddressRefused || e.name === 'AppError') return 'address_refused'
+    if (e instanceof NameUnknown) return 'dns_failed'
+    if (e instanceof errors.ConnectTimeoutError || e instanceof errors.HeadersTimeoutError) return 'timed_out'
+    const { code = '' } = e as NodeJS.ErrnoException
+    if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/.test(code)) return 'tls_failed'
+  }
+  return 'connection_failed'
+}
+
+/** Retry-After in either form. */
+export function secondsIn(value: string | string[] | undefined, now = Date.now()): number | undefined {
+  if (typeof value !== 'string') return undefined
+  if (/^\d{1,9}$/.test(value)) return Number(value)
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000))
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import type { Database } from './db/client.js'
+import { listenTo } from './db/notices.js'
+import { webhookDeliveryStore } from './db/webhook-delivery-store.js'
+import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
+import { webhookSubjectStore } from './db/webhook-subject-store.js'
+import { webhookPayload } from './http/webhook-payload.js'
+import { addressPolicy } from './outbound/address-policy.js'
+import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
+import { webhookTargets } from './outbound/webhook-targets.js'
+import type { QueueConnection } from './queue/bell-queue.js'
+import { startWebhookBellWorker, webhookBells } from './queue/webhook-bells.js'
+import { WebhookDispatcher } from './webhooks/dispatcher.js'
+import type { EndpointPorts } from './webhooks/endpoints.js'
+import { newEndpointId } from './webhooks/webhook.js'
+
+/** What is under way when the server leaves may take so long; another process sends the rest. */
+const STOP_MS = 5000
+const BELLS_CLOSE_MS = 1000
+
+export interface WebhookOptions {
+  readonly db: Database
+  readonly config: Config
+  readonly log: Logger
+  readonly imageUrl: (slug: string) => string
+  /** For ringing, and for hearing: a connection each. */
+  readonly ringing: QueueConnection
+  readonly hearing: QueueConnection
+  readonly resolveHost?: ResolveHost | undefined
+}
+
+/** Wires the webhooks of one server: the ports of its routes, and the sending of what is due. */
+export function startWebhooks(options: WebhookOptions): { readonly ports: EndpointPorts; stop(): Promise<void> } {
+  const { db, config, log, imageUrl, resolveHost } = options
+  const { allowHttp, allowedNetworks } = config.webhooks
+  const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
+  const subjects = webhookSubjectStore(db)
+  const deliveries = webhookDeliveryStore(db)
+  const onError = (err: Error) => log.warn({ err }, 'webhooks are rung for late')
+  const bells = webhookBells(options.ringing, onError)
+  const dispatcher = new WebhookDispatcher({
+    deliveries,
+    payloadOf: async (delivery) => {
+      const { generationId } = delivery
+      return webhookPayload(delivery, generationId === null ? undefined : await subjects.find(generationId), imageUrl)
+    },
+    sender: webhookSender({ ...target, resolveHost }),
+    bells,
+    log,
+  })
+  const hear = async (seq: number) => {
+    if (!(await bells.ring({ seq, attempts: 0 }, 0))) await dispatcher.look()
+  }
+  // Whoever ends a generation notifies; the bell reaches one server, and where it can't be rung this one looks itself.
+  const heard = listenTo(config.databaseUrl, 'webhook_due', (seq) => void hear(Number(seq)), onError)
+  const worker = startWebhookBellWorker({
+    connection: options.hearing,
+    onBell: () => dispatcher.look(),
+    onError,
+  })
+  dispatcher.start()
+
+  return {
+    ports: {
+      endpoints: webhookEndpointStore(db, newEndpointId, (id) => deliveries.endWaiting(id)),
+      targets: webhookTargets(target),
+    },
+    async stop() {
+      await Promise.all([heard.close(), worker.close(BELLS_CLOSE_MS), dispatcher.stop(STOP_MS)])
+      await bells.close()
+    },
+  }
+}

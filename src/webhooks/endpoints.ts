@@ -1,0 +1,114 @@
+import type { Account } from '../account/account.js'
+import { AppError } from '../errors.js'
+import type { EndpointStore, WebhookTargets } from './ports.js'
+import {
+  type DeliveryRecord,
+  ENDPOINT_ID,
+  MAX_ENDPOINTS,
+  newEndpointId,
+  newEventId,
+  newWebhookSecret,
+  OLD_SECRET_HOURS,
+  type WebhookEndpoint,
+  type WebhookEvent,
+} from './webhook.js'
+
+export interface EndpointPorts {
+  readonly endpoints: EndpointStore
+  readonly targets: WebhookTargets
+}
+
+/** An endpoint with the secret that is shown this once. */
+export type WithSecret = WebhookEndpoint & { readonly secret: string }
+
+/** @throws invalid_request for an address that may not be called, or when the account has as many as it may */
+export async function createEndpoint(
+  { endpoints, targets }: EndpointPorts,
+  account: Account,
+  asked: { readonly url: string; readonly description: string; readonly events: readonly WebhookEvent[] },
+): Promise<WithSecret> {
+  const url = targets.require(asked.url, 'url').href
+  const secret = newWebhookSecret()
+  const created = await endpoints.create(account.id, { ...asked, id: newEndpointId(), url, secret }, MAX_ENDPOINTS)
+  if (!created) throw tooManyEndpoints()
+  return { ...created, secret }
+}
+
+/** @throws not_found, alike for another account's and for one that never was */
+export async function findEndpoint(
+  { endpoints }: Pick<EndpointPorts, 'endpoints'>,
+  account: Account,
+  id: string,
+): Promise<WebhookEndpoint> {
+  const found = ENDPOINT_ID.test(id) ? await endpoints.find(account.id, id) : undefined
+  if (!found) throw endpointNotFound()
+  return found
+}
+
+/** What waits for it is not sent any more. @throws not_found */
+export async function removeEndpoint({ endpoints }: EndpointPorts, account: Account, id: string): Promise<void> {
+  if (!ENDPOINT_ID.test(id) || !(await endpoints.remove(account.id, id))) throw endpointNotFound()
+}
+
+/** The old secret signs beside the new one for a day. @throws not_found */
+export async function rotateSecret({ endpoints }: EndpointPorts, account: Account, id: string): Promise<WithSecret> {
+  const secret = newWebhookSecret()
+  const rotated = ENDPOINT_ID.test(id) && (await endpoints.rotateSecret(account.id, id, secret, OLD_SECRET_HOURS))
+  if (!rotated) throw endpointNotFound()
+  return { ...rotated, secret }
+}
+
+/**
+ * Queues a delivery like any other, which says nothing.
+ * @returns the event's ID
+ * @throws not_found; invalid_request for an endpoint that is disabled
+ */
+export async function testEndpoint(ports: EndpointPorts, account: Account, id: string): Promise<string> {
+  await findEndpoint(ports, account, id)
+  const eventId = newEventId()
+  if (!(await ports.endpoints.addTest(account.id, id, eventId))) throw endpointDisabled()
+  return eventId
+}
+
+/**
+ * The log of an endpoint, newest first.
+ * @param before the seq after which it goes on
+ * @throws not_found
+ */
+export async function deliveriesOf(
+  ports: EndpointPorts,
+  account: Account,
+  id: string,
+  page: { readonly before: number | undefined; readonly limit: number },
+): Promise<{ readonly deliveries: DeliveryRecord[]; readonly next: number | undefined }> {
+  await findEndpoint(ports, account, id)
+  const found = await ports.endpoints.deliveries(id, { ...page, limit: page.limit + 1 })
+  const deliveries = found.slice(0, page.limit)
+  return { deliveries, next: found.length > page.limit ? deliveries.at(-1)?.seq : undefined }
+}
+
+/**
+ * Makes ready to tell the end of one request to an address that it names; before it is submitted, so that its end,
+ * however soon, finds everything in place.
+ * @throws invalid_request
+ */
+export async function admitWebhookUrl(
+  { endpoints, targets }: Pick<EndpointPorts, 'endpoints' | 'targets'>,
+  account: Account,
+  text: string,
+): Promise<{ readonly url: string; readonly secret: string }> {
+  const url = targets.require(text, 'webhook_url')
+  return { url: url.href, secret: await endpoints.admitOrigin(account.id, url.origin, newWebhookSecret()) }
+}
+
+const endpointNotFound = () =>
+  new AppError('not_found', 'Webhook endpoint not found: GET /api/v1/webhooks lists yours.', { parameter: 'id' })
+
+const tooManyEndpoints = () =>
+  new AppError(
+    'invalid_request',
+    `You have ${MAX_ENDPOINTS} webhook endpoints, the most there may be: delete one first.`,
+  )
+
+const endpointDisabled = () =>
+  new AppError('invalid_request', 'This webhook endpoint is disabled: create it anew to be told again.')

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { addressPolicy } from '../../src/outbound/address-policy.js'
+import { type SenderOptions, webhookSender } from '../../src/outbound/webhook-sender.js'
+import { type ClaimedDelivery, newEndpointId, newEventId, newWebhookSecret } from '../../src/webhooks/webhook.js'
+import { givenReceiver } from '../support/webhook-receiver.js'
+
+const sender = (options: Partial<SenderOptions> = {}) =>
+  webhookSender({ policy: addressPolicy(['127.0.0.1']), allowHttp: true, timeoutMs: 300, ...options })
+
+const to = (url: string): ClaimedDelivery => ({
+  ...{ seq: 1, eventId: newEventId(), type: 'test', generationId: null, endpointId: newEndpointId(), accountId: 'a' },
+  ...{ kind: 'account', url, secrets: [newWebhookSecret()], at: new Date(), attempts: 1, slot: 1, endpointFailures: 0 },
+})
+const send = (url: string, options?: Partial<SenderOptions>, signal = new AbortController().signal) =>
+  sender(options).send(to(url), '{}', signal)
+
+describe('a receiver', () => {
+  it('that answers any 2xx has got it, however long its answer is or takes', async () => {
+    const receiver = await givenReceiver(201)
+    expect(await send(receiver.url)).toEqual({ delivered: true, status: 201 })
+    receiver.behaviour = (response) => {
+      response.writeHead(200)
+      const write = () => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+      }
+      response.on('drain', write)
+      write()
+    }
+    expect(await send(receiver.url)).toEqual({ delivered: true, status: 200 })
+    receiver.behaviour = (response) => response.writeHead(200).write('and then nothing more')
+    expect(await send(receiver.url)).toEqual({ delivered: true, status: 200 })
+  })
+
+  it('that does not answer in time, or whose name does not, has not', async () => {
+    const receiver = await givenReceiver('hang')
+    expect(await send(receiver.url)).toEqual({ delivered: false, fault: 'timed_out' })
+    const never = { resolveHost: () => new Promise<string[]>(() => undefined) }
+    expect(await send('https://slow.example.com/', never)).toEqual({ delivered: false, fault: 'timed_out' })
+  })
+
+  it('that breaks off, is not there, or does not speak TLS is named so', async () => {
+    const receiver = await givenReceiver((response) => response.destroy())
+    expect(await send(receiver.url)).toEqual({ delivered: false, fault: 'connection_failed' })
+    expect(await send('http://127.0.0.1:1025/')).toEqual({ delivered: false, fault: 'connection_failed' })
+    const tls = receiver.url.replace('http:', 'https:')
+    expect(await send(tls)).toEqual({ delivered: false, fault: 'tls_failed' })
+    const named = { resolveHost: async () => ['127.0.0.1'] }
+    expect(await send(`https://hook.example.com:${receiver.port}/`, named)).toEqual({
+      delivered: false,
+      fault: 'tls_failed',
+    })
+  })
+
+  it('may say when to come back', async () => {
+    const receiver = await givenReceiver((response) => response.writeHead(429, { 'retry-after': '77' }).end())
+    expect(await send(receiver.url)).toEqual({
+      ...{ delivered: false, status: 429, fault: 'status_not_2xx', retryAfterSeconds: 77 },
+    })
+  })
+})
+
+it('rejects when it is told to leave, so that the delivery is given back', async () => {
+  const receiver = await givenReceiver('hang')
+  const leaving = new AbortController()
+  const sent = expect(send(receiver.url, {}, leaving.signal)).rejects.toThrow()
+  await receiver.nth(1)
+  leaving.abort()
+  await sent
+})
