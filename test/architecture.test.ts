@@ -161,8 +161,10 @@ describe('the files of src/', () => {
   })
 
   it('import by the file’s name, with its suffix, and only packages that package.json lists', () => {
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-    const listed = Object.keys({ ...dependencies, ...devDependencies })
+    const { dependencies, devDependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    )
+    const listed = Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies })
     const packageOf = (name: string) => name.split('/', name.startsWith('@') ? 2 : 1).join('/')
     const missing = imports.filter(
       ({ to, ours }) => !ours && !to.startsWith('node:') && !listed.includes(packageOf(to)),

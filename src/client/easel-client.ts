@@ -1,0 +1,42 @@
+/**
+ * A client of Easel's API: every endpoint, typed from its OpenAPI description, and `generate`, which does all that it
+ * takes to get a picture. Runs on Node 20 and newer, and in browsers.
+ */
+import createFetchClient, { type Client } from 'openapi-fetch'
+import type { paths } from './api.js'
+import { type Generated, type GenerateOptions, generate, type Prompt } from './generate.js'
+
+export type { components, operations, paths } from './api.js'
+export { EaselError } from './easel-error.js'
+export type { Progress } from './follow.js'
+export type { Generated, GeneratedImage, GenerateOptions, Prompt } from './generate.js'
+
+export interface EaselOptions {
+  /** The server's public address, such as `https://easel.example`. */
+  readonly baseUrl: string
+  /** A personal API key. */
+  readonly apiKey: string
+  /** Instead of the global one. */
+  readonly fetch?: (request: Request) => Promise<Response>
+}
+
+export interface Easel {
+  /** Each endpoint by its path: `api.GET('/api/v1/account')` resolves to `{ data, error, response }`. */
+  readonly api: Client<paths>
+  /**
+   * Submits a generation, waits for its end and resolves to its pictures. It is charged once, however often requests
+   * have to be repeated on the way, and is canceled (and given back) when `signal` aborts.
+   * @throws EaselError with a `code`; the signal's reason once it has aborted
+   */
+  generate(prompt: Prompt, options?: GenerateOptions): Promise<Generated>
+}
+
+/** Opens nothing: connections are made as they are needed. */
+export function createEasel({ baseUrl, apiKey, fetch }: EaselOptions): Easel {
+  const api = createFetchClient<paths>({
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    headers: { authorization: `Bearer ${apiKey}` },
+    ...(fetch && { fetch }),
+  })
+  return { api, generate: (prompt, options = {}) => generate(api, prompt, options) }
+}

@@ -1,0 +1,49 @@
+/** A refusal, a failed generation, or a server that could not be reached: one sentence for people, a code for programs. */
+export class EaselError extends Error {
+  /** The server's `X-Error-Code`, or `generation_failed`, `unreachable`. */
+  readonly code: string
+  /** HTTP status; undefined when there was no answer, and for a generation that failed. */
+  readonly status: number | undefined
+  /** The generation it is about. */
+  readonly generationId: string | undefined
+  /** Whole seconds after which the server may be asked again. */
+  readonly retryAfterSeconds: number | undefined
+  /** Names the answer in the server's log. */
+  readonly requestId: string | undefined
+
+  constructor(code: string, message: string, facts: EaselErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.name = 'EaselError'
+    this.code = code
+    this.status = facts.status
+    this.generationId = facts.generationId
+    this.retryAfterSeconds = facts.retryAfterSeconds
+    this.requestId = facts.requestId
+  }
+}
+
+export interface EaselErrorFacts {
+  readonly status?: number | undefined
+  readonly generationId?: string | undefined
+  readonly retryAfterSeconds?: number | undefined
+  readonly requestId?: string | undefined
+  readonly cause?: unknown
+}
+
+/** What a refusal says, in the shape of either interface. */
+export function refusal({ status, headers }: Response, body: unknown): EaselError {
+  const { error } = (body ?? {}) as { error?: string | { message?: string } }
+  const message = typeof error === 'string' ? error : error?.message
+  const code = headers.get('x-error-code') ?? `http_${status}`
+  return new EaselError(code, message ?? `The server answered with status ${status}.`, {
+    status,
+    generationId: headers.get('x-active-generation') ?? undefined,
+    retryAfterSeconds: secondsOf(headers),
+    requestId: headers.get('x-request-id') ?? undefined,
+  })
+}
+
+function secondsOf(headers: Headers): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) ? seconds : undefined
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { createEasel, type EaselError, type Progress } from '../../src/client/easel-client.js'
+import { chargesOf, type GivenUser, givenGeneration, givenUser } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+import { until } from '../support/until.js'
+
+const context = useService({ env: { RATE_LIMIT_MAX: '10', RATE_LIMIT_WINDOW_SECONDS: '2' } })
+const worker = () => standInWorker(context.service.db)
+
+const PROMPT = { prompt: 'a lighthouse at dusk', model_version_id: 10, width: 256, height: 256 }
+
+type Fetch = (request: Request) => Promise<Response>
+const clientOf = (
+  { key }: GivenUser,
+  through: (request: Request, send: Fetch) => Promise<Response> = (r, send) => send(r),
+) => createEasel({ baseUrl: `${context.service.url}/`, apiKey: key, fetch: (request) => through(request, fetch) })
+const user = () => givenUser(context.service.db)
+const isSubmit = ({ method, url }: Request) => method === 'POST' && url.endsWith('/generate')
+const refusedWith = async (work: Promise<unknown>): Promise<EaselError> => {
+  const error = await work.then(() => expect.fail('it was not refused')).catch((reason) => reason)
+  expect(error).toMatchObject({ name: 'EaselError' })
+  return error
+}
+/** Works off whatever comes, one after the other. */
+async function workOff(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await worker().succeed(await worker().claim())
+}
+
+describe('generate', () => {
+  it('resolves to the pictures, each with its seed, and tells how it goes', async () => {
+    const owner = await user()
+    const seen: Progress[] = []
+    const generating = clientOf(owner).generate(
+      { ...PROMPT, batch_size: 2, seed: 4294967295 },
+      {
+        onProgress: (progress) => seen.push(progress),
+      },
+    )
+    await until(() => seen.some(({ queuePosition }) => queuePosition !== undefined), 'its place')
+    const claimed = await worker().claim()
+    await until(() => seen.at(-1)?.status === 'processing', 'its start')
+    await worker().succeed(claimed)
+    const generated = await generating
+    expect(generated).toEqual({
+      id: claimed.id,
+      images: claimed.slugs.map((id, n) => ({
+        id,
+        url: `http://easel.test/cdn/${id}.png`,
+        seed: n === 0 ? 4294967295 : 0,
+      })),
+      seed: 4294967295,
+      creditsCharged: 2,
+      creditsRemaining: 98,
+    })
+  })
+
+  it('is charged once although the answer to its submit is lost, and its events are cut', async () => {
+    const owner = await user()
+    const lost: string[] = []
+    const client = clientOf(owner, async (request, send) => {
+      const answer = await send(request)
+      const what = isSubmit(request) ? 'submit' : 'events'
+      if ((what === 'submit' || request.url.endsWith('/events')) && lost.filter((it) => it === what).length < 3) {
+        lost.push(what)
+        await answer.body?.cancel()
+        throw new TypeError('fetch failed')
+      }
+      return answer
+    })
+    const generating = client.generate(PROMPT, { onProgress: () => undefined })
+    const [generated] = await Promise.all([generating, workOff(1)])
+    expect(generated.images).toHaveLength(1)
+    expect(lost).toEqual(['submit', 'submit', 'submit', 'events', 'events', 'events'])
+    expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
+  })
+
+  it('waits where the rate limit is reached, and goes on when the server says so', async () => {
+    const owner = await user()
+    const client = clientOf(owner)
+    const accounts = await Promise.all(Array.from({ length: 11 }, () => client.api.GET('/api/v1/account')))
+    expect(accounts.at(-1)?.response.status).toBe(429)
+    const [generated] = await Promise.all([client.generate(PROMPT), workOff(1)])
+    expect(generated.images).toHaveLength(1)
+  })
+
+  it('waits for its turn while another generation is active, or says at once which one it is', async () => {
+    const owner = await user()
+    const active = await givenGeneration(context.service.db, owner)
+    const error = await refusedWith(clientOf(owner).generate(PROMPT, { waitForTurn: false }))
+    expect(error).toMatchObject({ code: 'active_generation', status: 429, generationId: active.id })
+    const [generated] = await Promise.all([clientOf(owner).generate(PROMPT), workOff(2)])
+    expect(generated.id).not.toBe(active.id)
+  })
+
+  it('is canceled and given back when it is aborted, unless it is to be kept', async () => {
+    const [one, two] = [await user(), await user()]
+    const abort = async (owner: GivenUser, keepOnAbort: boolean) => {
+      const stop = new AbortController()
+      const generating = clientOf(owner).generate(PROMPT, {
+        signal: stop.signal,
+        keepOnAbort,
+        onProgress: () => stop.abort(new Error('enough')),
+      })
+      await expect(generating).rejects.toThrow('enough')
+    }
+    await abort(one, false)
+    expect(await chargesOf(context.service.db, one)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+    await abort(two, true)
+    expect(await chargesOf(context.service.db, two)).toEqual([['charge', -1]])
+    await workOff(1)
+  })
+
+  it('says why a generation failed', async () => {
+    const failing = refusedWith(clientOf(await user()).generate(PROMPT))
+    const claimed = await worker().claim()
+    await worker().fail(claimed, 'The GPU ran out of memory; try a smaller size or fewer images.')
+    expect(await failing).toMatchObject({
+      code: 'generation_failed',
+      message: 'The GPU ran out of memory; try a smaller size or fewer images.',
+      generationId: claimed.id,
+    })
+  })
+
+  it('does not repeat what would be refused again', async () => {
+    let submits = 0
+    const client = clientOf(await user(), (request, send) => {
+      if (isSubmit(request)) submits++
+      return send(request)
+    })
+    const error = await refusedWith(client.generate({ ...PROMPT, steps: 0 }))
+    expect(error).toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+      message: 'steps must be an integer from 1 to 100.',
+    })
+    expect(error.requestId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(submits).toBe(1)
+  })
+
+  it('gives a server up that stays unreachable', async () => {
+    const client = createEasel({ baseUrl: 'http://127.0.0.1:9', apiKey: 'easel_x' })
+    const error = await refusedWith(client.generate(PROMPT, { outageMs: 300 }))
+    expect(error).toMatchObject({ code: 'unreachable', status: undefined })
+  })
+})
+
+it('the typed client reaches every endpoint', async () => {
+  const owner = await user()
+  const { data } = await clientOf(owner).api.GET('/api/v1/account')
+  expect(data?.username).toBe(owner.username)
+})
