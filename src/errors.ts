@@ -99,13 +99,13 @@ export const moderationUnavailable = () =>
   })
 
 /** `generationId` lets a client that lost its first answer find the generation again. */
-export const generationActive = (generationId?: string) =>
+export const generationActive = (generationId?: string, retryAfterSeconds = 2) =>
   new AppError(
     'active_generation',
     generationId
       ? `You already have an active generation (${generationId}). Wait until it has finished, then submit again.`
       : 'You already have an active generation. Wait until it has finished, then submit again.',
-    { retryAfterSeconds: 2, ...(generationId && { generationId }) },
+    { retryAfterSeconds, ...(generationId && { generationId }) },
   )
 
 /** A developer key that already runs as many generations as it may. */

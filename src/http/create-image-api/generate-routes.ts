@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { requireCreateImageModel } from '../../catalog/model-version.js'
+import { sayWhenFree } from '../../generation/active-generation.js'
 import { submitGeneration } from '../../generation/submit.js'
 import { admitWebhookUrl } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
@@ -37,7 +38,8 @@ export function generateRoutes(app: App, ports: CreateImageApiOptions['ports'], 
     if (webhookUrl !== undefined) {
       const webhook = await admitWebhookUrl(ports.webhooks, request.caller.account, webhookUrl)
       const submission = { ...asked(request), lane: 'create_image', webhookUrl: webhook.url } as const
-      const submitted = await submitGeneration(ports, request.caller, submission)
+      const submitting = submitGeneration(ports, request.caller, submission)
+      const submitted = await sayWhenFree(ports, request.caller.account, submitting)
       tellSubmitted(reply, submitted)
       reply.header('webhook-secret', webhook.secret).code(202)
       return queuedView(submitted, request.body)

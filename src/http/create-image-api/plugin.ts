@@ -1,4 +1,5 @@
 import type { ModelStore } from '../../catalog/model-version.js'
+import type { TimeLeftPorts } from '../../generation/active-generation.js'
 import type { CreateImagePorts } from '../../generation/create-image.js'
 import type { ImageStore, PictureFiles } from '../../generation/ports.js'
 import type { EndpointPorts } from '../../webhooks/endpoints.js'
@@ -12,12 +13,13 @@ import { openAiRoutes } from './openai-routes.js'
 import { pictureCreation } from './waiting.js'
 
 export interface CreateImageApiOptions {
-  readonly ports: CreateImagePorts & {
-    readonly models: ModelStore
-    readonly images: ImageStore
-    readonly files: PictureFiles
-    readonly webhooks: EndpointPorts
-  }
+  readonly ports: CreateImagePorts &
+    TimeLeftPorts & {
+      readonly models: ModelStore
+      readonly images: ImageStore
+      readonly files: PictureFiles
+      readonly webhooks: EndpointPorts
+    }
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** How long an answer is waited for. */

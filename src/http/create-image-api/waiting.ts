@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, pictureRemoved } from '../../errors.js'
+import { sayWhenFree } from '../../generation/active-generation.js'
 import { waitForPicture } from '../../generation/create-image.js'
 import { type Submission, type Submitted, submitGeneration } from '../../generation/submit.js'
 import { tellSubmitted } from '../submitted-headers.js'
@@ -34,7 +35,8 @@ export function pictureCreation(options: CreateImageApiOptions): CreatePictures 
     if (waiting >= maxWaiting) throw tooManyWaiting()
     waiting++
     try {
-      const submitted = await submitGeneration(ports, request.caller, { ...submission, lane: 'create_image' })
+      const submitting = submitGeneration(ports, request.caller, { ...submission, lane: 'create_image' })
+      const submitted = await sayWhenFree(ports, request.caller.account, submitting)
       tellSubmitted(reply, submitted)
       const gone = new AbortController()
       // "close" also comes after a complete answer, when nobody waits any more.

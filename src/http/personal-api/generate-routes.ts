@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
+import { sayWhenFree } from '../../generation/active-generation.js'
 import { dryRunGeneration } from '../../generation/dry-run.js'
 import { submitGeneration } from '../../generation/submit.js'
 import type { App } from '../app.js'
@@ -39,12 +40,13 @@ export function generateRoutes(app: App, ports: PersonalApiOptions['ports']): vo
       if (request.query.dry_run) {
         return reply.send(dryRunView(await dryRunGeneration(ports, request.caller, { request: asked, model })))
       }
-      const generation = await submitGeneration(ports, request.caller, {
+      const submitting = submitGeneration(ports, request.caller, {
         lane: 'personal',
         request: asked,
         model,
         idempotency: idempotencyOf(request, 'personal'),
       })
+      const generation = await sayWhenFree(ports, request.caller.account, submitting)
       tellSubmitted(reply, generation)
       return reply.code(201).send(submittedView(generation, app.pollUrl(generation.id)))
     },

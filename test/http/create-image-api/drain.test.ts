@@ -3,9 +3,13 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { afterEach, describe, expect, it } from 'vitest'
 import { accountStore } from '../../../src/db/account-store.js'
 import { cancelStore } from '../../../src/db/cancel-store.js'
+import { durationEstimates } from '../../../src/db/duration-estimates.js'
 import { generationWatch } from '../../../src/db/generation-watch.js'
 import { idempotencyStore } from '../../../src/db/idempotency-store.js'
 import { modelStore } from '../../../src/db/model-store.js'
+import { pollStore } from '../../../src/db/poll-store.js'
+import { postgresProgressBoard } from '../../../src/db/progress-board.js'
+import { queuePositions } from '../../../src/db/queue-positions.js'
 import { submissionStore } from '../../../src/db/submission-store.js'
 import { createImageApi } from '../../../src/http/create-image-api/plugin.js'
 import { createImageStore } from '../../../src/images/create-image-store.js'
@@ -95,6 +99,10 @@ describe('a server that must leave', () => {
       queue: { ring: async () => true, unring: async () => undefined },
       cancels: cancelStore(db),
       watch,
+      polls: pollStore(db),
+      positions: queuePositions(db),
+      progress: postgresProgressBoard(db),
+      estimates: durationEstimates(db),
       webhooks: expect as never, // no request here names a webhook_url
       images,
       files: { read: images.read, withInfotext },

@@ -67,6 +67,13 @@ describe('a poll’s headers', () => {
         return answer.headers.get('x-eta-seconds') === value && answer
       }, `an ETA of ${value} s`)
     expect((await eta('12')).headers.get('retry-after')).toBe('5')
+    // Whoever wants to submit the next one is told to come back then.
+    const body = { prompt: 'a red fox', model_version_id: before.modelVersionId }
+    const refused = await call(context.service.url, 'POST', '/api/v1/generate', { key: owner.key, body })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '12'])
+    const create = { key: owner.key, body: { prompt: 'a red fox' } }
+    const createRefused = await call(context.service.url, 'POST', '/v1/images/generate', create)
+    expect([createRefused.status, createRefused.body.error.retry_after]).toEqual([429, 12])
     await worker().claim()
     expect((await eta('11')).body).toEqual({ id, status: 'processing' })
     await db.pool.query('DELETE FROM backends')
