@@ -1615,6 +1615,10 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1795,8 +1799,12 @@ export interface operations {
             /** @description A limit is reached; `Retry-After` says when to come back */
             429: {
                 headers: {
+                    /** @description Where to poll it */
+                    Location?: string;
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
+                    /** @description The generation that is active, if that is the reason */
+                    "X-Active-Generation"?: string;
                     /** @description A stable code for programs */
                     "X-Error-Code"?: string;
                     /** @description Requests that fit into the window */
@@ -1857,6 +1865,14 @@ export interface operations {
             /** @description Done */
             200: {
                 headers: {
+                    /** @description For `If-None-Match` */
+                    ETag?: string;
+                    /** @description Seconds until the next poll is worth it; absent at the end */
+                    "Retry-After"?: number;
+                    /** @description Seconds to the expected end, once the model was measured */
+                    "X-Eta-Seconds"?: number;
+                    /** @description 0 to 1, while it is drawn */
+                    "X-Progress"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1872,6 +1888,14 @@ export interface operations {
             /** @description As you have it already */
             304: {
                 headers: {
+                    /** @description For `If-None-Match` */
+                    ETag?: string;
+                    /** @description Seconds until the next poll is worth it; absent at the end */
+                    "Retry-After"?: number;
+                    /** @description Seconds to the expected end, once the model was measured */
+                    "X-Eta-Seconds"?: number;
+                    /** @description 0 to 1, while it is drawn */
+                    "X-Progress"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3819,6 +3843,10 @@ export interface operations {
             /** @description Done */
             200: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3834,6 +3862,12 @@ export interface operations {
             /** @description Accepted; it goes on without you */
             202: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description Signs what `webhook_url` is told */
+                    "Webhook-Secret"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */

@@ -57,6 +57,28 @@ const LIMIT_HEADERS = {
   'X-RateLimit-Remaining': whole('Requests left now'),
   'X-RateLimit-Reset': whole('Seconds until the oldest request leaves the window'),
 }
+const SUBMITTED = {
+  'X-Credits-Remaining': whole('What you hold after the charge'),
+  'Idempotent-Replayed': text('`true` on the answer to a repeat'),
+}
+const PACED = {
+  'Retry-After': whole('Seconds until the next poll is worth it; absent at the end'),
+  'X-Eta-Seconds': whole('Seconds to the expected end, once the model was measured'),
+  'X-Progress': text('0 to 1, while it is drawn'),
+  ETag: text('For `If-None-Match`'),
+}
+/** What the answers of single operations say beside their body. */
+const OWN_HEADERS: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  'submitGeneration 201': SUBMITTED,
+  'submitGeneration 429': {
+    'X-Active-Generation': text('The generation that is active, if that is the reason'),
+    Location: text('Where to poll it'),
+  },
+  'createImage 200': SUBMITTED,
+  'createImage 202': { ...SUBMITTED, 'Webhook-Secret': text('Signs what `webhook_url` is told') },
+  'pollGeneration 200': PACED,
+  'pollGeneration 304': PACED,
+}
 const RETRY_AFTER = { 'Retry-After': whole('Seconds to wait before the next try') }
 
 /**
@@ -108,7 +130,7 @@ function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiO
         const limit = status === '401' ? {} : LIMIT_HEADERS
         Object.assign(response, {
           description: REFUSALS[status] ?? SUCCESSES[status],
-          headers: { ...headers, ...retry, ...limit },
+          headers: { ...headers, ...retry, ...limit, ...OWN_HEADERS[`${operation.operationId} ${status}`] },
         })
       }
     }

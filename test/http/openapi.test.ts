@@ -17,6 +17,21 @@ describe('/openapi.json', () => {
     expect(problems.map(({ message, location }) => `${message} at ${location[0]?.pointer}`)).toEqual([])
   })
 
+  it('names the headers that only some operations have', () => {
+    type Operations = Record<string, Record<string, { responses: Record<number, { headers?: object }> }>>
+    const paths = description.paths as unknown as Operations
+    const headers = (path: string, method: string, status: number) =>
+      Object.keys(paths[path]?.[method]?.responses[status]?.headers ?? {})
+    expect(headers('/api/v1/generate', 'post', 201)).toContain('X-Credits-Remaining')
+    expect(headers('/api/v1/generate', 'post', 429)).toEqual(
+      expect.arrayContaining(['X-Active-Generation', 'Location']),
+    )
+    expect(headers('/api/v1/generate/{id}', 'get', 200)).toEqual(
+      expect.arrayContaining(['Retry-After', 'X-Eta-Seconds']),
+    )
+    expect(headers('/v1/images/generate', 'post', 202)).toContain('Webhook-Secret')
+  })
+
   // When the API has changed on purpose: npx vitest run --config test/vitest.config.ts test/http/openapi.test.ts -u
   it('describes what it is known to describe', async () => {
     await expect(`${JSON.stringify(description, null, 2)}\n`).toMatchFileSnapshot('openapi.snapshot.json')
