@@ -11,7 +11,8 @@ export default defineConfig({
     pool: 'forks',
     // Tests mostly wait for timers and Postgres: two files at a time leave two cores idle for a third of the time.
     maxWorkers: Math.max(3, availableParallelism() - 1),
-    testTimeout: 15_000,
+    // For a busy machine: a wait ends with its condition, whatever its limit.
+    testTimeout: 40_000,
     hookTimeout: 60_000,
   },
 })

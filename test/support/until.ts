@@ -4,7 +4,7 @@ type Truthy<T> = Exclude<T, null | undefined | false | 0 | ''>
 export async function until<T>(
   look: () => Promise<T> | T,
   what = 'the condition',
-  timeoutMs = 12_000,
+  timeoutMs = 30_000,
 ): Promise<Truthy<T>> {
   const end = performance.now() + timeoutMs
   for (;;) {
