@@ -1,4 +1,4 @@
-import type { InferenceBackend } from './backend.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from './backend.js'
 import { inferencePace } from './inference-pace.js'
 import { type InferenceRun, inferenceRun } from './inference-run.js'
 import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
@@ -11,7 +11,6 @@ export interface BackendLoopPorts extends RunPorts {
 
 /** How often a backend that is up is asked what it serves, and reported as alive. */
 const CHECK_MS = 5000
-const CHECK_TIMEOUT_MS = 4000
 /** The first look after an outage, doubling up to the cap. */
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
@@ -206,26 +205,26 @@ export class BackendLoop {
     this.#lookAgain(Math.min(PROBE_MS * 2 ** (this.#outages - 1), PROBE_CAP_MS))
   }
 
-  /** Asks the backend what it serves, unless it is at work, and reports it. */
+  /** Asks the backend what it serves, and reports it; each look ends with the next one being due. */
   async #check(): Promise<void> {
     const wasUp = this.#up
-    if (!this.#busy) {
-      // Not AbortSignal.timeout: on Node 20 the garbage collector may take it out of a combined signal.
-      const limit = new AbortController()
-      const timer = setTimeout(() => limit.abort(new Error('the backend did not answer in time')), CHECK_TIMEOUT_MS)
-      try {
-        const { models, samplers, maxSeed, sizeMultiple } = await this.#backend.capabilities(limit.signal)
-        if (this.#storeFailed) await this.#ports.images.check()
-        this.#storeFailed = false
-        this.#serves = { models, samplers, maxSeed, sizeMultiple }
-        this.#up = true
-        if (!wasUp)
-          this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
-      } catch (error) {
-        if (!this.#busy) this.#wentDown(error)
-      } finally {
-        clearTimeout(timer)
-      }
+    // Not AbortSignal.timeout: on Node 20 the garbage collector may take it out of a combined signal.
+    const limit = new AbortController()
+    const late = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
+    const timer = setTimeout(() => limit.abort(late), CAPABILITIES_WITHIN_MS)
+    try {
+      const { models, samplers, maxSeed, sizeMultiple } = await this.#backend.capabilities(limit.signal)
+      if (this.#storeFailed) await this.#ports.images.check()
+      this.#storeFailed = false
+      this.#serves = { models, samplers, maxSeed, sizeMultiple }
+      this.#up = true
+      if (!wasUp)
+        this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
+    } catch (error) {
+      // A server at work may be deaf, while it loads a checkpoint: what it draws tells whether it is up.
+      if (!this.#busy || !this.#up) this.#wentDown(limit.signal.aborted ? late : error)
+    } finally {
+      clearTimeout(timer)
     }
     await this.#ports.backends
       .announce(this.#options.worker, this.#backend.name, this.#up, this.#serves)

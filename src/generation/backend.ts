@@ -1,6 +1,9 @@
 /** The port to a GPU inference server. Adapters live in inference/, one file per kind of server. */
 import type { Sampler } from './sampler.js'
 
+/** A server that takes longer to say what it serves counts as down. */
+export const CAPABILITIES_WITHIN_MS = 4000
+
 /** One attempt of one generation, as a backend needs it. */
 export interface InferenceRequest {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */

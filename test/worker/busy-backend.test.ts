@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SEED_MODELS } from '../../src/catalog/seed.js'
+import { drawPicture } from '../support/a1111-stand-in-pictures.js'
+import { givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { startLoops } from '../support/gpu-loops.js'
+import { type Service, startService } from '../support/service.js'
+import { until } from '../support/until.js'
+
+const [FIRST, SECOND] = SEED_MODELS.map(({ filename }) => filename) as [string, string]
+
+/** A server with OpenAI's image API: what it lists, and how each of its answers comes, is the test's to say. */
+interface TimedServer {
+  readonly inferenceUrl: string
+  readonly models: Set<string>
+  /** Answers the nth call for a picture, from 0; by default at once. */
+  answer: (n: number, response: ServerResponse, body: Buffer) => Promise<unknown>
+  readonly drawn: () => number
+  readonly close: () => Promise<void>
+}
+
+async function startTimedServer(): Promise<TimedServer> {
+  const png = await drawPicture({ width: 64, height: 64, key: 'busy', parameters: '', look: 'finished' })
+  const picture = Buffer.from(JSON.stringify({ data: [{ b64_json: png.toString('base64') }] }))
+  let calls = 0
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.method === 'GET') return response.end(JSON.stringify({ data: [...timed.models].map((id) => ({ id })) }))
+    void timed.answer(calls++, response, picture)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const timed: TimedServer = {
+    inferenceUrl: `openai+http://127.0.0.1:${(server.address() as AddressInfo).port}?sampler=euler_a`,
+    models: new Set([FIRST]),
+    answer: async (_n, response, body) => response.end(body),
+    drawn: () => calls,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return timed
+}
+
+let service: Service
+let gpu: TimedServer
+let loops: { close(): Promise<void> } | undefined
+
+beforeEach(async () => {
+  ;[service, gpu] = await Promise.all([startService(), startTimedServer()])
+})
+afterEach(async () => {
+  await loops?.close()
+  await gpu?.close()
+  await service?.close()
+})
+
+async function givenQueued(filename: string) {
+  const model = SEED_MODELS.find((version) => version.filename === filename)
+  if (!model) throw new Error(`no model version has ${filename}`)
+  const small = { model, width: 64, height: 64, steps: 2, sampler: 'euler_a' } as const
+  return givenGeneration(service.db, await givenUser(service.db), small)
+}
+
+const statusOf = async (generation: { id: string }): Promise<string> =>
+  (await rowOf(service.db, generation)).status as string
+
+describe('a backend whose next inference has begun', () => {
+  it('works on after the answer to the last one broke off', { timeout: 30_000 }, async () => {
+    gpu.answer = async (n, response, body) => {
+      if (n === 0) response.writeHead(200, { 'content-length': body.length }).write(body.subarray(0, 10))
+      await delay(n === 0 ? 300 : n === 1 ? 2000 : 0)
+      return n === 0 ? response.destroy() : response.end(body)
+    }
+    const generations = [await givenQueued(FIRST), await givenQueued(FIRST), await givenQueued(FIRST)]
+    loops = await startLoops(service, { inferenceUrls: [gpu.inferenceUrl] })
+    for (const generation of generations)
+      await until(async () => (await statusOf(generation)) === 'succeeded', 'all to be delivered', 20_000)
+  })
+
+  it('serves a model that its server has got meanwhile', { timeout: 30_000 }, async () => {
+    gpu.answer = (_n, response, body) => delay(500).then(() => response.end(body))
+    const ofNewModel = await givenQueued(SECOND)
+    const others = []
+    for (let n = 0; n < 30; n++) others.push(await givenQueued(FIRST))
+    loops = await startLoops(service, { inferenceUrls: [gpu.inferenceUrl] })
+    await until(() => gpu.drawn() > 0, 'the first inference')
+    gpu.models.add(SECOND)
+    await until(async () => (await statusOf(ofNewModel)) === 'succeeded', 'the new model to be served', 25_000)
+    expect(await statusOf(others.at(-1) as { id: string })).toBe('queued')
+  })
+})
