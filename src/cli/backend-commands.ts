@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { access, constants, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
 import { modelStore } from '../db/model-store.js'
@@ -33,17 +33,28 @@ export function backendCommands(program: Command, run: Runner): void {
 }
 
 async function checkBackendAt(env: Environment, url: string, { model, output }: CheckOptions): Promise<Answer> {
+  const path = resolve(output)
+  // Before minutes are spent on a picture that can't be kept.
+  await writing(path, access(dirname(path), constants.W_OK))
   const backend = openBackend(url)
   try {
     const wanted = model ?? (await catalogFiles(env))
     const check = await checkBackend(backend, wanted, finishPicture, new AbortController().signal)
-    const path = resolve(output)
-    if (check.picture) await writeFile(path, check.picture.png)
+    if (check.picture) await writing(path, writeFile(path, check.picture.png))
     return answerOf(backend.name, check, wanted, path)
   } catch (error) {
     throw error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
   } finally {
     await backend.close()
+  }
+}
+
+async function writing(path: string, work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new OperatorError(`The picture can't be written to ${path} (${code}); name another file with --output.`)
   }
 }
 

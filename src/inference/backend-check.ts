@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { InferenceBackend } from '../generation/backend.js'
+import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/backend.js'
 import type { FinishPicture } from '../generation/ports.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './failure.js'
+import { timeLimit } from './time-limit.js'
 
 export interface BackendCheck {
   readonly models: readonly string[] | null
@@ -30,7 +31,6 @@ export interface CheckPicture {
 const SIDE = 512
 const STEPS = 8
 const SEED = 42
-const PROBE_MS = 10_000
 
 /**
  * What an operator wants to know of a GPU server before a worker uses it: asks what it has, and has it draw once.
@@ -43,7 +43,7 @@ export async function checkBackend(
   finishPicture: FinishPicture,
   signal: AbortSignal,
 ): Promise<BackendCheck> {
-  const { models, samplers, maxSeed, sizeMultiple } = await backend.capabilities(limited(signal, PROBE_MS))
+  const { models, samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
@@ -55,6 +55,19 @@ export async function checkBackend(
     ...{ models, maxSeed, sizeMultiple, picture },
     missingModels: wanted.filter((filename) => !has(filename)),
     missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
+  }
+}
+
+/** As patiently as a worker: a server that this finds in order must not be down to a worker. */
+async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
+  const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
+  try {
+    return await backend.capabilities(limit.signal)
+  } catch (error) {
+    if (!limit.isOver()) throw error
+    throw failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
+  } finally {
+    limit.clear()
   }
 }
 
@@ -77,12 +90,4 @@ async function draw(
   if (!image) throw failure('bad_output', `${backend.name} sent no picture`)
   const { png } = await finishPicture(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
   return { png, model, sampler, side: SIDE, steps: STEPS, seed: SEED, tookMs }
-}
-
-function limited(outer: AbortSignal, ms: number): AbortSignal {
-  const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), ms)
-  timer.unref()
-  outer.addEventListener('abort', () => controller.abort(outer.reason), { once: true })
-  return controller.signal
 }

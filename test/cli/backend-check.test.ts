@@ -21,11 +21,13 @@ async function givenServer(options: StandInOptions = {}) {
 }
 
 /** On a machine that knows no database. */
-async function check(...args: readonly string[]) {
+const check = (...args: readonly string[]) => checkInto(output, ...args)
+
+async function checkInto(path: string, ...args: readonly string[]) {
   const said = { stdout: '', stderr: '' }
   const collect = (stream: 'stdout' | 'stderr') => ({ write: (text: string) => (said[stream] += text) })
   const code = await runCli(
-    ['backend', 'check', ...args, '--output', output],
+    ['backend', 'check', ...args, '--output', path],
     {},
     {
       stdout: collect('stdout'),
@@ -84,6 +86,8 @@ describe('backend check', () => {
     ['wrong password', /401.*put the right user:password@ into the URL\.$/],
     ['nobody listens', /cannot be reached: ECONNREFUSED; check the address/],
     ['a picture of another size', /drew .* instead of 512x512; look at its log/],
+    ['no answer', /did not say within 4 s what it has; check the address, and that it runs with its API on\.$/],
+    ['another kind of server', /answered 404.*another kind of server, or its API is off/],
   ])('exits 1 with a sentence: %s', async (what, sentence) => {
     const server = await givenServer({
       models: ['mine.safetensors'],
@@ -91,10 +95,22 @@ describe('backend check', () => {
     })
     if (what === 'nobody listens') await server.refuse()
     if (what === 'a picture of another size') server.set({ fault: 'wrong_size' })
-    const { code, stderr } = await check(server.url.replace('http:', 'a1111+http:'), '--model', 'mine.safetensors')
+    if (what === 'no answer') server.set({ fault: 'hang', scope: 'all' })
+    const kind = what === 'another kind of server' ? 'comfyui' : 'a1111'
+    const { code, stderr } = await check(server.url.replace('http:', `${kind}+http:`), '--model', 'mine.safetensors')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^error: [^\n]+\n$/)
     expect(stderr.trim()).toMatch(sentence)
     expect(stderr).not.toContain('secret')
+  })
+
+  it('asks nothing of a server when the picture could not be written', async () => {
+    const server = await givenServer({ models: ['mine.safetensors'] })
+    const path = join(directory, 'nowhere', 'picture.png')
+    expect(await checkInto(path, server.inferenceUrl, '--model', 'mine.safetensors')).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: `error: The picture can't be written to ${path} (ENOENT); name another file with --output.\n`,
+    })
+    expect(server.journal).toEqual([])
   })
 })
