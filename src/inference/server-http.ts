@@ -37,6 +37,9 @@ export interface ServerHttp {
   close(): Promise<void>
 }
 
+const WRITTEN_LIKE =
+  'A backend is written like a1111+http://host:7860. In its password write / as %2F, # as %23, ? as %3F and , as %2C.'
+
 /**
  * Takes an entry of INFERENCE_URL apart: `<kind>+http(s)://[user:password@]host[:port][/path][?query]`. A password
  * without a user, as in `https://:KEY@host`, is an API key, sent as `Authorization: Bearer KEY`.
@@ -45,7 +48,9 @@ export interface ServerHttp {
 export function parseServerUrl(url: string): ServerAddress {
   const [, kind = '', rest = ''] = /^([a-z0-9]+)\+(https?:.*)$/.exec(url) ?? []
   const parsed = URL.canParse(rest) ? new URL(rest) : undefined
-  if (!parsed) throw new Error('A backend is written like a1111+http://host:7860.')
+  // A slash or # in a password ends the host: the rest would be asked for, and logged, as if it were the path.
+  const cutShort = !parsed?.username && !parsed?.password && rest.replace(/\?.*/, '').includes('@')
+  if (!parsed || cutShort) throw new Error(WRITTEN_LIKE)
   const base = parsed.origin + parsed.pathname.replace(/\/+$/, '')
   return {
     ...{ name: `${kind}+${base}`, base, query: parsed.searchParams },

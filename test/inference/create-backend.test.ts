@@ -28,3 +28,14 @@ it.each(['teleport+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'no
     expect(() => createBackend(url, { timeoutMs: 1_000 })).toThrow(complaint)
   },
 )
+
+it.each([
+  'a1111+http://user:12/secret@gpu1:7860',
+  'comfyui+http://user:12#secret@gpu1',
+  'sdcpp+http://user:secret/more@gpu1',
+])('%s, whose password ends the host, is refused without it', (url) => {
+  const complaint = /^A backend is written like a1111\+http:\/\/host:7860\. In its password write \/ as %2F, /
+  const creating = () => createBackend(url, { timeoutMs: 1_000 })
+  expect(creating).toThrow(complaint)
+  expect(creating).not.toThrow('secret')
+})
