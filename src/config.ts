@@ -56,6 +56,14 @@ const backendUrl = z.string().superRefine((text, context) => {
   }
 })
 
+/** What an entry of INFERENCE_URL points at, without kind, password, options and last slash. */
+function serverOf(entry: string): string {
+  const url = entry.slice(entry.indexOf('+') + 1)
+  if (!URL.canParse(url)) return entry
+  const { origin, pathname } = new URL(url)
+  return origin === 'null' ? entry : origin + pathname.replace(/\/+$/, '')
+}
+
 const variables = z.object({
   DATABASE_URL: urlWith(['postgres:', 'postgresql:']),
   REDIS_URL: urlWith(['redis:', 'rediss:']).optional(),
@@ -81,8 +89,8 @@ const variables = z.object({
       z
         .array(backendUrl)
         .min(1, 'must name at least one backend, like preview:')
-        // A backend does one inference at a time.
-        .refine((urls) => new Set(urls).size === urls.length, 'must name each backend once'),
+        // A server does one inference at a time, whatever else its entries say of it.
+        .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each backend once'),
     ),
   INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
   GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),

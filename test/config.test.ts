@@ -205,6 +205,21 @@ describe('a value that cannot be used stops the start with the variable’s name
     )
   })
 
+  it.each([
+    'preview:,preview:',
+    'a1111+http://gpu1:7860,a1111+http://gpu1:7860/',
+    'a1111+http://gpu1:7860,a1111+http://me:secret@GPU1:7860',
+    'a1111+http://gpu1:1234,sdcpp+http://gpu1:1234',
+    'openai+http://gpu1/v1?sampler=euler&model=a,openai+http://gpu1/v1?sampler=heun&model=b',
+  ])('one server twice in INFERENCE_URL: %s', (url) => {
+    expect(refusalOf({ ...REQUIRED, INFERENCE_URL: url })).toBe('INFERENCE_URL must name each backend once')
+  })
+
+  it('not two servers on one host', () => {
+    const urls = 'preview:,a1111+http://gpu1:7860,a1111+http://gpu1:7861,comfyui+https://gpu1/a,comfyui+https://gpu1/b'
+    expect(parseConfig({ ...REQUIRED, INFERENCE_URL: urls }).inferenceUrls).toHaveLength(5)
+  })
+
   it('several at once, each in its own words, on one line', () => {
     expect(refusalOf({ PORT: 'x', REFUND_FAILED: 'maybe' })).toBe(
       'DATABASE_URL is required; PORT must be a whole number from 1 to 65535; REFUND_FAILED must be true or false',
