@@ -1,5 +1,5 @@
 import { failpoint } from '../failpoint.js'
-import type { InferredImage } from './backend.js'
+import type { InferredImage, MadeWith } from './backend.js'
 import { patiently } from './patience.js'
 import type { ClaimedGeneration, FinishPicture, ImageStore, StoredImage } from './ports.js'
 
@@ -45,5 +45,19 @@ async function publishOne(
   } catch (cause) {
     throw new StoreFault(`picture ${slug} could not be stored`, { cause })
   }
-  return { slug, seed, width, height, bytes: png.length, sha256, madeWith }
+  return { slug, seed, width, height, bytes: png.length, sha256, madeWith: storable(madeWith) }
 }
+
+const VERSION_LENGTH = 100
+
+/** A version is the server's own words: Postgres takes no NUL and no half characters, and nobody reads a long one. */
+const storable = ({ version, ...asked }: MadeWith): MadeWith => ({
+  ...asked,
+  version:
+    version === null
+      ? null
+      : version
+          .replace(/\p{Cc}/gu, '')
+          .slice(0, VERSION_LENGTH)
+          .toWellFormed(),
+})
