@@ -29,7 +29,10 @@ function dataOf(
     const [slug] = subject.slugs
     // One of Create Image's names, since it came through there.
     const asked = { model: subject.model as CreateImageBody['model'], request: subject }
-    return slug === undefined ? undefined : createdView(subject, slug, imageUrl(slug), asked).data
+    if (slug === undefined) return undefined
+    const { data } = createdView(subject, slug, imageUrl(slug), asked)
+    // OpenAI's shape asks for several at once: each is told, not the first alone.
+    return subject.batchSize === 1 ? data : { ...data, images: subject.slugs.map((id) => ({ url: imageUrl(id), id })) }
   }
   if (kind === 'request') return { image_id: subject.imageId, ...errorBody(generationFailed(subject.error ?? '')) }
   return polledView({ ...subject, status: type === 'generation.failed' ? 'failed' : 'succeeded' }, imageUrl)

@@ -84,6 +84,7 @@ export interface WebhookBells {
 export interface WebhookSubject extends GenerationView {
   /** The first slug that was drawn for it, whether or not its picture is there. */
   readonly imageId: string
+  readonly batchSize: number
   readonly prompt: string
   /** As Create Image calls it; the model's own name where it has none. */
   readonly model: string

@@ -6,6 +6,7 @@ import { call } from '../support/client.js'
 import { chargesOf, creditsOf, type GivenUser, givenUser, type UserOptions } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
+import { until } from '../support/until.js'
 
 const context = useService({ worker: true, env: { RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' } })
 const user = (options?: UserOptions) => givenUser(context.service.db, options)
@@ -163,5 +164,18 @@ describe('a generation that fails', () => {
     })
     const { rows } = await db.pool.query('SELECT status FROM generations WHERE user_id = $1', [id])
     expect(rows).toEqual([{ status: 'failed' }])
+  })
+
+  it('is not submitted anew when its server leaves amid the wait', async () => {
+    const { db, server } = workless.service
+    const leaving = await server({ waitersMs: 0 })
+    const { key, id } = await givenUser(db)
+    const refused = call(leaving.url, 'POST', '/v1/images/generations', { key, body: SMALL })
+    const submits = async () => (await db.pool.query('SELECT FROM generations WHERE user_id = $1', [id])).rowCount
+    await until(async () => (await submits()) === 1, 'the submit')
+    await leaving.stop()
+    const { status, headers, body } = await refused
+    expect([status, headers.get('x-should-retry')]).toEqual([503, 'false'])
+    expect(body.error.message).toMatch(/^This server is restarting\. Generation gen_\w+ goes on/)
   })
 })

@@ -68,6 +68,18 @@ describe('an endpoint', () => {
     expect(successes.received).toHaveLength(1)
   })
 
+  it('is told of every picture that was asked for at once in OpenAI’s shape', async () => {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const receiver = await givenReceiver()
+    await givenWebhook(service, user, receiver.url, ['image.completed'])
+    const created = api(user, 'POST', '/v1/images/generations', { prompt: 'a lighthouse', n: 3 })
+    await worker().succeed(await worker().claim())
+    const { images } = (await receiver.nth(1)).body.data
+    expect(images).toHaveLength(3)
+    expect(images.map(({ url }: { url: string }) => ({ url }))).toEqual((await created).body.data)
+  })
+
   it('is told of a Create Image picture in the words of its answer', async () => {
     const { service } = context
     const user = await givenUser(service.db)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ModelStore, type ModelVersion, requireCreateImageModel } from '../../catalog/model-version.js'
-import { type ErrorCode, pictureRemoved } from '../../errors.js'
+import { type AppError, type ErrorCode, pictureRemoved } from '../../errors.js'
 import type { App } from '../app.js'
 import { handleErrors, toAppError } from '../errors.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
@@ -43,11 +43,15 @@ const modelList = z
 
 const ENDED: readonly ErrorCode[] = ['generation_failed', 'timeout']
 
+/** Of a server that leaves amid the wait, too: its refusal names the generation that goes on. */
+const isSubmitted = ({ code, detail }: AppError): boolean =>
+  ENDED.includes(code) || (code === 'unavailable' && detail.generationId !== undefined)
+
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and pictures. */
 export function openAiRoutes(app: App, ports: CreateImageApiOptions['ports'], createPictures: CreatePictures): void {
   app.setErrorHandler((error, request, reply) => {
     // OpenAI's clients repeat every 5xx, and so would submit anew what goes on or has failed for good.
-    if (ENDED.includes(toAppError(error, request).code)) reply.header('x-should-retry', 'false')
+    if (isSubmitted(toAppError(error, request))) reply.header('x-should-retry', 'false')
     handleErrors(openAiErrorBody)(error, request, reply)
   })
 

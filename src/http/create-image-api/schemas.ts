@@ -67,6 +67,6 @@ export const createImageBody = z
     (body): CreateImageBody => ({
       model: body.model,
       request: requestOf(body, { width: body.width, height: body.height, batchSize: 1 }),
-      ...(body.webhook_url && { webhookUrl: body.webhook_url }),
+      ...(typeof body.webhook_url === 'string' && { webhookUrl: body.webhook_url }),
     }),
   )

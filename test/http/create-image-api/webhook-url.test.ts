@@ -102,6 +102,7 @@ describe('Create Image with a webhook_url', () => {
     const user = await developer()
     for (const [url, sentence] of [
       ['https://169.254.169.254/latest', /^webhook_url must point to a public address/],
+      ['', /^webhook_url must be a URL that begins with/],
       ['ftp://example.com/', /^webhook_url must be a URL that begins with/],
       [5, /^webhook_url must be a string\.$/],
     ] as const)
