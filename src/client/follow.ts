@@ -38,9 +38,20 @@ export async function follow(
   persistence: Persistence,
   onProgress: ((progress: Progress) => void) | undefined,
 ): Promise<Ended> {
+  const faults: unknown[] = []
+  const tell = (progress: Progress) => {
+    try {
+      onProgress?.(progress)
+    } catch (error) {
+      faults.push(error)
+      throw error
+    }
+  }
   for (let n = 0; n < STREAMS && onProgress; n++) {
-    const ended = await overStream(api, id, persistence.signal, onProgress).catch(() => undefined)
+    const ended = await overStream(api, id, persistence.signal, tell).catch(() => undefined)
     persistence.signal?.throwIfAborted()
+    // The caller's own fault is no broken stream.
+    if (faults.length > 0) throw faults[0]
     if (ended) return ended
   }
   return byPolls(api, id, persistence, onProgress)

@@ -128,6 +128,10 @@ const CLEANING = [
   `DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
      SELECT id FROM webhook_endpoints e WHERE kind = 'account' AND deleted_at < now() - ${KEPT}
         AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`,
+  // Long after the last request that named it has ended.
+  `DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
+     SELECT id FROM webhook_endpoints e WHERE kind = 'request' AND created_at < now() - ${KEPT}
+        AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`,
 ]
 
 export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {

@@ -27,14 +27,19 @@ const LOG = `
     FROM webhook_deliveries WHERE endpoint_id = $1 AND seq < coalesce($2::bigint, 9223372036854775807)
    ORDER BY seq DESC LIMIT $3`
 
+// A known origin is named anew, and then is not forgotten for long. Races may let a few more in.
 const ADMIT_ORIGIN = `
+  INSERT INTO webhook_endpoints (id, user_id, kind, url, events)
+  SELECT $2, $1, 'request', $3, '{}'
+   WHERE EXISTS (SELECT FROM webhook_endpoints WHERE user_id = $1 AND kind = 'request' AND url = $3)
+      OR (SELECT count(*) FROM webhook_endpoints WHERE user_id = $1 AND kind = 'request') < $4
+  ON CONFLICT (user_id, url) WHERE kind = 'request' DO UPDATE SET created_at = now()`
+
+const REQUEST_SECRET = `
   WITH made AS (
-    INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, $4) ON CONFLICT (user_id) DO NOTHING RETURNING secret
-  ), admitted AS (
-    INSERT INTO webhook_endpoints (id, user_id, kind, url, events) VALUES ($2, $1, 'request', $3, '{}')
-    ON CONFLICT (user_id, url) WHERE kind = 'request' DO NOTHING
+    INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING RETURNING secret
   )
-  SELECT secret FROM made`
+  SELECT secret FROM made UNION ALL SELECT secret FROM webhook_secrets WHERE user_id = $1`
 
 interface EndpointRow {
   id: string
@@ -121,13 +126,14 @@ export const webhookEndpointStore = (
       return rows.map(toRecord)
     },
 
-    async admitOrigin(accountId, origin, secret) {
-      const made = await pool.query<{ secret: string }>(ADMIT_ORIGIN, [accountId, newId(), origin, secret])
-      if (made.rows[0]) return made.rows[0].secret
-      const held = await pool.query<{ secret: string }>('SELECT secret FROM webhook_secrets WHERE user_id = $1', [
-        accountId,
-      ])
-      return (held.rows[0] as { secret: string }).secret
+    async admitOrigin(accountId, origin, secret, limit) {
+      const admitted = await pool.query(ADMIT_ORIGIN, [accountId, newId(), origin, limit])
+      if (admitted.rowCount === 0) return undefined
+      for (;;) {
+        // Neither made nor seen: another request made it in between.
+        const { rows } = await pool.query<{ secret: string }>(REQUEST_SECRET, [accountId, secret])
+        if (rows[0]) return rows[0].secret
+      }
     },
   }
 }

@@ -42,6 +42,7 @@ export function webhookSender({
       const end = () => ending.abort()
       const timer = setTimeout(end, timeoutMs)
       signal.addEventListener('abort', end)
+      if (signal.aborted) end()
       // One of its own: no connection outlives the judgement of its address.
       const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
       try {

@@ -1,10 +1,11 @@
 import type { Account } from '../account/account.js'
-import { AppError } from '../errors.js'
+import { AppError, invalidParameter } from '../errors.js'
 import type { EndpointStore, WebhookTargets } from './ports.js'
 import {
   type DeliveryRecord,
   ENDPOINT_ID,
   MAX_ENDPOINTS,
+  MAX_ORIGINS,
   newEndpointId,
   newEventId,
   newWebhookSecret,
@@ -98,11 +99,19 @@ export async function admitWebhookUrl(
   text: string,
 ): Promise<{ readonly url: string; readonly secret: string }> {
   const url = targets.require(text, 'webhook_url')
-  return { url: url.href, secret: await endpoints.admitOrigin(account.id, url.origin, newWebhookSecret()) }
+  const secret = await endpoints.admitOrigin(account.id, url.origin, newWebhookSecret(), MAX_ORIGINS)
+  if (secret === undefined) throw tooManyOrigins()
+  return { url: url.href, secret }
 }
 
 const endpointNotFound = () =>
   new AppError('not_found', 'Webhook endpoint not found: GET /api/v1/webhooks lists yours.', { parameter: 'id' })
+
+const tooManyOrigins = () =>
+  invalidParameter(
+    'webhook_url',
+    `webhook_url names one more server than the ${MAX_ORIGINS} that an account may name in a month: use one of those.`,
+  )
 
 const tooManyEndpoints = () =>
   new AppError(

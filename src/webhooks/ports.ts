@@ -38,9 +38,9 @@ export interface EndpointStore {
   /**
    * Makes sure that an origin may be named by webhook_url.
    * @param secret taken as the account's when it has none yet
-   * @returns the account's signing secret
+   * @returns the account's signing secret; undefined when it would be one origin more than `limit`
    */
-  admitOrigin(accountId: string, origin: string, secret: string): Promise<string>
+  admitOrigin(accountId: string, origin: string, secret: string, limit: number): Promise<string | undefined>
 }
 
 /** Deliveries, as they are worked off; Postgres is the truth about every one. */

@@ -9,6 +9,8 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 export const TEST_EVENT = 'test'
 
 export const MAX_ENDPOINTS = 10
+/** Servers that an account's webhook_urls may name; one that nothing was told for a month counts no more. */
+export const MAX_ORIGINS = 50
 export const ENDPOINT_ID = /^whe_[0-9a-f]{32}$/
 /** For so long after a rotation the old secret signs, too. */
 export const OLD_SECRET_HOURS = 24

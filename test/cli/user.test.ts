@@ -203,7 +203,7 @@ describe('user delete', () => {
     const store = webhookEndpointStore(easel.db, newEndpointId, async () => undefined)
     const endpoint = { id: newEndpointId(), url: 'https://x.example/', description: '', events: WEBHOOK_EVENTS }
     await store.create(user.id, { ...endpoint, secret: newWebhookSecret() }, 10)
-    await store.admitOrigin(user.id, 'https://x.example', newWebhookSecret())
+    await store.admitOrigin(user.id, 'https://x.example', newWebhookSecret(), 50)
     const { id } = await givenGeneration(easel.db, user)
     expect(await easel.json(`user delete ${user.username}`)).toMatchObject({ canceled_jobs: [id] })
     const { rows } = await pool.query(

@@ -79,7 +79,7 @@ describe('generate', () => {
     const owner = await user()
     const client = clientOf(owner)
     const accounts = await Promise.all(Array.from({ length: 11 }, () => client.api.GET('/api/v1/account')))
-    expect(accounts.at(-1)?.response.status).toBe(429)
+    expect(accounts.map(({ response }) => response.status)).toContain(429)
     const [generated] = await Promise.all([client.generate(PROMPT), workOff(1)])
     expect(generated.images).toHaveLength(1)
   })
@@ -111,6 +111,31 @@ describe('generate', () => {
     ])
     await abort(two, true)
     expect(await chargesOf(context.service.db, two)).toEqual([['charge', -1]])
+    await workOff(1)
+  })
+
+  it('is canceled, too, when it is aborted before the answer to its submit has come', async () => {
+    const owner = await user()
+    const stop = new AbortController()
+    const client = clientOf(owner, async (request, send) => {
+      const answer = await send(request)
+      if (isSubmit(request)) stop.abort(new Error('enough'))
+      return answer
+    })
+    await expect(client.generate(PROMPT, { signal: stop.signal })).rejects.toThrow('enough')
+    expect(await chargesOf(context.service.db, owner)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+  })
+
+  it('ends with the error of a progress callback', async () => {
+    const generating = clientOf(await user()).generate(PROMPT, {
+      onProgress: () => {
+        throw new Error('a fault of the caller')
+      },
+    })
+    await expect(generating).rejects.toThrow('a fault of the caller')
     await workOff(1)
   })
 

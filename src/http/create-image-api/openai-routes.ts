@@ -80,7 +80,11 @@ export function openAiRoutes(app: App, ports: CreateImageApiOptions['ports'], cr
       })
       const created = Math.floor(submitted.createdAt.getTime() / 1000)
       if (format === 'url') return { created, data: slugs.map((slug) => ({ url: ports.images.url(slug) })) }
-      const files = await Promise.all(slugs.map((slug) => ports.files.read(slug)))
+      const files = await Promise.all(slugs.map((slug) => ports.files.read(slug))).catch((error) => {
+        // They are charged and made.
+        reply.header('x-should-retry', 'false')
+        throw error
+      })
       const data = files.flatMap((file) => (file ? [{ b64_json: file.toString('base64') }] : []))
       if (data.length === 0) throw pictureRemoved()
       return { created, data }

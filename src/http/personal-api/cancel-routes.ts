@@ -7,10 +7,8 @@ import type { FollowRoutePorts } from './follow-routes.js'
 import { generationParams } from './generate-routes.js'
 import { polled, polledView } from './views.js'
 
-/** Ends a generation for its owner. To be registered in a scope of its own: a body is allowed here and never read. */
+/** Ends a generation for its owner. */
 export function cancelRoutes(app: App, ports: FollowRoutePorts & CancelPorts): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
   app.post(
     '/generate/:id/cancel',
     {

@@ -33,7 +33,7 @@ const pngFile = {
 }
 
 /** The pictures of an account: looked up, fetched with their parameters, and taken down. */
-export function imagesRoutes(app: App, { history, removals, images, files }: ImagesPorts): void {
+export function imagesRoutes(app: App, { history, images, files }: Omit<ImagesPorts, 'removals'>): void {
   const urls: ImageUrls = { file: (slug) => images.url(slug), page: (slug) => app.pageUrl(slug) }
   const requireOwn = async (accountId: string, id: string): Promise<OwnPicture> => {
     const found = SLUG.test(id) ? await history.picture(accountId, id) : undefined
@@ -107,7 +107,10 @@ export function imagesRoutes(app: App, { history, removals, images, files }: Ima
         .send(files.withInfotext(png, infotextOf(it)))
     },
   )
+}
 
+/** Takes a picture down for its owner. */
+export function imageRemovalRoutes(app: App, { removals, images }: Pick<ImagesPorts, 'removals' | 'images'>): void {
   app.delete(
     '/images/:id',
     {

@@ -8,6 +8,7 @@ import type { SubmitPorts } from '../../generation/submit.js'
 import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
+import { dropBodies } from '../bodiless.js'
 import { handleErrors, handleNotFound } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { accountRoutes } from './account-routes.js'
@@ -19,10 +20,10 @@ import { eventRoutes } from './event-routes.js'
 import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
 import { generateRoutes } from './generate-routes.js'
 import { generationsRoutes } from './generations-routes.js'
-import { imagesRoutes } from './images-routes.js'
+import { imageRemovalRoutes, imagesRoutes } from './images-routes.js'
 import { modelsRoutes } from './models-routes.js'
 import { moderateRoutes } from './moderate-routes.js'
-import { webhookRoutes } from './webhook-routes.js'
+import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 export interface LookBackPorts {
   readonly history: HistoryStore
@@ -64,7 +65,12 @@ export async function personalApi(
   generateRoutes(app, ports)
   followRoutes(app, ports, leaving)
   eventRoutes(app, ports)
-  await app.register(async (scope: App) => cancelRoutes(scope, ports))
+  await app.register(async (scope: App) => {
+    dropBodies(scope)
+    cancelRoutes(scope, ports)
+    imageRemovalRoutes(scope, ports)
+    webhookActionRoutes(scope, ports.webhooks)
+  })
   moderateRoutes(app, ports)
   capabilitiesRoutes(app, ports.models, limit)
   generationsRoutes(app, ports)

@@ -68,22 +68,6 @@ export function webhookRoutes(app: App, ports: EndpointPorts): void {
     async ({ caller, params }) => webhookView(await findEndpoint(ports, caller.account, params.id)),
   )
 
-  app.delete(
-    '/webhooks/:id',
-    {
-      schema: {
-        ...{ operationId: 'deleteWebhook', tags, summary: 'Delete a webhook endpoint', params },
-        description: 'What waits for it is not sent any more.',
-        response: { 204: z.null().describe('Deleted'), ...refusals(404) },
-      },
-    },
-    async ({ caller, params }, reply) => {
-      await removeEndpoint(ports, caller.account, params.id)
-      return reply.code(204).send(null)
-    },
-  )
-
-  testAndRotationRoutes(app, ports)
   app.get(
     '/webhooks/:id/deliveries',
     {
@@ -101,7 +85,23 @@ export function webhookRoutes(app: App, ports: EndpointPorts): void {
   )
 }
 
-function testAndRotationRoutes(app: App, ports: EndpointPorts): void {
+/** What needs no body to be done to an endpoint. */
+export function webhookActionRoutes(app: App, ports: EndpointPorts): void {
+  app.delete(
+    '/webhooks/:id',
+    {
+      schema: {
+        ...{ operationId: 'deleteWebhook', tags, summary: 'Delete a webhook endpoint', params },
+        description: 'What waits for it is not sent any more.',
+        response: { 204: z.null().describe('Deleted'), ...refusals(404) },
+      },
+    },
+    async ({ caller, params }, reply) => {
+      await removeEndpoint(ports, caller.account, params.id)
+      return reply.code(204).send(null)
+    },
+  )
+
   app.post(
     '/webhooks/:id/test',
     {

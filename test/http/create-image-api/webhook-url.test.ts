@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
+import { webhookDeliveryStore } from '../../../src/db/webhook-delivery-store.js'
 import { call, expectCreateError } from '../../support/client.js'
 import { INSIDE } from '../../support/given-webhook.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
@@ -96,6 +97,29 @@ describe('Create Image with a webhook_url', () => {
       'idempotency_conflict',
       /already used with another request body/,
     )
+  })
+
+  it('lets an account name so many servers, and forgets those that nobody names any more', async () => {
+    const { db } = context.service
+    const user = await developer()
+    await db.pool.query(
+      `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, created_at)
+       SELECT 'whe_' || md5($1 || n::text), $1::uuid, 'request', 'https://a' || n || '.example.com', '{}', now() - interval '31 days'
+         FROM generate_series(1, 50) n`,
+      [user.id],
+    )
+    const other = { webhook_url: 'https://b.example.com/hook' }
+    const refused = await create(user, other)
+    expectCreateError(refused, 400, 'invalid_parameter', /one more server than the 50/, { parameter: 'webhook_url' })
+    expect(await create(user, { webhook_url: 'https://a7.example.com/hook' })).toMatchObject({ status: 202 })
+    await webhookDeliveryStore(db).clean()
+    expect(await create(user, other)).toMatchObject({ status: 202 })
+    const { rows } = await db.pool.query(
+      `SELECT url FROM webhook_endpoints WHERE user_id = $1 AND kind = 'request' ORDER BY url`,
+      [user.id],
+    )
+    expect(rows.map(({ url }) => url)).toEqual(['https://a7.example.com', 'https://b.example.com'])
+    for (let n = 0; n < 2; n++) await worker().fail(await worker().claim(), 'x')
   })
 
   it('refuses an address that may not be called, before anything is charged', async () => {
