@@ -205,13 +205,17 @@ async function breakThings(
   })
   phase.stopFaults = faults.stop
   const begun = Date.now()
+  let told = 0
   for (let end = begun + forMs; Date.now() < end; ) {
     await delay(Math.min(TOLD_EVERY_MS, end - Date.now()))
     // What Redis holds in the middle of things; while it is away there is nothing to see.
     seen.violations.push(...(await readRedis(stage.redis.url(), SECRET).catch(() => [])))
     const good = [...seen.checker.counts].filter(([what]) => / 20[01]$/.test(what)).map(([what, n]) => `${what}: ${n}`)
-    const found = seen.violations.length + seen.checker.violations.length
-    say(`${Math.round((Date.now() - begun) / 1000)} s: ${good.join(', ')}; ${found} violations`)
+    const found = [...seen.violations, ...seen.checker.violations]
+    say(`${Math.round((Date.now() - begun) / 1000)} s: ${good.join(', ')}; ${found.length} violations`)
+    // At once: whoever stops the run now has them all the same.
+    if (found.length > told) for (const { invariant, what } of found.slice(-20)) say(`  ${invariant}: ${what}`)
+    told = found.length
   }
   await faults.stop()
 }

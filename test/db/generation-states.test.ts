@@ -68,7 +68,7 @@ describe('the states of a generation', () => {
         }
         expect(await machine.transitions()).toEqual(expected)
       }),
-      { seed: seedOf(31), numRuns: 150 * effort },
+      { seed: seedOf(31), numRuns: 50 * effort },
     )
   })
 
@@ -94,7 +94,7 @@ describe('the states of a generation', () => {
         expect([...made.values()].flat().filter((each) => !isLegal(each))).toEqual([])
         for (const { id, state } of rows) expectChain(made.get(id) ?? [], state)
       }),
-      { seed: seedOf(32), numRuns: 150 * effort },
+      { seed: seedOf(32), numRuns: 50 * effort },
     )
   })
 })

@@ -114,7 +114,7 @@ describe('a user', () => {
         const crashes = await inTurns(lives, async (acts) => live(await givenScene(stage, { credits: 100 }), acts))
         await expectPutRight(crashes.flat())
       }),
-      { seed: SEED, numRuns: 4 * effort, endOnFailure: true },
+      { seed: SEED, numRuns: 2 * effort, endOnFailure: true },
     )
   })
 })
