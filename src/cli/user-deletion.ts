@@ -70,6 +70,7 @@ async function cancelAll({ db, config, foundation }: Operator, userId: string): 
 async function purgeUser({ db, config }: Operator, userId: string): Promise<{ prompts: number; pictures: number }> {
   const store = operatorPictureStore(db)
   const images = await createImageStore(config)
+  await operatorWebhookStore(db).forgetAllOf(userId)
   const prompts = await store.wipePromptsOf(userId)
   const pictures = await store.removeAllOf(userId, PURGED)
   for await (const slugs of store.slugsOf(userId)) {

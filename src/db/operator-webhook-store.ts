@@ -10,4 +10,13 @@ export const operatorWebhookStore = ({ pool }: Database) => ({
     )
     await pool.query('DELETE FROM webhook_secrets WHERE user_id = $1', [userId])
   },
+
+  /** Wipes where the user was told: a URL may name him, or hold a token. After `endAllOf`. */
+  async forgetAllOf(userId: string): Promise<void> {
+    await pool.query(
+      `UPDATE webhook_deliveries SET url = '' WHERE endpoint_id IN (SELECT id FROM webhook_endpoints WHERE user_id = $1)`,
+      [userId],
+    )
+    await pool.query(`UPDATE webhook_endpoints SET url = id, description = '' WHERE user_id = $1`, [userId])
+  },
 })

@@ -214,6 +214,10 @@ describe('user delete', () => {
     )
     expect(rows[0]).toEqual({ live: 0, secrets: 0, deliveries: 0 })
     expect(await store.create(user.id, { ...endpoint, id: newEndpointId(), secret: 'x' }, 10)).toBeUndefined()
+    await easel.json(`user delete ${user.username} --purge`)
+    const urls = await pool.query('SELECT url FROM webhook_endpoints WHERE user_id = $1', [user.id])
+    expect(urls.rows.filter(({ url }) => url.includes('x.example'))).toEqual([])
+    expect(urls.rows).toHaveLength(2)
   })
 
   it('is told apart from a user that never was', async () => {
