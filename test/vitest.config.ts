@@ -10,7 +10,7 @@ export default defineConfig({
     // A process per file: what one leaves open or running ends with it.
     pool: 'forks',
     // Tests mostly wait for timers and Postgres: two files at a time leave two cores idle for a third of the time.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     // For a busy machine: a wait ends with its condition, whatever its limit.
     testTimeout: 40_000,
     hookTimeout: 60_000,
