@@ -101,16 +101,34 @@ describe('a connection that sends its next requests before it has its answers', 
 
   it.skipIf(openPictures() === undefined)('opens few pictures, and none stays open when it is gone', async () => {
     const slug = await givenLargePicture()
-    for (const ending of ['at once', 'amid its answer'] as const) {
-      for (let n = 0; n < 5; n++) {
-        const socket = await open()
-        socket.pause()
-        socket.write(get(`/cdn/${slug}.png`).repeat(300))
-        if (ending === 'amid its answer') await until(() => openPictures() === PER_CONNECTION, 'the pictures')
-        expect(openPictures()).toBeLessThanOrEqual(PER_CONNECTION)
-        socket.destroy()
-        await until(() => openPictures() === 0, 'the end of all reading')
+    for (let n = 0; n < 5; n++) {
+      const socket = await open()
+      socket.pause()
+      socket.write(get(`/cdn/${slug}.png`).repeat(300))
+      await until(() => (openPictures() ?? 0) >= PER_CONNECTION, 'the pictures')
+      await call(context.service.url, 'GET', '/health') // whatever it would have opened beyond, it has
+      expect(openPictures()).toBe(PER_CONNECTION)
+      socket.destroy()
+      await until(() => openPictures() === 0, 'the end of all reading')
+    }
+  })
+
+  it.skipIf(openPictures() === undefined)('leaves none open when it is gone before they are', async () => {
+    const slug = await givenLargePicture()
+    let opened = 0
+    for (let n = 0; n < 5; n++) {
+      const socket = await open()
+      socket.pause()
+      socket.write(get(`/cdn/${slug}.png`).repeat(300))
+      socket.destroy()
+      // The server may meet its requests later than this; what it opens for them is closed as well.
+      for (let turn = 0; turn < 20; turn++) {
+        opened = Math.max(opened, openPictures() ?? 0)
+        await new Promise(setImmediate)
       }
     }
+    await call(context.service.url, 'GET', '/health')
+    await until(() => openPictures() === 0, 'the end of all reading')
+    expect(opened).toBeLessThanOrEqual(5 * PER_CONNECTION)
   })
 })
