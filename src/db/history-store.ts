@@ -1,12 +1,6 @@
-import type {
-  GenerationFilter,
-  HistoryStore,
-  OwnPicture,
-  Page,
-  PageRequest,
-  PastGeneration,
-} from '../generation/history.js'
+import type { GenerationFilter, HistoryStore, OwnPicture, PastGeneration } from '../generation/history.js'
 import type { Database } from './client.js'
+import { pageOf } from './page.js'
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
 const ORDER = 'g.created_at DESC, g.seq DESC'
@@ -78,18 +72,6 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
     return rows[0] && toPicture(rows[0])
   },
 })
-
-/** One row more than the page has was asked for: it says whether there is a next one. */
-export function pageOf<Row, Item>(
-  rows: readonly Row[],
-  limit: PageRequest['limit'],
-  toItem: (row: Row) => Item,
-  placeOf: (row: Row) => readonly number[],
-): Page<Item> {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return { items: shown.map(toItem), next: last && rows.length > limit ? placeOf(last) : undefined }
-}
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the columns in GENERATION
 const toGeneration = (row: any): PastGeneration => ({
