@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import type { App } from '../app.js'
+import { etagOf, isKnownTag } from '../etag.js'
 import { MAX_PIXELS, MAX_PROMPT_LENGTH, MAX_SIDE, MIN_SIDE, RANDOM_SEED } from '../fields.js'
 import type { RateLimitOptions } from '../rate-limit.js'
 import { refusals } from './envelope.js'
@@ -105,9 +105,10 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: Limit): 
     },
     async (request, reply) => {
       const body = capabilitiesView(await models.listEnabled(), limit)
-      const etag = `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 22)}"`
+      const etag = etagOf(JSON.stringify(body))
       reply.header('etag', etag).header('cache-control', 'private, no-cache')
-      return request.headers['if-none-match']?.includes(etag) ? reply.code(304).send(null) : reply.code(200).send(body)
+      const unchanged = isKnownTag(request.headers['if-none-match'], etag)
+      return unchanged ? reply.code(304).send(null) : reply.code(200).send(body)
     },
   )
 }
