@@ -1,7 +1,22 @@
 /** When a generation will have ended, as far as measurements tell. Nothing is guessed where nothing was measured. */
-import type { WorkInSight } from './follow-ports.js'
+import type { DurationEstimates, WorkInSight } from './follow-ports.js'
 import type { WorkOfModel } from './generation.js'
 import { pixelStepsOf, remainingMs } from './inference-pace.js'
+import { hasEnded, type Polled } from './poll.js'
+
+/** Whole seconds until the generation will have ended, at least 1; undefined when it has, or when nobody can say. */
+export async function etaSeconds(estimates: DurationEstimates, polled: Polled): Promise<number | undefined> {
+  if (hasEnded(polled)) return undefined
+  const etaMs = etaOf(await estimates.current(), polled)
+  return etaMs === undefined ? undefined : Math.max(1, Math.ceil(etaMs / 1000))
+}
+
+function etaOf(sight: WorkInSight | undefined, polled: Polled): number | undefined {
+  if (polled.status === 'queued') return sight && queuedEtaMs(sight, polled.work, polled.queuePosition)
+  if (polled.status !== 'processing') return undefined
+  const { runningSince, work, progress } = polled
+  return processingEtaMs(sight, work, runningSince && performance.now() - runningSince, progress)
+}
 
 /** What the generation alone takes. */
 export const expectedMs = ({ pace }: WorkInSight, work: WorkOfModel): number | undefined => {

@@ -11,12 +11,21 @@ export interface GenerationWatch {
   watch(id: string, seen: GenerationStatus | undefined, tell: (view: GenerationView) => void): () => void
 }
 
-/** The latest preview of what is being drawn: a WebP of some kilobytes. Decoration, like the progress. */
-export interface PreviewBoard {
-  set(id: string, attempt: number, image: Buffer): Promise<void>
+/** What running generations show meanwhile. Never the truth about anything: a lost value is only not shown. */
+export interface LiveBoard<T> {
+  set(id: string, attempt: number, value: T): Promise<void>
   /** Those of the given generations that have one. */
-  get(ids: readonly string[]): Promise<ReadonlyMap<string, Buffer>>
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, T>>
 }
+
+/** From 0 to 1. */
+export type ProgressBoard = LiveBoard<number>
+
+/** The latest preview of what is being drawn: a WebP of some kilobytes. */
+export type PreviewBoard = LiveBoard<Buffer>
+
+/** Previews are neither set nor told more often. */
+export const PREVIEWS_EVERY_MS = 1000
 
 /** What there is to do, and how fast it is done; some seconds old. */
 export interface WorkInSight {

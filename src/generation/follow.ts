@@ -1,8 +1,8 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
-import type { GenerationWatch, PreviewBoard } from './follow-ports.js'
+import { type GenerationWatch, PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
 import type { GenerationView } from './generation.js'
 import type { Polled } from './poll.js'
-import type { ProgressBoard, QueuePositions } from './ports.js'
+import type { QueuePositions } from './ports.js'
 
 export interface FollowPorts {
   readonly watch: GenerationWatch
@@ -32,7 +32,6 @@ interface Follower {
 }
 
 const LOOK_MS = 500
-const PREVIEWS_EVERY_MS = 1000
 /** Changes that are worth telling, of 1. */
 const PROGRESS_STEP = 0.01
 /** So many are told in a row before other requests have their turn. */

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
-import type { PreviewBoard } from './follow-ports.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
 import { seedsOf } from './generation.js'
 import type { GpuTurn } from './gpu-turn.js'
-import type { ClaimedGeneration, ProgressBoard } from './ports.js'
+import type { ClaimedGeneration } from './ports.js'
 
 const PROGRESS_EVERY_MS = 250
-const PREVIEWS_EVERY_MS = 1000
 /** What a backend is given to wind up after an abort; then it is left to itself. */
 const ABORT_GRACE_MS = 6000
 

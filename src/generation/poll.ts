@@ -1,9 +1,8 @@
 import type { Account } from '../account/account.js'
 import { generationNotFound } from '../errors.js'
-import { processingEtaMs, queuedEtaMs } from './eta.js'
-import type { DurationEstimates } from './follow-ports.js'
+import type { ProgressBoard } from './follow-ports.js'
 import { GENERATION_ID, type GenerationView } from './generation.js'
-import type { PollStore, ProgressBoard, QueuePositions } from './ports.js'
+import type { PollStore, QueuePositions } from './ports.js'
 
 export interface PollPorts {
   readonly polls: PollStore
@@ -49,18 +48,4 @@ export async function findOwned(
   const generation = GENERATION_ID.test(id) ? await polls.findOwned(account.id, id) : undefined
   if (!generation) throw generationNotFound()
   return generation
-}
-
-/** Whole seconds until the generation will have ended, at least 1; undefined when it has, or when nobody can say. */
-export async function etaSeconds(estimates: DurationEstimates, polled: Polled): Promise<number | undefined> {
-  if (hasEnded(polled)) return undefined
-  const etaMs = etaOf(await estimates.current(), polled)
-  return etaMs === undefined ? undefined : Math.max(1, Math.ceil(etaMs / 1000))
-}
-
-function etaOf(sight: Awaited<ReturnType<DurationEstimates['current']>>, polled: Polled): number | undefined {
-  if (polled.status === 'queued') return sight && queuedEtaMs(sight, polled.work, polled.queuePosition)
-  if (polled.status !== 'processing') return undefined
-  const { runningSince, work, progress } = polled
-  return processingEtaMs(sight, work, runningSince && performance.now() - runningSince, progress)
 }

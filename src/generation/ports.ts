@@ -108,13 +108,6 @@ export interface QueuePositions {
   of(generation: { readonly lane: Lane; readonly seq: number }): Promise<number>
 }
 
-/** Live progress of running generations, 0 to 1. Never the truth about anything: a lost value is only not shown. */
-export interface ProgressBoard {
-  set(id: string, attempt: number, progress: number): Promise<void>
-  /** Those of the given generations that have one. */
-  get(ids: readonly string[]): Promise<ReadonlyMap<string, number>>
-}
-
 /** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */
 export interface GenerationEnds {
   /** @returns stops watching */

@@ -1,19 +1,12 @@
 import { failpoint } from '../failpoint.js'
 import { BackendError, type InferenceBackend } from './backend.js'
 import { MAX_TRIES, publicReason } from './failure.js'
-import type { PreviewBoard } from './follow-ports.js'
+import type { PreviewBoard, ProgressBoard } from './follow-ports.js'
 import { type GpuTurn, turnComes } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { keepLease } from './lease.js'
 import { patiently } from './patience.js'
-import type {
-  ActiveGenerationLock,
-  ClaimedGeneration,
-  GenerationEnds,
-  GenerationQueue,
-  ProgressBoard,
-  RunStore,
-} from './ports.js'
+import type { ActiveGenerationLock, ClaimedGeneration, GenerationEnds, GenerationQueue, RunStore } from './ports.js'
 import { type PublishPorts, publish, StoreFault } from './publish.js'
 
 export interface RunPorts extends PublishPorts {

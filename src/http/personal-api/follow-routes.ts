@@ -1,17 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { awaitChange } from '../../generation/await-change.js'
+import { etaSeconds } from '../../generation/eta.js'
 import type { Following } from '../../generation/follow.js'
 import type { DurationEstimates } from '../../generation/follow-ports.js'
-import {
-  etaSeconds,
-  hasEnded,
-  type Polled,
-  type PollPorts,
-  pollGeneration,
-  withProgress,
-} from '../../generation/poll.js'
+import { hasEnded, type Polled, type PollPorts, pollGeneration, withProgress } from '../../generation/poll.js'
 import type { ImageStore } from '../../generation/ports.js'
+import { waitForChange } from '../../generation/wait.js'
 import type { App } from '../app.js'
 import { etagOf, isKnownTag } from '../etag.js'
 import { queryInteger } from '../fields.js'
@@ -88,7 +82,7 @@ export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSi
       const isNews = known !== undefined && !isKnownTag(known, tagOf(generation))
       if (wait !== NO_WAIT && !isNews && !hasEnded(generation)) {
         request.leavePlace?.()
-        generation = await awaitChange(ports.following, generation, wait * 1000, untilGone(request, reply))
+        generation = await waitForChange(ports.following, generation, wait * 1000, untilGone(request, reply))
         generation = await withProgress(ports, generation)
       }
       await pace(reply, ports.estimates, generation, wait !== NO_WAIT)
