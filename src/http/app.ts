@@ -24,7 +24,7 @@ import { onlyOnHost } from './hosts.js'
 import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import type { PlaceLimits } from './places.js'
-import { answerUnreadable, noteTarget } from './unreadable.js'
+import { answerUnreadable, noteRequest } from './unreadable.js'
 
 export interface AppOptions {
   readonly log: Logger
@@ -68,7 +68,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   requireHost(app)
   endConnections(app, options.draining)
   app.server.maxConnections = MAX_CONNECTIONS
-  app.server.on('request', noteTarget)
+  app.server.on('request', noteRequest)
   // Without this Node refuses what it doesn't expect with an empty 417; a server may as well ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 

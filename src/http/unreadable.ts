@@ -4,24 +4,42 @@ import type { Socket } from 'node:net'
 import { AppError } from '../errors.js'
 import { bodyFor } from './error-shape.js'
 
-/** Where the last request of a connection was headed: one that times out amid its body is not among the bytes at hand. */
-const targets = new WeakMap<Socket, string>()
+/** What has arrived, but was not read yet when its time was over, is read within this. */
+const CATCH_UP_MS = 500
+
+/** The last request of a connection: what cannot be read may belong to it, and is not among the bytes at hand. */
+const requests = new WeakMap<Socket, IncomingMessage>()
 
 /** For the server's "request" event. */
-export const noteTarget = ({ socket, url = '' }: IncomingMessage): void => void targets.set(socket, url)
+export const noteRequest = (request: IncomingMessage): void => void requests.set(request.socket, request)
 
-/** What Node's parser could not read as HTTP: there is no request yet, so the answer is written by hand. */
+/**
+ * For the server's "clientError" event: what Node's parser could not read as HTTP, and what did not come in time. There
+ * is no request of Fastify's to answer, so the answer is written by hand.
+ */
 export function answerUnreadable(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void refuseUnlessArrived(socket)
   const [status, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? ['431 Request Header Fields Too Large', 'The request headers are larger than 16 KiB: shorten them.']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'The request did not arrive in time: send it again.']
-        : ['400 Bad Request', 'The request is not valid HTTP.']
-  const body = JSON.stringify(
-    bodyFor(targetOf(error.rawPacket) ?? targets.get(socket) ?? '')(new AppError('invalid_request', message)),
-  )
+      : ['400 Bad Request', 'The request is not valid HTTP.']
+  refuse(socket, status, message, targetOf(error.rawPacket))
+}
+
+/** After a standstill of this process Node looks at the clock before it reads what has arrived meanwhile. */
+function refuseUnlessArrived(socket: Socket): void {
+  const last = requests.get(socket)
+  const awaitsBody = last?.complete === false
+  setTimeout(() => {
+    const now = requests.get(socket)
+    if (now?.complete && (awaitsBody || now !== last)) return
+    refuse(socket, '408 Request Timeout', 'The request did not arrive in time: send it again.')
+  }, CATCH_UP_MS)
+}
+
+function refuse(socket: Socket, status: string, message: string, target = requests.get(socket)?.url ?? ''): void {
+  const body = JSON.stringify(bodyFor(target)(new AppError('invalid_request', message)))
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `x-request-id: ${randomUUID()}\r\nx-error-code: invalid_request\r\nConnection: close\r\n\r\n${body}`,
