@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { errorBody, type StandInDialect, type StandInModel } from './a1111-stand-in-dialects.js'
 import { answer } from './a1111-stand-in-endpoints.js'
 import type { Fault, StandInSettings } from './a1111-stand-in-faults.js'
-import { createGpu, type Reply } from './a1111-stand-in-gpu.js'
+import { createGpu } from './a1111-stand-in-gpu.js'
+import { createJournal, type Journal } from './journal.js'
+import { authorizationFor, cutOff, inferenceUrlOf, json, objectIn, untilSignal } from './stand-in-server.js'
+import { type SwitchableServer, startSwitchableServer } from './switchable-server.js'
 
 export interface StandInOptions {
   readonly port?: number
@@ -31,14 +33,12 @@ export interface JournalEntry {
   readonly body: Record<string, unknown> | undefined
 }
 
-export interface A1111StandIn {
-  /** `http://127.0.0.1:port` */
-  readonly url: string
+export interface A1111StandIn extends Omit<SwitchableServer, 'server'> {
   /** The same as an entry of INFERENCE_URL, with its credentials. */
   readonly inferenceUrl: string
-  readonly port: number
-  /** Every request, oldest first; the oldest go when there are 10,000. */
-  readonly journal: JournalEntry[]
+  /** Every request. */
+  readonly journal: Journal<JournalEntry>['entries']
+  readonly seen: Journal<JournalEntry>['seen']
   /** The bodies of the txt2img requests so far. */
   readonly asked: () => Record<string, unknown>[]
   /** The file name of the loaded checkpoint. */
@@ -46,11 +46,6 @@ export interface A1111StandIn {
   /** The most inferences that were ever at work at once; 1, or the lock is broken. */
   readonly mostAtOnce: () => number
   readonly set: (settings: Partial<StandInSettings>) => void
-  /** Stops listening and cuts all connections, until `accept`. */
-  readonly refuse: () => Promise<void>
-  readonly accept: () => Promise<void>
-  /** Resolves with the next request (or one already made) that matches. */
-  readonly seen: (matches: (entry: JournalEntry) => boolean) => Promise<JournalEntry>
   readonly close: () => Promise<void>
 }
 
@@ -82,28 +77,17 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     swapMs: options.swapMs ?? 0,
     currentImage: null,
   }
-  const journal: JournalEntry[] = []
-  const events = new EventEmitter().setMaxListeners(0)
+  const journal = createJournal<JournalEntry>()
   const gpu = createGpu(dialect, models, settings)
-  const sockets = new Set<Socket>()
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy())
-  })
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').replace(/\?.*$/, '')
     const sent = await readText(request)
-    const body = parse(sent)
+    const body = objectIn(sent)
     if (path === '/stand-in/set') return json(response, { status: 200, body: set(body ?? {}) })
-    if (path === '/stand-in/journal') return json(response, { status: 200, body: journal })
-    journal.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
-    if (journal.length > 10_000) journal.shift()
-    events.emit('request')
-    if (auth && request.headers.authorization !== `Basic ${Buffer.from(auth).toString('base64')}`) {
+    if (path === '/stand-in/journal') return json(response, { status: 200, body: journal.entries })
+    journal.add({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
+    if (auth && request.headers.authorization !== authorizationFor(auth)) {
       response.setHeader('www-authenticate', 'Basic')
       return json(response, {
         status: 401,
@@ -150,67 +134,21 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     return Object.assign(settings, changes)
   }
 
-  let port = options.port ?? 0
-  async function accept(): Promise<void> {
-    if (server.listening) return
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    port = (server.address() as AddressInfo).port
-  }
-
-  async function refuse(): Promise<void> {
-    if (!server.listening) return
-    const closed = once(server, 'close')
-    server.close()
-    for (const socket of sockets) socket.destroy()
-    await closed
-  }
-
-  await accept()
-  const credentials = auth ? `${auth.split(':').map(encodeURIComponent).join(':')}@` : ''
+  const { server: _, ...server } = await startSwitchableServer(handle, options.port)
   return {
-    url: `http://127.0.0.1:${port}`,
-    inferenceUrl: `a1111+http://${credentials}127.0.0.1:${port}`,
-    port,
-    journal,
-    asked: () => journal.flatMap(({ path, body }) => (path === '/sdapi/v1/txt2img' && body ? [body] : [])),
+    ...server,
+    inferenceUrl: inferenceUrlOf('a1111', server.url, auth),
+    journal: journal.entries,
+    seen: journal.seen,
+    asked: () => journal.entries.flatMap(({ path, body }) => (path === '/sdapi/v1/txt2img' && body ? [body] : [])),
     loaded: gpu.loaded,
     mostAtOnce: gpu.mostAtOnce,
     set: (changes) => void set(changes),
-    refuse,
-    accept,
-    seen: async (matches) => {
-      for (;;) {
-        const entry = journal.find(matches)
-        if (entry) return entry
-        await once(events, 'request')
-      }
-    },
     close: async () => {
       gpu.close()
-      await refuse()
+      await server.refuse()
     },
   }
-}
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const body = JSON.parse(text) as unknown
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function json(response: ServerResponse, { status, body }: Reply): void {
-  response
-    .writeHead(status, { 'content-type': 'application/json' })
-    .end(status === 204 ? undefined : JSON.stringify(body))
-}
-
-function cutOff(response: ServerResponse, text: string): void {
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
-  response.write(text.slice(0, text.length / 2), () => response.destroy())
 }
 
 /** `tsx test/support/a1111-stand-in.ts --port 7860`: prints its URL and runs until it is told to end. */
@@ -231,9 +169,7 @@ async function main(): Promise<void> {
     ...(values.model && { models: values.model }),
     ...(values.auth && { auth: values.auth }),
   })
-  process.stdout.write(`${standIn.url}\n`)
-  const end = () => void standIn.close().then(() => process.exit(0))
-  process.once('SIGTERM', end).once('SIGINT', end)
+  untilSignal(standIn)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { checkPrompt, type Nodes, objectInfo, type Prompt, type Version } from './comfyui-stand-in-nodes.js'
 import type { Queue } from './comfyui-stand-in-queue.js'
+import { objectIn } from './stand-in-server.js'
 
 export interface Reply {
   readonly status: number
@@ -27,7 +28,7 @@ let numbers = 0
 export function answer(method: string, url: URL, text: string, server: Server): Reply {
   const { version, checkpoints, nodes, queue, files } = server
   const [, first, second] = url.pathname.split('/')
-  const body = parse(text)
+  const body = objectIn(text)
   switch (`${method} /${first}`) {
     case 'GET /models':
       return version === 'old' || second !== 'checkpoints' ? NOT_FOUND : ok(checkpoints)
@@ -95,13 +96,4 @@ function takePrompt(body: Record<string, unknown> | undefined, { version, nodes,
 function withoutStatus(history: Record<string, object>, version: Version): object {
   if (version !== 'old') return history
   return Object.fromEntries(Object.entries(history).map(([id, entry]) => [id, { ...entry, status: undefined }]))
-}
-
-export function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const body = JSON.parse(text) as unknown
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,15 +1,18 @@
-import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { answer, parse, type Reply } from './comfyui-stand-in-endpoints.js'
+import { answer, type Reply } from './comfyui-stand-in-endpoints.js'
 import type { Fault, StandInSettings } from './comfyui-stand-in-faults.js'
 import { nodesOf, type Version } from './comfyui-stand-in-nodes.js'
 import { createQueue } from './comfyui-stand-in-queue.js'
+import { createJournal, type Journal } from './journal.js'
+import { authorizationFor, inferenceUrlOf, objectIn, untilSignal } from './stand-in-server.js'
+import { type SwitchableServer, startSwitchableServer } from './switchable-server.js'
 
 export interface StandInOptions {
   readonly port?: number
@@ -34,14 +37,12 @@ export interface JournalEntry {
   readonly body: Record<string, unknown> | undefined
 }
 
-export interface ComfyuiStandIn {
-  /** `http://127.0.0.1:port` */
-  readonly url: string
+export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   /** The same as an entry of INFERENCE_URL, with its credentials. */
   readonly inferenceUrl: string
-  readonly port: number
-  /** Every request, oldest first; the oldest go when there are 10,000. */
-  readonly journal: JournalEntry[]
+  /** Every request. */
+  readonly journal: Journal<JournalEntry>['entries']
+  readonly seen: Journal<JournalEntry>['seen']
   /** The bodies of the POSTs to /prompt so far. */
   readonly asked: () => Record<string, unknown>[]
   /** What it has saved, by `type/subfolder/filename`. */
@@ -51,11 +52,6 @@ export interface ComfyuiStandIn {
   readonly set: (settings: Partial<StandInSettings>) => void
   /** Cuts all connections and forgets the queue and the history, as a restart does. */
   readonly restart: () => void
-  /** Stops listening and cuts all connections, until `accept`; what runs goes on. */
-  readonly refuse: () => Promise<void>
-  readonly accept: () => Promise<void>
-  /** Resolves with the next request (or one already made) that matches. */
-  readonly seen: (matches: (entry: JournalEntry) => boolean) => Promise<JournalEntry>
   readonly close: () => Promise<void>
 }
 
@@ -74,23 +70,15 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
     socket: 'none',
     latencyMs: options.latencyMs ?? 0,
   }
-  const journal: JournalEntry[] = []
-  const events = new EventEmitter().setMaxListeners(0)
+  const journal = createJournal<JournalEntry>()
   const files = new Map<string, Buffer>()
   /** Each client's newest socket. */
   const clients = new Map<string, WebSocket>()
-  const connections = new Set<Socket>()
   const nodes = nodesOf(checkpoints, options.samplers)
 
   const queue = createQueue({ settings, files, send })
   const webSockets = new WebSocketServer({ noServer: true })
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy())
-  })
-  server.on('connection', (socket) => {
-    connections.add(socket)
-    socket.on('close', () => connections.delete(socket))
-  })
+  const { server, ...http } = await startSwitchableServer(handle, options.port)
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     log(request, undefined)
     if (settings.socket === 'refused' || refusal(request)) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
@@ -122,24 +110,22 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
   }
 
   function log(request: IncomingMessage, body: JournalEntry['body']): void {
-    journal.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
-    if (journal.length > 10_000) journal.shift()
-    events.emit('request')
+    journal.add({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
   }
 
   /** A browser's request from another site is refused, like one without the credentials. */
   function refusal({ headers }: IncomingMessage): Reply | undefined {
     if (headers.origin !== undefined) return { status: 403, body: '' }
-    if (!auth || headers.authorization === `Basic ${Buffer.from(auth).toString('base64')}`) return undefined
+    if (!auth || headers.authorization === authorizationFor(auth)) return undefined
     return { status: 401, body: 'Unauthorized' }
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://host')
     const text = await readText(request)
-    if (url.pathname === '/stand-in/set') return reply(response, { status: 200, body: set(parse(text) ?? {}) })
-    if (url.pathname === '/stand-in/journal') return reply(response, { status: 200, body: journal })
-    log(request, parse(text))
+    if (url.pathname === '/stand-in/set') return reply(response, { status: 200, body: set(objectIn(text) ?? {}) })
+    if (url.pathname === '/stand-in/journal') return reply(response, { status: 200, body: journal.entries })
+    log(request, objectIn(text))
     const refused = refusal(request)
     if (refused) return reply(response, refused)
     const fault = takeFault(`${request.method} ${url.pathname}`)
@@ -166,52 +152,25 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
     return Object.assign(settings, changes)
   }
 
-  let port = options.port ?? 0
-  async function accept(): Promise<void> {
-    if (server.listening) return
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    port = (server.address() as AddressInfo).port
-  }
-  const cut = () => {
-    for (const socket of connections) socket.destroy()
-  }
-  async function refuse(): Promise<void> {
-    if (!server.listening) return
-    const closed = once(server, 'close')
-    server.close()
-    cut()
-    await closed
-  }
-
-  await accept()
-  const credentials = auth ? `${auth.split(':').map(encodeURIComponent).join(':')}@` : ''
   return {
-    url: `http://127.0.0.1:${port}`,
-    inferenceUrl: `comfyui+http://${credentials}127.0.0.1:${port}`,
-    port,
-    journal,
+    ...http,
+    inferenceUrl: inferenceUrlOf('comfyui', http.url, auth),
+    journal: journal.entries,
+    seen: journal.seen,
     asked: () =>
-      journal.flatMap(({ method, path, body }) => (method === 'POST' && path === '/prompt' && body ? [body] : [])),
+      journal.entries.flatMap(({ method, path, body }) =>
+        method === 'POST' && path === '/prompt' && body ? [body] : [],
+      ),
     files,
     sockets: () => webSockets.clients.size,
     set: (changes) => void set(changes),
     restart: () => {
       queue.forget()
-      cut()
-    },
-    refuse,
-    accept,
-    seen: async (matches) => {
-      for (;;) {
-        const entry = journal.find(matches)
-        if (entry) return entry
-        await once(events, 'request')
-      }
+      http.cut()
     },
     close: async () => {
       queue.forget()
-      await refuse()
+      await http.refuse()
     },
   }
 }
@@ -240,9 +199,7 @@ async function main(): Promise<void> {
     ...(values.model && { models: values.model }),
     ...(values.auth && { auth: values.auth }),
   })
-  process.stdout.write(`${standIn.url}\n`)
-  const end = () => void standIn.close().then(() => process.exit(0))
-  process.once('SIGTERM', end).once('SIGINT', end)
+  untilSignal(standIn)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

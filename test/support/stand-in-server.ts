@@ -1,8 +1,9 @@
 /** What every stand-in for an inference server needs: real HTTP, a journal, and faults of the wire. */
-import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
+import { createJournal, type Journal } from './journal.js'
+import { type SwitchableServer, startSwitchableServer } from './switchable-server.js'
 
 export interface StandInRequest {
   readonly method: string
@@ -43,33 +44,15 @@ export interface StandInServerOptions {
   readonly set: (settings: Record<string, unknown>) => void
 }
 
-export interface StandInServer {
-  /** `http://127.0.0.1:port` */
-  readonly url: string
-  readonly port: number
-  /** Every request, oldest first. */
-  readonly journal: readonly StandInRequest[]
-  /** Resolves with the next request (or one already made) that matches. */
-  readonly seen: (matches: (request: StandInRequest) => boolean) => Promise<StandInRequest>
-  /** How many connections are open. */
-  readonly connections: () => number
-  /** Stops listening and cuts all connections, until `accept`. */
-  readonly refuse: () => Promise<void>
-  readonly accept: () => Promise<void>
+export interface StandInServer extends Omit<SwitchableServer, 'server'> {
+  /** Every request. */
+  readonly journal: Journal<StandInRequest>['entries']
+  readonly seen: Journal<StandInRequest>['seen']
 }
 
 export async function startStandInServer(options: StandInServerOptions): Promise<StandInServer> {
   const { authorization, unauthorized, faultOf, answer, set } = options
-  const journal: StandInRequest[] = []
-  const events = new EventEmitter().setMaxListeners(0)
-  const sockets = new Set<Socket>()
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy())
-  })
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
+  const journal = createJournal<StandInRequest>()
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '/', headers } = incoming
@@ -79,8 +62,7 @@ export async function startStandInServer(options: StandInServerOptions): Promise
       set(request.body ?? {})
       return json(response, { status: 200, body: {} })
     }
-    journal.push(request)
-    events.emit('request')
+    journal.add(request)
     if (authorization && headers.authorization !== authorization) return json(response, unauthorized)
     const fault = faultOf(request)
     if (typeof fault === 'object') json(response, { body: {}, ...fault })
@@ -91,38 +73,8 @@ export async function startStandInServer(options: StandInServerOptions): Promise
     else json(response, await answer(request))
   }
 
-  let port = options.port ?? 0
-  async function accept(): Promise<void> {
-    if (server.listening) return
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    port = (server.address() as AddressInfo).port
-  }
-
-  async function refuse(): Promise<void> {
-    if (!server.listening) return
-    const closed = once(server, 'close')
-    server.close()
-    for (const socket of sockets) socket.destroy()
-    await closed
-  }
-
-  await accept()
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    journal,
-    seen: async (matches) => {
-      for (;;) {
-        const request = journal.find(matches)
-        if (request) return request
-        await once(events, 'request')
-      }
-    },
-    connections: () => sockets.size,
-    refuse,
-    accept,
-  }
+  const { server: _, ...server } = await startSwitchableServer(handle, options.port)
+  return { ...server, journal: journal.entries, seen: journal.seen }
 }
 
 /** For a stand-in that is run as a process: prints its URL, and ends on a signal. */
@@ -144,7 +96,7 @@ export function inferenceUrlOf(kind: string, url: string, credentials: string | 
   return `${kind}+${encoded ? url.replace('://', `://${encoded}@`) : url}${rest}`
 }
 
-function objectIn(text: string): Record<string, unknown> | undefined {
+export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const body = JSON.parse(text) as unknown
     return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
@@ -153,11 +105,12 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function json(response: ServerResponse, { status, body }: StandInReply): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+export function json(response: ServerResponse, { status, body }: StandInReply): void {
+  const bytes = status === 204 ? undefined : JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json' }).end(bytes)
 }
 
-function cutOff(response: ServerResponse, text: string): void {
+export function cutOff(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
   response.write(text.slice(0, text.length / 2), () => response.destroy())
 }

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
 import { consecutiveRuns } from '../consecutive-runs.js'
 import { callFailure, failure } from '../failure.js'
+import { limited } from '../limited.js'
 import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
-import { timeLimit } from '../time-limit.js'
 import { type A1111Server, discover, type ServerModel } from './discovery.js'
 import { infer } from './inference.js'
 import { requireSampler } from './request.js'
@@ -83,19 +83,15 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
       }
     },
 
-    async generate(request, { signal, onProgress, onPreview, onDrawn = () => undefined }) {
-      const limit = timeLimit(signal, timeoutMs)
-      try {
-        return await draw(request, limit.signal, risingProgress(onProgress), onPreview, onDrawn)
-      } catch (error) {
-        if (signal.aborted) throw callFailure(http.name, signal, error)
-        known = undefined // whatever failed, the server may be another one by now
-        if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
-        throw callFailure(http.name, signal, error)
-      } finally {
-        limit.clear()
-      }
-    },
+    generate: (request, { signal, onProgress, onPreview, onDrawn = () => undefined }) =>
+      limited({ name: http.name, signal, timeoutMs }, async (stop) => {
+        try {
+          return await draw(request, stop, risingProgress(onProgress), onPreview, onDrawn)
+        } catch (error) {
+          if (!signal.aborted) known = undefined // whatever failed, the server may be another one by now
+          throw error
+        }
+      }),
 
     close: () => http.close(),
   }

@@ -1,9 +1,9 @@
 import type { InferenceBackend, InferenceRequest } from '../../generation/backend.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from '../failure.js'
+import { limited } from '../limited.js'
 import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
-import { timeLimit } from '../time-limit.js'
 import { createCanceler } from './cancellation.js'
 import { type ComfyuiServer, discover } from './discovery.js'
 import { graphOf } from './graph.js'
@@ -76,24 +76,19 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
       }
     },
 
-    async generate(request, { signal, onProgress, onPreview: show = () => undefined, onDrawn = () => undefined }) {
-      const limit = timeLimit(signal, timeoutMs)
-      const report = risingProgress(onProgress)
-      try {
-        const asked = await asking(request, limit.signal)
-        const watch = { stop: limit.signal, report, show, pollIntervalMs, cancelGraceMs, patience, drawn: onDrawn }
-        const images = await infer(link, asked, watch)
-        report(1)
-        return images
-      } catch (error) {
-        if (signal.aborted) throw callFailure(http.name, signal, error)
-        known = undefined // whatever failed, the server may be another one by now
-        if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
-        throw callFailure(http.name, signal, error)
-      } finally {
-        limit.clear()
-      }
-    },
+    generate: (request, { signal, onProgress, onPreview: show = () => undefined, onDrawn = () => undefined }) =>
+      limited({ name: http.name, signal, timeoutMs }, async (stop) => {
+        const report = risingProgress(onProgress)
+        const watch = { stop, report, show, pollIntervalMs, cancelGraceMs, patience, drawn: onDrawn }
+        try {
+          const images = await infer(link, await asking(request, stop), watch)
+          report(1)
+          return images
+        } catch (error) {
+          if (!signal.aborted) known = undefined // whatever failed, the server may be another one by now
+          throw error
+        }
+      }),
 
     close: () => http.close(),
   }

@@ -1,10 +1,10 @@
 import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
 import { callFailure, failure, samplerUnavailable } from '../failure.js'
 import { requireKept } from '../kept-parameters.js'
+import { limited } from '../limited.js'
 import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl, type ServerAddress } from '../server-http.js'
-import { timeLimit } from '../time-limit.js'
 import { readDeclaration } from './declaration.js'
 import { readGeneration } from './generation-reply.js'
 import { generationBody } from './generation-request.js'
@@ -77,17 +77,10 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
       }
     },
 
-    async generate(request, { signal, onProgress, onDrawn }) {
-      const limit = timeLimit(signal, timeoutMs)
-      try {
-        return await draw(request, limit.signal, risingProgress(onProgress), onDrawn)
-      } catch (error) {
-        if (limit.isOver()) throw failure('timeout', `${http.name} took longer than ${timeoutMs} ms`)
-        throw callFailure(http.name, signal, error)
-      } finally {
-        limit.clear()
-      }
-    },
+    generate: (request, { signal, onProgress, onDrawn }) =>
+      limited({ name: http.name, signal, timeoutMs }, (stop) =>
+        draw(request, stop, risingProgress(onProgress), onDrawn),
+      ),
 
     close: () => http.close(),
   }
