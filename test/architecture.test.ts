@@ -57,7 +57,16 @@ function fileOf(path: string): string {
 /** The folder below src/, or the file that lies there itself. */
 const placeOf = (file: string): string => file.split('/', 1)[0] as string
 
-const CORE = ['generation', 'webhooks', 'account', 'catalog', 'errors.ts', 'outage.ts', 'failpoint.ts']
+const CORE = [
+  'generation',
+  'webhooks',
+  'account',
+  'catalog',
+  'errors.ts',
+  'outage.ts',
+  'failpoint.ts',
+  'abort-signals.ts',
+]
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
@@ -67,13 +76,14 @@ const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 
 /** Of the core's parts: what each may import besides itself. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
-  generation: ['account', 'catalog', 'errors.ts', 'failpoint.ts'],
+  generation: ['account', 'catalog', 'errors.ts', 'failpoint.ts', 'abort-signals.ts'],
   webhooks: ['generation', 'account', 'catalog', 'errors.ts'],
   account: ['errors.ts'],
   catalog: ['errors.ts'],
   'errors.ts': [],
   'outage.ts': [],
   'failpoint.ts': [],
+  'abort-signals.ts': [],
 }
 
 /** Imports of files in these places that are not allowed, as readable lines. */

@@ -74,8 +74,8 @@ export function generationWatch(
     const seen = new Map<string, GenerationStatus>()
     for (const [id, { status, watchers }] of all) {
       if (status !== undefined) seen.set(id, status)
-      // Somebody was not told yet: the look failed that was meant for him.
-      if ([...watchers].some((watcher) => watcher.seen !== status)) due.add(id)
+      // Nobody has looked yet, or somebody was not told: the look failed that was meant for him.
+      if (status === undefined || [...watchers].some((watcher) => watcher.seen !== status)) due.add(id)
     }
     void readDue()
     if (seen.size > 0) tellAll(await findMoved(db, seen))

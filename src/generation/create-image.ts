@@ -29,7 +29,7 @@ export async function waitForPicture(
   { timeoutSeconds, gone, leaving }: WaitOptions,
 ): Promise<GenerationView> {
   await failpoint('create_image.before_wait')
-  const ended = await waitForEnd(ports.watch, id, timeoutSeconds * 1000, AbortSignal.any([gone, leaving]))
+  const ended = await waitForEnd(ports.watch, id, timeoutSeconds * 1000, [gone, leaving])
   if (!ended) {
     if (leaving.aborted || gone.aborted) throw shuttingDown(id)
     await failpoint('create_image.before_cancel')

@@ -1,3 +1,4 @@
+import { linkedSignal } from '../abort-signals.js'
 import { failpoint } from '../failpoint.js'
 import { BackendError, type InferenceBackend } from './backend.js'
 import { MAX_TRIES, publicReason } from './failure.js'
@@ -49,7 +50,7 @@ export async function runGeneration(
   const { runs, log } = ports
   const facts = { generationId: generation.id, attempt: generation.attempt, backend: backend.name }
   const beat = keepLease(runs, ports.ends, generation)
-  const stop = AbortSignal.any([signal, beat.signal])
+  const { signal: stop, clear } = linkedSignal([signal, beat.signal])
   try {
     await failpoint('run.after_claim')
     if (!(await turnComes(turn, stop)) && !stop.aborted) {
@@ -77,6 +78,7 @@ export async function runGeneration(
     if (signal.aborted) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     return await afterFault(ports, generation, error, isCulprit, facts)
   } finally {
+    clear()
     beat.stop()
   }
 }

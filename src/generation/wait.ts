@@ -1,3 +1,4 @@
+import { linkedSignal } from '../abort-signals.js'
 import type { Following } from './follow.js'
 import type { GenerationWatch } from './follow-ports.js'
 import type { GenerationView } from './generation.js'
@@ -8,7 +9,7 @@ export const waitForChange = (
   following: Following,
   seen: Polled,
   timeoutMs: number,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
 ): Promise<Polled> =>
   firstTold(
     (tell) =>
@@ -17,15 +18,15 @@ export const waitForChange = (
       }),
     seen,
     timeoutMs,
-    signal,
+    signals,
   )
 
-/** Resolves when the generation has ended, or to undefined at the time-out or when the signal aborts. */
+/** Resolves when the generation has ended, or to undefined at the time-out or when one of the signals aborts. */
 export const waitForEnd = (
   { watch }: GenerationWatch,
   id: string,
   timeoutMs: number,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
 ): Promise<GenerationView | undefined> =>
   firstTold<GenerationView | undefined>(
     (tell) =>
@@ -34,7 +35,7 @@ export const waitForEnd = (
       }),
     undefined,
     timeoutMs,
-    signal,
+    signals,
   )
 
 /** @param subscribe tells later, never while it is called; returns how to unsubscribe */
@@ -42,19 +43,20 @@ function firstTold<T>(
   subscribe: (tell: (value: T) => void) => () => void,
   otherwise: T,
   timeoutMs: number,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
 ): Promise<T> {
   return new Promise((resolve) => {
     const settle = (value: T) => {
       clearTimeout(timeout)
-      signal.removeEventListener('abort', giveUp)
+      stop.clear()
       unsubscribe()
       resolve(value)
     }
     const giveUp = () => settle(otherwise)
+    const stop = linkedSignal(signals)
     const timeout = setTimeout(giveUp, timeoutMs)
     const unsubscribe = subscribe(settle)
-    signal.addEventListener('abort', giveUp, { once: true })
-    if (signal.aborted) giveUp()
+    stop.signal.addEventListener('abort', giveUp, { once: true })
+    if (stop.signal.aborted) giveUp()
   })
 }

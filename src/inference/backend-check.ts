@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { timeLimit } from '../abort-signals.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/backend.js'
 import type { FinishPicture } from '../generation/ports.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './failure.js'
-import { timeLimit } from './time-limit.js'
 
 export interface BackendCheck {
   readonly models: readonly string[] | null

@@ -1,5 +1,5 @@
+import { timeLimit } from '../abort-signals.js'
 import { callFailure, failure } from './failure.js'
-import { timeLimit } from './time-limit.js'
 
 /**
  * One call of the backend port, with its time.

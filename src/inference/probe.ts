@@ -1,6 +1,6 @@
+import { timeLimit } from '../abort-signals.js'
 import { BackendError } from '../generation/backend.js'
 import { failure } from './failure.js'
-import { timeLimit } from './time-limit.js'
 
 const PROBE_TIMEOUT_MS = 10_000
 

@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { Agent, errors, request } from 'undici'
+import { timeLimit } from '../abort-signals.js'
 import type { WebhookSender } from '../webhooks/ports.js'
 import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../webhooks/webhook.js'
 import type { AddressPolicy } from './address-policy.js'
@@ -37,24 +38,18 @@ export function webhookSender({
   const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
   return {
     async send(delivery, body, signal) {
-      // Not AbortSignal.any: what it ties to a signal that lives for long stays.
-      const ending = new AbortController()
-      const end = () => ending.abort()
-      const timer = setTimeout(end, timeoutMs)
-      signal.addEventListener('abort', end)
-      if (signal.aborted) end()
+      const limit = timeLimit(signal, timeoutMs)
       // One of its own: no connection outlives the judgement of its address.
       const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
       try {
         // Again: what the operator allows may have changed since.
         targets.require(delivery.url, 'url')
-        return await post(agent, delivery, body, ending.signal)
+        return await post(agent, delivery, body, limit.signal)
       } catch (error) {
         if (signal.aborted) throw error
-        return { delivered: false, fault: ending.signal.aborted ? 'timed_out' : faultOf(error) }
+        return { delivered: false, fault: limit.isOver() ? 'timed_out' : faultOf(error) }
       } finally {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
+        limit.clear()
         await agent.destroy()
       }
     },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createDatabase } from '../../src/db/client.js'
 import { generationWatch } from '../../src/db/generation-watch.js'
 import { listenTo } from '../../src/db/notices.js'
 import { waitForEnd } from '../../src/generation/wait.js'
@@ -58,10 +59,10 @@ describe('whoever hears notices', () => {
 })
 
 describe('whoever waits for generations', () => {
-  function waiting(url = context.url) {
-    const watch = generationWatch(context.db, url, quiet)
+  function waiting(url = context.url, db = context.db, onError: (error: Error) => void = quiet) {
+    const watch = generationWatch(db, url, onError)
     closers.push(() => watch.close())
-    return (id: string, timeoutMs = 10_000) => waitForEnd(watch, id, timeoutMs, new AbortController().signal)
+    return (id: string, timeoutMs = 10_000) => waitForEnd(watch, id, timeoutMs, [])
   }
 
   it('misses none of many that end at the same time', { timeout: 60_000 }, async () => {
@@ -88,5 +89,21 @@ describe('whoever waits for generations', () => {
     expect(await ended).toMatchObject({ id, status: 'failed', error: 'It failed.' })
     // Too short for another look: what has ended is seen at once.
     expect(await wait(id, 900)).toMatchObject({ id, status: 'failed' })
+  })
+
+  it('learns of an end that came while Postgres could not be asked, from the beginning on', async () => {
+    const proxy = await startFaultProxy(context.url)
+    closers.push(() => proxy.close())
+    await proxy.refuse()
+    const db = createDatabase(proxy.through(context.url), { maxConnections: 2, onError: quiet })
+    closers.push(() => db.pool.end())
+    const failures: Error[] = []
+    const wait = waiting(proxy.through(context.url), db, (error) => failures.push(error))
+    const { id } = await givenGeneration(context.db, await givenUser(context.db))
+    const ended = wait(id)
+    await until(() => failures.length >= 2, 'a look and a LISTEN that failed')
+    await standInWorker(context.db).fail(await standInWorker(context.db).claim(), 'It failed.')
+    await proxy.pass()
+    expect(await ended).toMatchObject({ id, status: 'failed' })
   })
 })

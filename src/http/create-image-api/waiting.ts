@@ -3,6 +3,7 @@ import { AppError, pictureRemoved } from '../../errors.js'
 import { sayWhenFree } from '../../generation/active-generation.js'
 import { waitForPicture } from '../../generation/create-image.js'
 import { type Submission, type Submitted, submitGeneration } from '../../generation/submit.js'
+import { clientGone } from '../client-gone.js'
 import { tellSubmitted } from '../submitted-headers.js'
 import type { CreateImageApiOptions } from './plugin.js'
 
@@ -38,12 +39,9 @@ export function pictureCreation(options: CreateImageApiOptions): CreatePictures 
       const submitting = submitGeneration(ports, request.caller, { ...submission, lane: 'create_image' })
       const submitted = await sayWhenFree(ports, request.caller.account, submitting)
       tellSubmitted(reply, submitted)
-      const gone = new AbortController()
-      // "close" also comes after a complete answer, when nobody waits any more.
-      reply.raw.once('close', () => gone.abort())
-      if (reply.raw.destroyed) gone.abort()
+      const gone = clientGone(request, reply)
       request.leavePlace?.()
-      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone: gone.signal, leaving })
+      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone, leaving })
       const [first, ...others] = slugs
       if (first === undefined) throw pictureRemoved()
       return { submitted, slugs: [first, ...others] }

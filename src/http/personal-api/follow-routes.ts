@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { etaSeconds } from '../../generation/eta.js'
 import type { Following } from '../../generation/follow.js'
@@ -7,6 +7,7 @@ import { hasEnded, type Polled, type PollPorts, pollGeneration, withProgress } f
 import type { ImageStore } from '../../generation/ports.js'
 import { waitForChange } from '../../generation/wait.js'
 import type { App } from '../app.js'
+import { clientGone } from '../client-gone.js'
 import { etagOf, isKnownTag } from '../etag.js'
 import { queryInteger } from '../fields.js'
 import { refusals } from './envelope.js'
@@ -35,23 +36,6 @@ const pollHeaders = z.looseObject({
 /** Spec 4.4, with headers that pace the client, and as a long poll. */
 export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSignal): void {
   const bodyOf = (generation: Polled) => polledView(generation, (slug) => ports.images.url(slug))
-  const waits = new Set<AbortController>()
-  const endAll = () => {
-    for (const wait of waits) wait.abort()
-  }
-  leaving.addEventListener('abort', endAll, { once: true })
-
-  /** Aborts when the client is gone, or when this server must stop waiting. */
-  const untilGone = (request: FastifyRequest, reply: FastifyReply): AbortSignal => {
-    const wait = new AbortController()
-    waits.add(wait)
-    reply.raw.once('close', () => {
-      waits.delete(wait)
-      wait.abort()
-    })
-    if (leaving.aborted || request.raw.socket.destroyed) wait.abort()
-    return wait.signal
-  }
 
   app.get(
     '/generate/:id',
@@ -82,7 +66,10 @@ export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSi
       const isNews = known !== undefined && !isKnownTag(known, tagOf(generation))
       if (wait !== NO_WAIT && !isNews && !hasEnded(generation)) {
         request.leavePlace?.()
-        generation = await waitForChange(ports.following, generation, wait * 1000, untilGone(request, reply))
+        generation = await waitForChange(ports.following, generation, wait * 1000, [
+          clientGone(request, reply),
+          leaving,
+        ])
         generation = await withProgress(ports, generation)
       }
       await pace(reply, ports.estimates, generation, wait !== NO_WAIT)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { timeLimit } from '../../abort-signals.js'
 import type { ServerHttp } from '../server-http.js'
-import { timeLimit } from '../time-limit.js'
 import { PREVIEW_PATH, PROGRESS_PATH } from './discovery.js'
 
 const POLL_TIMEOUT_MS = 2_000

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { timeLimit } from '../../abort-signals.js'
 import type { ServerHttp } from '../server-http.js'
-import { timeLimit } from '../time-limit.js'
 import { readQueue } from './history.js'
 
 const LOOK_AGAIN_MS = 50

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { timeLimit } from '../../abort-signals.js'
 import { BackendError, type BackendErrorKind } from '../../generation/backend.js'
 import { failure } from '../failure.js'
-import { timeLimit } from '../time-limit.js'
 
 const ASK_AGAIN_MS = 200
 const PASSING: readonly BackendErrorKind[] = ['unavailable', 'lost', 'busy', 'backend_fault']

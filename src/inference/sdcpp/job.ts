@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { timeLimit } from '../../abort-signals.js'
 import { BackendError } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { jsonReply } from '../json-reply.js'
 import type { ServerHttp } from '../server-http.js'
-import { timeLimit } from '../time-limit.js'
 import { type Asked, imgGenBody } from './request.js'
 
 /** The server answers these calls from memory; one that takes longer is in trouble. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { timeLimit } from '../../../src/abort-signals.js'
 import { createCanceler } from '../../../src/inference/comfyui/cancellation.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
-import { timeLimit } from '../../../src/inference/time-limit.js'
 import { until } from '../../support/until.js'
 import { failureOf, givenBackend } from './given.js'
 

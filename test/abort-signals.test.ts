@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { timeLimit } from '../../src/inference/time-limit.js'
+import { timeLimit } from '../src/abort-signals.js'
 
 it('ends at its time, also when nothing but its listeners holds it and the garbage collector runs', async () => {
   setFlagsFromString('--expose-gc')

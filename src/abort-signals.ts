@@ -1,0 +1,50 @@
+/**
+ * Instead of AbortSignal.any and AbortSignal.timeout: what `any` ties to a signal that lives for long stays with it (Node
+ * 20 and 22), and in Node 20 the garbage collector may take the timer of a `timeout` within it before it has fired.
+ */
+
+/** A signal that aborts with the first of others. */
+export interface LinkedSignal {
+  readonly signal: AbortSignal
+  /** Lets go of the others; call it when the work has ended. */
+  readonly clear: () => void
+}
+
+export function linkedSignal(others: readonly AbortSignal[]): LinkedSignal {
+  const controller = new AbortController()
+  const follow = (event: Event) => controller.abort((event.target as AbortSignal).reason)
+  for (const other of others) {
+    other.addEventListener('abort', follow, { once: true })
+    if (other.aborted) controller.abort(other.reason)
+  }
+  return {
+    signal: controller.signal,
+    clear: () => {
+      for (const other of others) other.removeEventListener('abort', follow)
+    },
+  }
+}
+
+/** A signal that aborts with the outer one or at its own time limit. */
+export interface TimeLimit extends LinkedSignal {
+  /** Whether the limit, rather than the outer signal, ended it. */
+  readonly isOver: () => boolean
+}
+
+export function timeLimit(outer: AbortSignal, ms: number): TimeLimit {
+  const limit = new AbortController()
+  let over = false
+  const timer = setTimeout(() => {
+    over = !outer.aborted
+    limit.abort(new DOMException(`Not done within ${ms} ms`, 'TimeoutError'))
+  }, ms)
+  const { signal, clear } = linkedSignal([outer, limit.signal])
+  return {
+    signal,
+    isOver: () => over,
+    clear: () => {
+      clearTimeout(timer)
+      clear()
+    },
+  }
+}
