@@ -1,4 +1,5 @@
 import { access, constants, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
@@ -14,7 +15,7 @@ import { OperatorError } from './operator-error.js'
 
 interface CheckOptions {
   readonly model?: readonly string[]
-  readonly output: string
+  readonly output?: string
 }
 
 /** Loading a large checkpoint from a slow disk takes a minute or two. */
@@ -28,12 +29,15 @@ export function backendCommands(program: Command, run: Runner): void {
     .description('reach a GPU server, list what it lacks, and have it draw one picture')
     .argument('<url>', 'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860')
     .option('--model <file...>', "checkpoints it should have; the catalog's unless given")
-    .option('--output <path>', 'where the picture is written', 'easel-backend-check.png')
+    .option(
+      '--output <path>',
+      'where the picture is written (default: easel-backend-check.png here, or where temporary files go)',
+    )
     .action(run.unconnected(checkBackendAt))
 }
 
 async function checkBackendAt(env: Environment, url: string, { model, output }: CheckOptions): Promise<Answer> {
-  const path = resolve(output)
+  const path = output === undefined ? await usualPath() : resolve(output)
   // Before minutes are spent on a picture that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
   const backend = openBackend(url)
@@ -47,6 +51,15 @@ async function checkBackendAt(env: Environment, url: string, { model, output }: 
   } finally {
     await backend.close()
   }
+}
+
+/** In a container the directory that the command runs in can't be written to. */
+async function usualPath(): Promise<string> {
+  const writable = await access('.', constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+  return resolve(writable ? '.' : tmpdir(), 'easel-backend-check.png')
 }
 
 async function writing(path: string, work: Promise<void>): Promise<void> {

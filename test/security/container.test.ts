@@ -83,10 +83,19 @@ describe('the compose file', () => {
   it.each(ours)('takes root’s powers and the file system’s writing from %s', (name) => {
     expect(below(name, services)).toContain('    <<: *easel')
     const shared = below('x-easel').map((line) => line.trim())
-    for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']", 'init: true'])
+    for (const line of [
+      'read_only: true',
+      'cap_drop: [ALL]',
+      "security_opt: ['no-new-privileges:true']",
+      'init: true',
+      "tmpfs: ['/tmp:noexec,nosuid,nodev,size=64m']",
+      'pids_limit: 256',
+      'mem_limit: 2g',
+    ])
       expect(shared).toContain(line)
     // Nothing of its own takes that back.
-    const forbidden = /^(user|privileged|cap_add|read_only|security_opt|devices|network_mode|pid|ipc|volumes):/
+    const forbidden =
+      /^(user|privileged|cap_add|read_only|security_opt|devices|network_mode|pid|ipc|volumes|tmpfs|pids_limit|mem_limit):/
     expect(below(name, services).filter((line) => forbidden.test(line.trim()))).toEqual([])
   })
 
@@ -100,7 +109,7 @@ describe('the compose file', () => {
     const secrets = lines.filter((line) => /password|api_key/i.test(line))
     expect(secrets.length).toBeGreaterThan(2)
     for (const line of secrets) expect(line).toMatch(/\$\{POSTGRES_PASSWORD:\?[^}]+\}|\$\{MODERATION_API_KEY:-\}/)
-    expect(linesOf('.env.example').filter((line) => /PASSWORD|KEY/.test(line))).toEqual(['POSTGRES_PASSWORD=change-me'])
+    expect(linesOf('.env.example').filter((line) => /PASSWORD|KEY/.test(line))).toEqual(['POSTGRES_PASSWORD='])
   })
 
   it('lets Redis forget nothing of its own accord', () => {
