@@ -47,7 +47,8 @@ export function misshapen({ asked }: Exchange, got: Answered): string | undefine
         ? undefined
         : `not the body of Create Image: ${Object.keys(fields)}`
     case 'poll':
-      return status === 200 ? misshapenPoll(fields) : `${status} to a poll`
+    case 'cancel':
+      return status === 200 ? misshapenPoll(fields) : `${status} to a ${asked.what}`
     case 'account':
       return keysAre(body, 'username', 'credits', 'subscription') ? undefined : 'not the body of an account'
     default:

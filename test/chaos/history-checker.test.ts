@@ -29,15 +29,16 @@ const submitted = (n: number, more: Partial<Exchange> & { key?: string; seed?: n
   )
 }
 
-const polled = (n: number, status: string, more: Partial<Exchange> & { urls?: string[]; seed?: number } = {}) => {
-  const { urls = ['http://easel/cdn/a.png'], seed = 7, ...rest } = more
+type PollMore = Partial<Exchange> & { urls?: string[]; seed?: number; what?: 'poll' | 'cancel' }
+const polled = (n: number, status: string, more: PollMore = {}) => {
+  const { urls = ['http://easel/cdn/a.png'], seed = 7, what = 'poll', ...rest } = more
   const rest4 = {
     queued: { queue_position: 1 },
     processing: {},
     succeeded: { output: { images: urls.map((url) => ({ url, id: url })), seed } },
     failed: { error: 'Sorry.' },
   }[status]
-  return exchange({ what: 'poll', id: GEN(n) }, answered(200, { id: GEN(n), status, ...rest4 }), rest)
+  return exchange({ what, id: GEN(n) }, answered(200, { id: GEN(n), status, ...rest4 }), rest)
 }
 
 const fetched = (more: Partial<Answered> = {}) =>
@@ -176,6 +177,7 @@ describe('promises', () => {
 
   it.each([
     ['runs again after its end', [submitted(1), polled(1, 'succeeded'), polled(1, 'processing')]],
+    ['goes on after its cancel', [submitted(1), polled(1, 'queued', { what: 'cancel' })]],
     ['ends in two ways', [submitted(1), polled(1, 'succeeded'), polled(1, 'failed')]],
     [
       'changes its pictures',

@@ -65,7 +65,7 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
     if (asked.what === 'probe' && got.status !== asked.status)
       accuse('I13', `probe "${asked.name}" got ${got.status} instead of ${asked.status} (request ${got.requestId})`)
     if (asked.what === 'submit' && got.status === 201) submitted(exchange, asked, got)
-    if (asked.what === 'poll') polled(exchange, asked.id, got)
+    if (asked.what === 'poll' || asked.what === 'cancel') polled(exchange, asked, got)
     if (asked.what === 'image') fetched(exchange, asked, got)
     if (asked.what === 'account' && !(Number(fieldsOf(got.body).credits) >= 0))
       accuse('I2', `${user} holds ${fieldsOf(got.body).credits} credits`)
@@ -111,7 +111,11 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
       )
   }
 
-  function polled({ at, until, user }: Exchange, id: string, got: Answered): void {
+  function polled(
+    { at, until, user }: Exchange,
+    { what, id }: Asked & { what: 'poll' | 'cancel' },
+    got: Answered,
+  ): void {
     const known = promised.get(id)
     if (got.status === 404) {
       if (known) accuse('I7', `${id} of ${user} was acknowledged and is not found`)
@@ -123,6 +127,7 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
     const { images, seed } = fieldsOf(body.output)
     const details = JSON.stringify(status === 'succeeded' ? images : body.error)
     if (status === 'queued' || status === 'processing') {
+      if (what === 'cancel') accuse('I11', `${id} of ${user} was canceled and is ${status}`)
       if (known.ended && at >= known.ended.seenAt) accuse('I11', `${id} had ${known.ended.as} and was ${status} later`)
       known.activeUntil = Math.max(known.activeUntil, at)
       return

@@ -3,7 +3,7 @@
 export type Asked =
   | { readonly what: 'submit'; readonly tag: string; readonly batch: number; readonly key?: string }
   | { readonly what: 'create'; readonly tag: string; readonly metered: boolean; readonly key?: string }
-  | { readonly what: 'poll'; readonly id: string }
+  | { readonly what: 'poll' | 'cancel'; readonly id: string }
   | { readonly what: 'image'; readonly url: string; readonly size: number }
   | { readonly what: 'account' }
   /** Something whose answer is known beforehand. */

@@ -118,7 +118,7 @@ export function startLoad({
     } else await delay(300)
   }
 
-  /** Polls to the end, tries a second generation meanwhile, and fetches what was drawn. */
+  /** Polls to the end, now and then cancels or tries a second generation meanwhile, and fetches what was drawn. */
   async function follow(user: ChaosUser, id: string, chance: Seeded): Promise<void> {
     const until = Date.now() + FOLLOW_MS
     const poll: Call = {
@@ -128,8 +128,9 @@ export function startLoad({
       path: `/api/v1/generate/${id}`,
       apiKey: user.key,
     }
+    const cancel: Call = { ...poll, asked: { what: 'cancel', id }, method: 'POST', path: `${poll.path}/cancel` }
     for (let pause = POLL_MS.first; Date.now() < until; pause = Math.min(pause * POLL_MS.factor, POLL_MS.longest)) {
-      const got = await client.send(poll)
+      const got = await client.send(chance.chance(0.02) ? cancel : poll)
       const { status, output } = isAnswer(got) ? fieldsOf(got.body) : {}
       if (isAnswer(got) && got.status === 404) return
       if (status === 'failed') return
