@@ -3,6 +3,8 @@
  * 20 and 22), and in Node 20 the garbage collector may take the timer of a `timeout` within it before it has fired.
  */
 
+import { setMaxListeners } from 'node:events'
+
 /** A signal that aborts with the first of others. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
@@ -11,6 +13,7 @@ export interface LinkedSignal {
 }
 
 export function linkedSignal(others: readonly AbortSignal[]): LinkedSignal {
+  setMaxListeners(0, ...others) // any number may follow one
   const controller = new AbortController()
   const follow = (event: Event) => controller.abort((event.target as AbortSignal).reason)
   for (const other of others) {

@@ -2,26 +2,29 @@
  * Every refusal the service can give, as a stable code. Which HTTP status a code becomes lives in http/errors.ts;
  * how it is shown lives in the envelope of each interface.
  */
-export type ErrorCode =
-  | 'unauthorized'
-  | 'forbidden'
-  | 'invalid_request'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'not_found'
-  | 'subscription_required'
-  | 'model_unavailable'
-  | 'content_policy_violation'
-  | 'insufficient_credits'
-  | 'active_generation'
-  | 'rate_limited'
-  | 'too_many_streams'
-  | 'idempotency_mismatch'
-  | 'idempotency_in_flight'
-  | 'generation_failed'
-  | 'timeout'
-  | 'unavailable'
-  | 'internal'
+export const ERROR_CODES = [
+  'unauthorized',
+  'forbidden',
+  'invalid_request',
+  'payload_too_large',
+  'unsupported_media_type',
+  'not_found',
+  'subscription_required',
+  'model_unavailable',
+  'content_policy_violation',
+  'insufficient_credits',
+  'active_generation',
+  'rate_limited',
+  'too_many_streams',
+  'idempotency_mismatch',
+  'idempotency_in_flight',
+  'generation_failed',
+  'timeout',
+  'unavailable',
+  'internal',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** Facts that ride along with a refusal; each interface shows those that its error body has a place for. */
 export interface ErrorDetail {

@@ -1276,6 +1276,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1286,7 +1288,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1299,7 +1320,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1320,7 +1341,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1341,7 +1381,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1370,12 +1410,16 @@ export interface operations {
             /** @description Done */
             200: {
                 headers: {
+                    /** @description For `If-None-Match` */
+                    ETag?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1385,12 +1429,16 @@ export interface operations {
             /** @description As you have it already */
             304: {
                 headers: {
+                    /** @description For `If-None-Match` */
+                    ETag?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1399,7 +1447,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1414,7 +1481,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1435,7 +1521,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1475,6 +1561,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1485,7 +1573,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1504,7 +1592,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1519,7 +1626,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1540,7 +1666,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1606,6 +1732,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1625,6 +1753,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1635,7 +1765,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1654,7 +1784,7 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1667,7 +1797,7 @@ export interface operations {
             402: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "insufficient_credits";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1686,7 +1816,7 @@ export interface operations {
             403: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1705,7 +1835,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1723,8 +1853,10 @@ export interface operations {
             /** @description A request with this Idempotency-Key is still being processed */
             409: {
                 headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "idempotency_in_flight";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1743,7 +1875,7 @@ export interface operations {
             413: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "payload_too_large";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1762,7 +1894,7 @@ export interface operations {
             415: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unsupported_media_type";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1781,7 +1913,7 @@ export interface operations {
             422: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "idempotency_mismatch";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1806,7 +1938,26 @@ export interface operations {
                     /** @description The generation that is active, if that is the reason */
                     "X-Active-Generation"?: string;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1827,7 +1978,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1879,6 +2030,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1902,6 +2055,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1910,7 +2065,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1929,7 +2084,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1942,7 +2116,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1963,7 +2137,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -1984,7 +2177,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2022,6 +2215,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2032,7 +2227,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2045,7 +2259,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2064,7 +2278,7 @@ export interface operations {
             413: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "payload_too_large";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2085,7 +2299,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2106,7 +2339,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2144,6 +2377,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2154,7 +2389,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2167,7 +2421,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2188,7 +2442,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2209,7 +2482,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2257,6 +2530,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2267,7 +2542,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2286,7 +2561,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2301,7 +2595,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2322,7 +2635,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2364,6 +2677,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2374,7 +2689,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2393,7 +2708,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2408,7 +2742,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2429,7 +2782,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2467,6 +2820,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2477,7 +2832,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2490,7 +2864,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2511,7 +2885,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2532,7 +2925,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2570,6 +2963,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2578,7 +2973,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2591,7 +3005,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2612,7 +3026,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2633,7 +3066,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2671,6 +3104,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2681,7 +3116,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2694,7 +3148,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2715,7 +3169,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2736,7 +3209,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2771,6 +3244,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2781,7 +3256,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2796,7 +3290,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2817,7 +3330,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2863,6 +3376,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2873,7 +3388,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2892,7 +3407,7 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -2905,7 +3420,7 @@ export interface operations {
             403: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2924,7 +3439,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2943,7 +3458,7 @@ export interface operations {
             413: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "payload_too_large";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2962,7 +3477,7 @@ export interface operations {
             415: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unsupported_media_type";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -2983,7 +3498,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3004,7 +3538,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3039,6 +3573,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3049,7 +3585,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3064,7 +3619,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3085,7 +3659,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3130,6 +3704,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3140,7 +3716,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3159,7 +3735,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3172,7 +3767,7 @@ export interface operations {
             413: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "payload_too_large";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3191,7 +3786,7 @@ export interface operations {
             415: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unsupported_media_type";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3212,7 +3807,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3233,7 +3847,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3271,6 +3885,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3281,7 +3897,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3294,7 +3929,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3315,7 +3950,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3336,7 +3990,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3374,6 +4028,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3382,7 +4038,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3395,7 +4070,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3416,7 +4091,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3437,7 +4131,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3478,6 +4172,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3488,7 +4184,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3507,7 +4203,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3520,7 +4235,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3541,7 +4256,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3562,7 +4296,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3600,6 +4334,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3610,7 +4346,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3623,7 +4378,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3644,7 +4399,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3665,7 +4439,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3703,6 +4477,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3713,7 +4489,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3732,7 +4508,26 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No active subscription, or not available */
+            403: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3745,7 +4540,7 @@ export interface operations {
             404: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3766,7 +4561,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3787,7 +4601,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3853,6 +4667,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3874,6 +4690,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3884,7 +4702,7 @@ export interface operations {
             400: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3903,7 +4721,7 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -3916,7 +4734,7 @@ export interface operations {
             402: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "insufficient_credits";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3935,7 +4753,7 @@ export interface operations {
             403: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3953,8 +4771,12 @@ export interface operations {
             /** @description Not found */
             404: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3972,8 +4794,10 @@ export interface operations {
             /** @description A request with this Idempotency-Key is still being processed */
             409: {
                 headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "idempotency_in_flight";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -3992,7 +4816,7 @@ export interface operations {
             413: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "payload_too_large";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4011,7 +4835,7 @@ export interface operations {
             415: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unsupported_media_type";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4030,7 +4854,7 @@ export interface operations {
             422: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "idempotency_mismatch";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4048,10 +4872,14 @@ export interface operations {
             /** @description A limit is reached; `Retry-After` says when to come back */
             429: {
                 headers: {
+                    /** @description Where to poll it */
+                    Location?: string;
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
+                    /** @description The generation that is active, if that is the reason */
+                    "X-Active-Generation"?: string;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4069,8 +4897,12 @@ export interface operations {
             /** @description The generation failed, or the server did */
             500: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4088,10 +4920,14 @@ export interface operations {
             /** @description Temporarily unavailable; `Retry-After` says when to come back */
             503: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4109,8 +4945,12 @@ export interface operations {
             /** @description The picture was not ready in time */
             504: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "timeout";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4175,12 +5015,20 @@ export interface operations {
             /** @description Done */
             200: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4190,8 +5038,14 @@ export interface operations {
             /** @description The request is not valid, or the prompt was flagged by moderation */
             400: {
                 headers: {
+                    /** @description Where to poll it */
+                    Location?: string;
+                    /** @description The generation that is active, if that is the reason */
+                    "X-Active-Generation"?: string;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "invalid_request" | "content_policy_violation";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4210,7 +5064,7 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -4223,7 +5077,9 @@ export interface operations {
             402: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "insufficient_credits";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4242,7 +5098,9 @@ export interface operations {
             403: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "forbidden" | "subscription_required" | "model_unavailable";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4260,8 +5118,14 @@ export interface operations {
             /** @description Not found */
             404: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "not_found";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4270,6 +5134,8 @@ export interface operations {
                     "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
+                    /** @description `false` where a repeat would be charged again, as clients of OpenAI understand it */
+                    "X-Should-Retry"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4279,8 +5145,12 @@ export interface operations {
             /** @description A request with this Idempotency-Key is still being processed */
             409: {
                 headers: {
+                    /** @description Seconds to wait before the next try */
+                    "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "idempotency_in_flight";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4299,7 +5169,9 @@ export interface operations {
             413: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "payload_too_large";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4318,7 +5190,9 @@ export interface operations {
             415: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unsupported_media_type";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4337,7 +5211,9 @@ export interface operations {
             422: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "idempotency_mismatch";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4355,10 +5231,16 @@ export interface operations {
             /** @description A limit is reached; `Retry-After` says when to come back */
             429: {
                 headers: {
+                    /** @description Where to poll it */
+                    Location?: string;
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
+                    /** @description The generation that is active, if that is the reason */
+                    "X-Active-Generation"?: string;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4376,8 +5258,14 @@ export interface operations {
             /** @description The generation failed, or the server did */
             500: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "generation_failed" | "internal";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4386,6 +5274,8 @@ export interface operations {
                     "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
+                    /** @description `false` where a repeat would be charged again, as clients of OpenAI understand it */
+                    "X-Should-Retry"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4395,10 +5285,16 @@ export interface operations {
             /** @description Temporarily unavailable; `Retry-After` says when to come back */
             503: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4407,6 +5303,8 @@ export interface operations {
                     "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
+                    /** @description `false` where a repeat would be charged again, as clients of OpenAI understand it */
+                    "X-Should-Retry"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4416,8 +5314,14 @@ export interface operations {
             /** @description The picture was not ready in time */
             504: {
                 headers: {
+                    /** @description `true` on the answer to a repeat */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What you hold after the charge */
+                    "X-Credits-Remaining"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "timeout";
+                    /** @description The fields of the request that change nothing */
+                    "X-Ignored-Fields"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4426,6 +5330,8 @@ export interface operations {
                     "X-RateLimit-Reset"?: number;
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
+                    /** @description `false` where a repeat would be charged again, as clients of OpenAI understand it */
+                    "X-Should-Retry"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4452,6 +5358,8 @@ export interface operations {
                     "X-RateLimit-Remaining"?: number;
                     /** @description Seconds until the oldest request leaves the window */
                     "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4462,7 +5370,7 @@ export interface operations {
             401: {
                 headers: {
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unauthorized";
                     /** @description Names this answer */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -4477,7 +5385,26 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "active_generation" | "rate_limited" | "too_many_streams";
+                    /** @description Requests that fit into the window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description Requests left now */
+                    "X-RateLimit-Remaining"?: number;
+                    /** @description Seconds until the oldest request leaves the window */
+                    "X-RateLimit-Reset"?: number;
+                    /** @description Names this answer */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiProblem"];
+                };
+            };
+            /** @description The generation failed, or the server did */
+            500: {
+                headers: {
+                    /** @description A stable code for programs */
+                    "X-Error-Code"?: "generation_failed" | "internal";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */
@@ -4498,7 +5425,7 @@ export interface operations {
                     /** @description Seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description A stable code for programs */
-                    "X-Error-Code"?: string;
+                    "X-Error-Code"?: "unavailable";
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
                     /** @description Requests left now */

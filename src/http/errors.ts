@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** The only place where a refusal meets an HTTP status. */
-const STATUS: Readonly<Record<ErrorCode, number>> = {
+export const STATUS: Readonly<Record<ErrorCode, number>> = {
   unauthorized: 401,
   forbidden: 403,
   invalid_request: 400,

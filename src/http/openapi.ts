@@ -1,7 +1,9 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
+import { ERROR_CODES } from '../errors.js'
 import type { App } from './app.js'
+import { STATUS } from './errors.js'
 import { llmsText } from './llms-text.js'
 
 export interface ApiOrigins {
@@ -48,10 +50,13 @@ const SUCCESSES: Readonly<Record<string, string>> = {
 const text = (description: string) => ({ description, schema: { type: 'string' as const } })
 const whole = (description: string) => ({ description, schema: { type: 'integer' as const } })
 
-const REFUSAL_HEADERS = {
-  'X-Error-Code': text('A stable code for programs'),
-  'X-Request-Id': text('Names this answer'),
-}
+const REQUEST_ID = { 'X-Request-Id': text('Names this answer') }
+const errorCode = (status: number) => ({
+  'X-Error-Code': {
+    description: 'A stable code for programs',
+    schema: { type: 'string' as const, enum: ERROR_CODES.filter((code) => STATUS[code] === status) },
+  },
+})
 const LIMIT_HEADERS = {
   'X-RateLimit-Limit': whole('Requests that fit into the window'),
   'X-RateLimit-Remaining': whole('Requests left now'),
@@ -61,24 +66,42 @@ const SUBMITTED = {
   'X-Credits-Remaining': whole('What you hold after the charge'),
   'Idempotent-Replayed': text('`true` on the answer to a repeat'),
 }
+const ACTIVE = {
+  'X-Active-Generation': text('The generation that is active, if that is the reason'),
+  Location: text('Where to poll it'),
+}
 const PACED = {
   'Retry-After': whole('Seconds until the next poll is worth it; absent at the end'),
   'X-Eta-Seconds': whole('Seconds to the expected end, once the model was measured'),
   'X-Progress': text('0 to 1, while it is drawn'),
-  ETag: text('For `If-None-Match`'),
 }
+const IGNORED = {
+  'X-Ignored-Fields': text('The fields of the request that change nothing'),
+}
+const RETRIED = {
+  'X-Should-Retry': text('`false` where a repeat would be charged again, as clients of OpenAI understand it'),
+}
+const TAG = { ETag: text('For `If-None-Match`') }
+
+const on = (operation: string, statuses: readonly number[], headers: Readonly<Record<string, object>>) =>
+  statuses.map((status) => [`${operation} ${status}`, headers] as const)
+
+/** A wait ends like this after its submit was accepted. */
+const WAITED = [404, 500, 503, 504]
 /** What the answers of single operations say beside their body. */
-const OWN_HEADERS: Readonly<Record<string, Readonly<Record<string, object>>>> = {
-  'submitGeneration 201': SUBMITTED,
-  'submitGeneration 429': {
-    'X-Active-Generation': text('The generation that is active, if that is the reason'),
-    Location: text('Where to poll it'),
-  },
-  'createImage 200': SUBMITTED,
-  'createImage 202': { ...SUBMITTED, 'Webhook-Secret': text('Signs what `webhook_url` is told') },
-  'pollGeneration 200': PACED,
-  'pollGeneration 304': PACED,
-}
+const OWN_HEADERS: Readonly<Record<string, Readonly<Record<string, object>>>> = Object.fromEntries([
+  ...on('submitGeneration', [201], SUBMITTED),
+  ...on('submitGeneration', [429], ACTIVE),
+  ...on('createImage', [200, ...WAITED], SUBMITTED),
+  ...on('createImage', [202], { ...SUBMITTED, 'Webhook-Secret': text('Signs what `webhook_url` is told') }),
+  ...on('createImage', [429], ACTIVE),
+  ...on('createOpenAiImages', [402, 403, 409, 413, 415, 422], IGNORED),
+  ...on('createOpenAiImages', [200], { ...SUBMITTED, ...IGNORED }),
+  ...on('createOpenAiImages', WAITED, { ...SUBMITTED, ...IGNORED, ...RETRIED }),
+  ...on('createOpenAiImages', [400, 429], { ...ACTIVE, ...IGNORED }),
+  ...on('pollGeneration', [200, 304], { ...PACED, ...TAG }),
+  ...on('getCapabilities', [200, 304], TAG),
+])
 const RETRY_AFTER = { 'Retry-After': whole('Seconds to wait before the next try') }
 
 /**
@@ -125,8 +148,8 @@ function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiO
     if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
     for (const operation of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[]) {
       for (const [status, response] of Object.entries(operation.responses ?? {})) {
-        const headers = Number(status) < 400 ? {} : REFUSAL_HEADERS
-        const retry = status === '429' || status === '503' ? RETRY_AFTER : {}
+        const headers = Number(status) < 400 ? REQUEST_ID : { ...errorCode(Number(status)), ...REQUEST_ID }
+        const retry = ['409', '429', '503'].includes(status) ? RETRY_AFTER : {}
         const limit = status === '401' ? {} : LIMIT_HEADERS
         Object.assign(response, {
           description: REFUSALS[status] ?? SUCCESSES[status],

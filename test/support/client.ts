@@ -1,5 +1,6 @@
 /** Requests as a subscriber sends them. */
 import { expect } from 'vitest'
+import { expectDescribed } from './described.js'
 import { until } from './until.js'
 
 export interface Answer {
@@ -30,6 +31,7 @@ export async function call(url: string, method: string, path: string, options: C
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
+  expectDescribed(method, path, response)
   const text = await response.text()
   const json = response.headers.get('content-type')?.includes('json') && text !== ''
   return { status: response.status, body: json ? JSON.parse(text) : text, headers: response.headers }

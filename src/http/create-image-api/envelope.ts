@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AppError, ErrorCode } from '../../errors.js'
+import { refusalsWith } from '../refusals.js'
 
 /** Spec 7.2 and the contract's further codes; the envelope knows fewer than we do. */
 const CODES: Readonly<Record<ErrorCode, string>> = {
@@ -51,8 +52,4 @@ const problem = z
   })
 
 /** The schemas of refusals with these statuses, beside the ones that every endpoint can meet. */
-export const refusals = <const S extends number>(...statuses: S[]) =>
-  Object.fromEntries([...statuses, 401, 429, 503].map((status) => [status, problem])) as Record<
-    S | 401 | 429 | 503,
-    typeof problem
-  >
+export const refusals = refusalsWith(problem)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AppError, ErrorCode } from '../../errors.js'
+import { refusalsWith } from '../refusals.js'
 
 /** The paths that speak OpenAI's shape, whatever refuses them. */
 const PATHS = ['/v1/images/generations', '/v1/models']
@@ -74,8 +75,4 @@ const problem = z
   })
 
 /** The schemas of refusals with these statuses, beside the ones that every endpoint can meet. */
-export const refusals = <const S extends number>(...statuses: S[]) =>
-  Object.fromEntries([...statuses, 401, 429, 503].map((status) => [status, problem])) as Record<
-    S | 401 | 429 | 503,
-    typeof problem
-  >
+export const refusals = refusalsWith(problem)
