@@ -5,8 +5,10 @@ import type { Database } from './client.js'
 
 /** Longer than a try may take. */
 const LEASE = `interval '20 seconds'`
-/** An endpoint at which nothing has succeeded for so long is disabled; what waits for longer is given up. */
+/** An endpoint at which nothing has succeeded for so long may be disabled; what waits for longer is given up. */
 const PATIENCE = `interval '3 days'`
+/** Longer than all of an event's tries take, unless they wait for others or for as long as the receiver asks. */
+const TRIED_ENOUGH = `interval '2 days'`
 const KEPT = `interval '30 days'`
 const PAGE = 1000
 /** At a time; the rest waits for the next time. */
@@ -79,8 +81,10 @@ const DELIVERED = {
      WHERE id = (SELECT endpoint_id FROM done)`,
 }
 
+/** For its age only by an event that has had its tries: the one failure after a quiet spell says little. */
 const DISABLED = `e.kind = 'account' AND e.disabled_at IS NULL
-  AND ($5 = 'endpoint_gone' OR $8::boolean AND e.failing_since < now() - ${PATIENCE})`
+  AND ($5 = 'endpoint_gone' OR $8::boolean AND e.failing_since < now() - ${PATIENCE}
+       AND ($6::float8 IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
 
 // $4 status, $5 fault, $6 seconds to the next try or null, $7 seconds that the endpoint is left alone, $8 its own fault
 const FAILED = {
@@ -92,7 +96,7 @@ const FAILED = {
              finished_at = CASE WHEN $6::float8 IS NULL THEN now() END,
              next_at = now() + make_interval(secs => coalesce($6::float8, 0)),
              last_status = $4::integer, last_error = $5::text
-       WHERE ${THIS_TRY} RETURNING endpoint_id
+       WHERE ${THIS_TRY} RETURNING endpoint_id, created_at
     )
     UPDATE webhook_endpoints e
        SET failures = e.failures + $8::boolean::integer,
@@ -103,7 +107,7 @@ const FAILED = {
              CASE WHEN $5 = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
                   ELSE 'Nothing could be delivered for 3 days (' || $5 || '). Create it anew when it works again.' END
              ELSE e.disabled_reason END
-     WHERE id = (SELECT endpoint_id FROM tried)
+      FROM tried WHERE e.id = tried.endpoint_id
     RETURNING e.disabled_at IS NOT NULL AS disabled`,
 }
 
