@@ -13,6 +13,9 @@ const KEPT = `interval '30 days'`
 const PAGE = 1000
 /** At a time; the rest waits for the next time. */
 const CLEANED_PAGES = 20
+/** What is left then comes when its own wait is over. */
+const HURRIED_PAGES = 50
+const HURRIED_PAGE_SECONDS = 10
 const LIVE = `e.disabled_at IS NULL AND e.deleted_at IS NULL`
 
 /**
@@ -117,6 +120,18 @@ const GIVE_BACK = `
   )
   UPDATE webhook_endpoints SET ${FREED} WHERE id = (SELECT endpoint_id FROM given)`
 
+/**
+ * A page of what waits for $1, which is to come from second $2 on; earlier pages come too soon to be found again. What
+ * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
+ */
+const HURRY = `
+  UPDATE webhook_deliveries SET next_at = now() + make_interval(secs => $2::float8 + random() * ${HURRIED_PAGE_SECONDS})
+   WHERE seq = ANY (ARRAY(
+     SELECT seq FROM webhook_deliveries
+      WHERE endpoint_id = $1 AND status = 'pending' AND next_at > now() + make_interval(secs => $2::float8) + ${LEASE}
+        AND next_at > clock_timestamp() + ${LEASE}
+      ORDER BY next_at LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
+
 /** Waiting deliveries of which `condition` holds over `d` and its endpoint `e`. */
 const end = (condition: string, fault: string) => `
   UPDATE webhook_deliveries SET status = 'failed', finished_at = now(), last_error = '${fault}'
@@ -183,14 +198,8 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {
     },
 
     async hurry(endpointId) {
-      await pool.query(
-        `UPDATE webhook_deliveries SET next_at = least(next_at, now() + make_interval(secs => random() * 10))
-          WHERE seq = ANY (ARRAY(
-            SELECT seq FROM webhook_deliveries
-             WHERE endpoint_id = $1 AND status = 'pending' AND next_at > now() + ${LEASE} LIMIT ${PAGE}))
-            AND status = 'pending'`,
-        [endpointId],
-      )
+      for (let page = 0; page < HURRIED_PAGES; page++)
+        if ((await pool.query(HURRY, [endpointId, page * HURRIED_PAGE_SECONDS])).rowCount !== PAGE) return
     },
 
     async clean() {

@@ -4,6 +4,7 @@ import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
 import { type ClaimedDelivery, newEndpointId } from '../../src/webhooks/webhook.js'
 import { useDatabase } from '../support/database.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
+import { until } from '../support/until.js'
 
 const context = useDatabase()
 const store = () => webhookDeliveryStore(context.db)
@@ -50,6 +51,27 @@ async function endpointRow(id: string) {
 const REFUSED = { fault: 'status_not_2xx', status: 502, retryInSeconds: 5, pauseSeconds: 0 } as const
 const LAST = { ...REFUSED, retryInSeconds: undefined }
 
+const WAITING_FOR_A_LOCK = `
+  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+
+/** Begins `work` while `text` is not committed yet, and commits when `work` waits for it or is through. */
+async function meanwhile(text: string, values: unknown[], work: () => Promise<unknown>): Promise<void> {
+  const client = await context.db.pool.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query(text, values)
+    let through = false
+    const working = work().finally(() => {
+      through = true
+    })
+    await until(async () => through || (await query(WAITING_FOR_A_LOCK)).length > 0, 'its waiting or its end')
+    await client.query('COMMIT')
+    await working
+  } finally {
+    client.release()
+  }
+}
+
 describe('an endpoint at which nothing succeeds', () => {
   it('has been failing for days, yet each event has all of its tries before it is disabled', async () => {
     const id = await givenEndpoint(`failures = 1, failing_since = now() - interval '10 days'`)
@@ -72,5 +94,31 @@ describe('an endpoint at which nothing succeeds', () => {
     const id = await givenEndpoint(`failures = 9, failing_since = now() - interval '73 hours'`)
     await givenWaiting(id, 1, { created: `now() - interval '49 hours'` })
     expect(await store().failed(await claimed(), REFUSED)).toEqual({ disabled: true })
+  })
+})
+
+describe('what waits for an endpoint that has recovered', () => {
+  it('is all brought forward, a page every ten seconds, though two servers do so at once', async () => {
+    const id = await givenEndpoint()
+    await givenWaiting(id, 2500, { next: `now() + interval '8 hours'` })
+    await Promise.all([store().hurry(id), store().hurry(id)])
+    const [row] = await query(
+      `SELECT count(*) FILTER (WHERE next_at > now() + interval '30 seconds') AS late,
+              count(*) FILTER (WHERE next_at < now() + interval '10 seconds') AS soon FROM webhook_deliveries`,
+    )
+    expect(row.late).toBe(0)
+    expect(row.soon).toBeLessThan(2500)
+  })
+
+  it('is left alone when another server has begun to send it', async () => {
+    const id = await givenEndpoint()
+    await givenWaiting(id, 1, { next: `now() + interval '8 hours'` })
+    await meanwhile(
+      `UPDATE webhook_deliveries SET attempts = 1, next_at = now() + interval '20 seconds' WHERE endpoint_id = $1`,
+      [id],
+      () => store().hurry(id),
+    )
+    const [row] = await query(`SELECT next_at > now() + interval '15 seconds' AS kept FROM webhook_deliveries`)
+    expect(row.kept).toBe(true)
   })
 })
