@@ -1,7 +1,8 @@
 /** What the sending of webhooks leaves in its tables, with no server that works on them meanwhile. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
-import { type ClaimedDelivery, newEndpointId } from '../../src/webhooks/webhook.js'
+import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
+import { type ClaimedDelivery, newEndpointId, newWebhookSecret } from '../../src/webhooks/webhook.js'
 import { useDatabase } from '../support/database.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { until } from '../support/until.js'
@@ -121,4 +122,13 @@ describe('what waits for an endpoint that has recovered', () => {
     const [row] = await query(`SELECT next_at > now() + interval '15 seconds' AS kept FROM webhook_deliveries`)
     expect(row.kept).toBe(true)
   })
+})
+
+it('an origin that is named again while the old ones are cleaned away stays', async () => {
+  const origin = 'https://x.example'
+  const endpoints = webhookEndpointStore(context.db, newEndpointId, async () => undefined)
+  await endpoints.admitOrigin(user.id, origin, newWebhookSecret(), 50)
+  await query(`UPDATE webhook_endpoints SET created_at = now() - interval '31 days'`)
+  await meanwhile(`UPDATE webhook_endpoints SET created_at = now() WHERE url = $1`, [origin], () => store().clean())
+  expect(await query('SELECT url FROM webhook_endpoints')).toEqual([{ url: origin }])
 })
