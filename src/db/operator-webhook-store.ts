@@ -34,4 +34,17 @@ export const operatorWebhookStore = ({ pool }: Database) => ({
       await pool.query(`UPDATE webhook_endpoints SET url = id, description = '' WHERE id = $1`, [id])
     }
   },
+
+  /**
+   * Replaces what signs the user's webhook_urls; the old secret signs beside the new one for so long.
+   * @returns until when; undefined when there is none to replace
+   */
+  async rotateSecret(userId: string, secret: string, oldForHours: number): Promise<Date | undefined> {
+    const { rows } = await pool.query<{ until: Date }>(
+      `UPDATE webhook_secrets SET old_secret = secret, old_secret_until = now() + make_interval(hours => $3), secret = $2
+        WHERE user_id = $1 RETURNING old_secret_until AS until`,
+      [userId, secret, oldForHours],
+    )
+    return rows[0]?.until
+  },
 })

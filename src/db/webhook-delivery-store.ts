@@ -18,6 +18,10 @@ const HURRIED_PAGES = 50
 const HURRIED_PAGE_SECONDS = 10
 const LIVE = `e.disabled_at IS NULL AND e.deleted_at IS NULL`
 
+/** Of a row that has been given a new secret: the old one, too, for a while. */
+const secretsOf = (row: string) =>
+  `array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
+
 /**
  * From endpoint to endpoint, one probe of the index for each that has something waiting, however much that is, up to the
  * first after $2 that may be sent something. A claim takes one of its endpoint's two places, which are the lock: a row
@@ -37,9 +41,8 @@ const CLAIM = {
     ), chosen AS MATERIALIZED (
       SELECT e.id, e.user_id, e.kind, e.failures, first.seq,
              CASE WHEN e.slot_1_until <= now() THEN 1 ELSE 2 END AS slot,
-             CASE e.kind WHEN 'request' THEN ARRAY(SELECT s.secret FROM webhook_secrets s WHERE s.user_id = e.user_id)
-                         ELSE array_remove(ARRAY[e.secret, CASE WHEN e.old_secret_until > now() THEN e.old_secret END], NULL)
-             END AS secrets
+             CASE e.kind WHEN 'request' THEN (SELECT ${secretsOf('s')} FROM webhook_secrets s WHERE s.user_id = e.user_id)
+                         ELSE ${secretsOf('e')} END AS secrets
         FROM waiting w
              CROSS JOIN LATERAL (
                SELECT d.seq, d.endpoint_id FROM webhook_deliveries d
