@@ -1182,7 +1182,7 @@ export interface components {
                 /** @enum {string} */
                 type: "generation.succeeded" | "generation.failed" | "image.completed" | "test";
             }[];
-            /** @description Goes into `cursor` for older ones; null at the end */
+            /** @description Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it */
             next_cursor: string | null;
         };
         /**
@@ -3457,7 +3457,9 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
+                /** @description The page before's `next_cursor` */
                 cursor?: string;
+                /** @description How many at most */
                 limit?: number;
             };
             header?: never;

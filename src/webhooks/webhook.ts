@@ -51,7 +51,6 @@ export interface ClaimedDelivery {
 
 /** An entry of an endpoint's log. */
 export interface DeliveryRecord {
-  readonly seq: number
   readonly eventId: string
   readonly type: ClaimedDelivery['type']
   readonly generationId: string | null
