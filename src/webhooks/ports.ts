@@ -79,7 +79,7 @@ export interface WebhookBells {
 }
 
 /** What an event says, read when it is sent. */
-export interface WebhookSubject extends GenerationView {
+export interface WebhookSubject extends Pick<GenerationView, 'id' | 'seed' | 'slugs' | 'error' | 'createdAt'> {
   /** The first slug that was drawn for it, whether or not its picture is there. */
   readonly imageId: string
   readonly batchSize: number
