@@ -1173,7 +1173,7 @@ export interface components {
                 /** @description null for a test */
                 generation_id: string | null;
                 last_error: ("address_refused" | "dns_failed" | "connection_failed" | "tls_failed" | "timed_out" | "redirected" | "status_not_2xx" | "endpoint_gone" | "endpoint_ended" | "picture_removed" | "too_old") | null;
-                /** @description The HTTP status that the last try was answered with */
+                /** @description The HTTP status of the last try; null when it was not answered */
                 last_status: number | null;
                 /** @description null when there will be none */
                 next_try_at: string | null;

@@ -56,7 +56,7 @@ export interface DeliveryRecord {
   readonly generationId: string | null
   readonly status: 'pending' | 'delivered' | 'failed'
   readonly attempts: number
-  /** HTTP's, of the last try that got one. */
+  /** HTTP's, of the last try; null when that was not answered. */
   readonly lastStatus: number | null
   readonly lastError: DeliveryFault | null
   readonly createdAt: Date

@@ -98,6 +98,16 @@ describe('an endpoint at which nothing succeeds', () => {
   })
 })
 
+it('the log tells of the last try: no status when it was not answered', async () => {
+  await givenWaiting(await givenEndpoint())
+  await store().failed(await claimed(), REFUSED)
+  await query('UPDATE webhook_deliveries SET next_at = now()')
+  await store().failed(await claimed(), { ...REFUSED, fault: 'timed_out', status: undefined })
+  expect(await query('SELECT last_status, last_error FROM webhook_deliveries')).toEqual([
+    { last_status: null, last_error: 'timed_out' },
+  ])
+})
+
 describe('what waits for an endpoint that has recovered', () => {
   it('is all brought forward, a page every ten seconds, though two servers do so at once', async () => {
     const id = await givenEndpoint()

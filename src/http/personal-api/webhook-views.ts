@@ -75,7 +75,7 @@ export const deliveryList = z
         generation_id: z.string().nullable().describe('null for a test'),
         status: z.enum(['pending', 'delivered', 'failed']),
         attempts: z.int().min(0),
-        last_status: z.int().nullable().describe('The HTTP status that the last try was answered with'),
+        last_status: z.int().nullable().describe('The HTTP status of the last try; null when it was not answered'),
         last_error: z.enum(DELIVERY_FAULTS).nullable(),
         created_at: z.iso.datetime(),
         next_try_at: z.iso.datetime().nullable().describe('null when there will be none'),
