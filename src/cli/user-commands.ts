@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
 import { operatorGenerationStore } from '../db/operator-generation-store.js'
 import { type OperatorUser, operatorUserStore } from '../db/operator-user-store.js'
+import { operatorWebhookStore } from '../db/operator-webhook-store.js'
+import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import type { Answer, Runner } from './answer.js'
 import { MAX_CREDITS, moment, newUsername, oneYearOn, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'
 import { type Cell, facts, table } from './layout.js'
 import { OperatorError } from './operator-error.js'
 import { deleteUser } from './user-deletion.js'
-import { requireUserOrDeleted, subscriptionCells, userJson } from './user-view.js'
+import { requireUser, requireUserOrDeleted, subscriptionCells, userJson } from './user-view.js'
 
 export function userCommands(program: Command, run: Runner): void {
   const user = program.command('user').description('who may generate')
@@ -31,6 +33,11 @@ export function userCommands(program: Command, run: Runner): void {
     .argument('<username>')
     .option('--purge', "wipe the user's prompts and pictures too, also of a user deleted before")
     .action(run.connected(deleteUser))
+  user
+    .command('rotate-webhook-secret')
+    .description("replace what signs a user's webhook_url, and show the new secret")
+    .argument('<username>')
+    .action(run.connected(rotateWebhookSecret))
 }
 
 interface CreateOptions {
@@ -98,4 +105,22 @@ async function listUsers({ db }: Operator): Promise<Answer> {
       'No users yet.',
     ),
   }
+}
+
+async function rotateWebhookSecret({ db }: Operator, name: string): Promise<Answer> {
+  const { id, username } = await requireUser(db, name)
+  const secret = newWebhookSecret()
+  const until = await operatorWebhookStore(db).rotateSecret(id, secret, OLD_SECRET_HOURS)
+  if (!until) {
+    throw new OperatorError(
+      `User "${username}" has no webhook secret yet: the first request with a webhook_url makes it.`,
+    )
+  }
+  const text = facts([
+    ['secret', secret],
+    ['old signs until', until],
+  ])
+  const advice =
+    'Put it in place of the old one at every receiver of webhook_url: until then they believe whoever has that.'
+  return { json: { username, secret, old_secret_until: until }, text: `${text}\n${advice}` }
 }

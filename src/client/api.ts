@@ -1173,7 +1173,7 @@ export interface components {
                 /** @description null for a test */
                 generation_id: string | null;
                 last_error: ("address_refused" | "dns_failed" | "connection_failed" | "tls_failed" | "timed_out" | "redirected" | "status_not_2xx" | "endpoint_gone" | "endpoint_ended" | "picture_removed" | "too_old") | null;
-                /** @description The HTTP status that the last try was answered with */
+                /** @description The HTTP status of the last try; null when it was not answered */
                 last_status: number | null;
                 /** @description null when there will be none */
                 next_try_at: string | null;
@@ -1182,7 +1182,7 @@ export interface components {
                 /** @enum {string} */
                 type: "generation.succeeded" | "generation.failed" | "image.completed" | "test";
             }[];
-            /** @description Goes into `cursor` for older ones; null at the end */
+            /** @description Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it */
             next_cursor: string | null;
         };
         /**
@@ -4151,7 +4151,9 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
+                /** @description The page before's `next_cursor` */
                 cursor?: string;
+                /** @description How many at most */
                 limit?: number;
             };
             header?: never;

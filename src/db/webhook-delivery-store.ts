@@ -5,13 +5,22 @@ import type { Database } from './client.js'
 
 /** Longer than a try may take. */
 const LEASE = `interval '20 seconds'`
-/** An endpoint at which nothing has succeeded for so long is disabled; what waits for longer is given up. */
+/** An endpoint at which nothing has succeeded for so long may be disabled; what waits for longer is given up. */
 const PATIENCE = `interval '3 days'`
+/** Longer than all of an event's tries take, unless they wait for others or for as long as the receiver asks. */
+const TRIED_ENOUGH = `interval '2 days'`
 const KEPT = `interval '30 days'`
 const PAGE = 1000
 /** At a time; the rest waits for the next time. */
 const CLEANED_PAGES = 20
+/** What is left then comes when its own wait is over. */
+const HURRIED_PAGES = 50
+const HURRIED_PAGE_SECONDS = 10
 const LIVE = `e.disabled_at IS NULL AND e.deleted_at IS NULL`
+
+/** Of a row that has been given a new secret: the old one, too, for a while. */
+const secretsOf = (row: string) =>
+  `array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
 /**
  * From endpoint to endpoint, one probe of the index for each that has something waiting, however much that is, up to the
@@ -32,9 +41,8 @@ const CLAIM = {
     ), chosen AS MATERIALIZED (
       SELECT e.id, e.user_id, e.kind, e.failures, first.seq,
              CASE WHEN e.slot_1_until <= now() THEN 1 ELSE 2 END AS slot,
-             CASE e.kind WHEN 'request' THEN ARRAY(SELECT s.secret FROM webhook_secrets s WHERE s.user_id = e.user_id)
-                         ELSE array_remove(ARRAY[e.secret, CASE WHEN e.old_secret_until > now() THEN e.old_secret END], NULL)
-             END AS secrets
+             CASE e.kind WHEN 'request' THEN (SELECT ${secretsOf('s')} FROM webhook_secrets s WHERE s.user_id = e.user_id)
+                         ELSE ${secretsOf('e')} END AS secrets
         FROM waiting w
              CROSS JOIN LATERAL (
                SELECT d.seq, d.endpoint_id FROM webhook_deliveries d
@@ -79,8 +87,10 @@ const DELIVERED = {
      WHERE id = (SELECT endpoint_id FROM done)`,
 }
 
+/** For its age only by an event that has had its tries: the one failure after a quiet spell says little. */
 const DISABLED = `e.kind = 'account' AND e.disabled_at IS NULL
-  AND ($5 = 'endpoint_gone' OR $8::boolean AND e.failing_since < now() - ${PATIENCE})`
+  AND ($5 = 'endpoint_gone' OR $8::boolean AND e.failing_since < now() - ${PATIENCE}
+       AND ($6::float8 IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
 
 // $4 status, $5 fault, $6 seconds to the next try or null, $7 seconds that the endpoint is left alone, $8 its own fault
 const FAILED = {
@@ -92,7 +102,7 @@ const FAILED = {
              finished_at = CASE WHEN $6::float8 IS NULL THEN now() END,
              next_at = now() + make_interval(secs => coalesce($6::float8, 0)),
              last_status = $4::integer, last_error = $5::text
-       WHERE ${THIS_TRY} RETURNING endpoint_id
+       WHERE ${THIS_TRY} RETURNING endpoint_id, created_at
     )
     UPDATE webhook_endpoints e
        SET failures = e.failures + $8::boolean::integer,
@@ -103,7 +113,7 @@ const FAILED = {
              CASE WHEN $5 = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
                   ELSE 'Nothing could be delivered for 3 days (' || $5 || '). Create it anew when it works again.' END
              ELSE e.disabled_reason END
-     WHERE id = (SELECT endpoint_id FROM tried)
+      FROM tried WHERE e.id = tried.endpoint_id
     RETURNING e.disabled_at IS NOT NULL AS disabled`,
 }
 
@@ -113,6 +123,18 @@ const GIVE_BACK = `
   )
   UPDATE webhook_endpoints SET ${FREED} WHERE id = (SELECT endpoint_id FROM given)`
 
+/**
+ * A page of what waits for $1, which is to come from second $2 on; earlier pages come too soon to be found again. What
+ * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
+ */
+const HURRY = `
+  UPDATE webhook_deliveries SET next_at = now() + make_interval(secs => $2::float8 + random() * ${HURRIED_PAGE_SECONDS})
+   WHERE seq = ANY (ARRAY(
+     SELECT seq FROM webhook_deliveries
+      WHERE endpoint_id = $1 AND status = 'pending' AND next_at > now() + make_interval(secs => $2::float8) + ${LEASE}
+        AND next_at > clock_timestamp() + ${LEASE}
+      ORDER BY next_at LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
+
 /** Waiting deliveries of which `condition` holds over `d` and its endpoint `e`. */
 const end = (condition: string, fault: string) => `
   UPDATE webhook_deliveries SET status = 'failed', finished_at = now(), last_error = '${fault}'
@@ -120,18 +142,21 @@ const end = (condition: string, fault: string) => `
      SELECT d.seq FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
       WHERE d.status = 'pending' AND ${condition} LIMIT ${PAGE}))`
 
+/** Endpoints of which nothing is left; the condition is asked again of one that has changed meanwhile. */
+const forget = (condition: string) => `
+  DELETE FROM webhook_endpoints WHERE ${condition} AND id = ANY (ARRAY(
+    SELECT id FROM webhook_endpoints e WHERE ${condition}
+       AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`
+
 const CLEANING = [
-  end(`coalesce(e.deleted_at, e.disabled_at) IS NOT NULL`, 'endpoint_ended'),
+  // In the words of the index webhook_endpoints_ended, which the planner must recognize; also below.
+  end(`(e.deleted_at IS NOT NULL OR e.disabled_at IS NOT NULL)`, 'endpoint_ended'),
   end(`d.created_at < now() - ${PATIENCE}`, 'too_old'),
   `DELETE FROM webhook_deliveries WHERE seq = ANY (ARRAY(
      SELECT seq FROM webhook_deliveries WHERE status <> 'pending' AND finished_at < now() - ${KEPT} LIMIT ${PAGE}))`,
-  `DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
-     SELECT id FROM webhook_endpoints e WHERE kind = 'account' AND deleted_at < now() - ${KEPT}
-        AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`,
+  forget(`kind = 'account' AND deleted_at IS NOT NULL AND coalesce(deleted_at, disabled_at) < now() - ${KEPT}`),
   // Long after the last request that named it has ended.
-  `DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
-     SELECT id FROM webhook_endpoints e WHERE kind = 'request' AND created_at < now() - ${KEPT}
-        AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`,
+  forget(`kind = 'request' AND created_at < now() - ${KEPT}`),
 ]
 
 export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {
@@ -179,14 +204,8 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {
     },
 
     async hurry(endpointId) {
-      await pool.query(
-        `UPDATE webhook_deliveries SET next_at = least(next_at, now() + make_interval(secs => random() * 10))
-          WHERE seq = ANY (ARRAY(
-            SELECT seq FROM webhook_deliveries
-             WHERE endpoint_id = $1 AND status = 'pending' AND next_at > now() + ${LEASE} LIMIT ${PAGE}))
-            AND status = 'pending'`,
-        [endpointId],
-      )
+      for (let page = 0; page < HURRIED_PAGES; page++)
+        if ((await pool.query(HURRY, [endpointId, page * HURRIED_PAGE_SECONDS])).rowCount !== PAGE) return
     },
 
     async clean() {

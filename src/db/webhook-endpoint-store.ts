@@ -1,6 +1,7 @@
 import type { EndpointStore } from '../webhooks/ports.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
 import { type Database, withTransaction } from './client.js'
+import { pageOf } from './page.js'
 
 const VIEW = `id, url, description, events, created_at, disabled_reason`
 const OWNED = `user_id = $1 AND id = $2 AND kind = 'account' AND deleted_at IS NULL`
@@ -121,9 +122,9 @@ export const webhookEndpointStore = (
       return (await pool.query(ADD_TEST, [accountId, id, eventId])).rowCount === 1
     },
 
-    async deliveries(id, { before, limit }) {
-      const { rows } = await pool.query<LogRow>(LOG, [id, before ?? null, limit])
-      return rows.map(toRecord)
+    async deliveries(id, { limit, after }) {
+      const { rows } = await pool.query<LogRow>(LOG, [id, after?.[0] ?? null, limit + 1])
+      return pageOf(rows, limit, toRecord, ({ seq }) => [seq])
     },
 
     async admitOrigin(accountId, origin, secret, limit) {
@@ -148,7 +149,6 @@ const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
 })
 
 const toRecord = (row: LogRow): DeliveryRecord => ({
-  seq: row.seq,
   eventId: row.event_id,
   type: row.type,
   generationId: row.generation_id,

@@ -11,12 +11,12 @@ export interface PollPorts {
 }
 
 /** `queuePosition`: 1 for the next one up; `progress`: 0 to 1. */
-export type Polled = Omit<GenerationView, 'status'> &
-  (
-    | { readonly status: 'queued'; readonly queuePosition: number }
-    | { readonly status: 'processing'; readonly progress: number }
-    | { readonly status: 'succeeded' | 'failed' }
-  )
+export type Polled = Omit<GenerationView, 'status'> & PolledStatus
+
+export type PolledStatus =
+  | { readonly status: 'queued'; readonly queuePosition: number }
+  | { readonly status: 'processing'; readonly progress: number }
+  | { readonly status: 'succeeded' | 'failed' }
 
 export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status === 'succeeded' || status === 'failed'
 

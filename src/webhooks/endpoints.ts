@@ -1,5 +1,6 @@
 import type { Account } from '../account/account.js'
 import { AppError, invalidParameter } from '../errors.js'
+import type { Page, PageRequest } from '../generation/history.js'
 import type { EndpointStore, WebhookTargets } from './ports.js'
 import {
   type DeliveryRecord,
@@ -71,21 +72,15 @@ export async function testEndpoint(ports: EndpointPorts, account: Account, id: s
   return eventId
 }
 
-/**
- * The log of an endpoint, newest first.
- * @param before the seq after which it goes on
- * @throws not_found
- */
+/** The log of an endpoint, newest first. @throws not_found */
 export async function deliveriesOf(
   ports: EndpointPorts,
   account: Account,
   id: string,
-  page: { readonly before: number | undefined; readonly limit: number },
-): Promise<{ readonly deliveries: DeliveryRecord[]; readonly next: number | undefined }> {
+  page: PageRequest,
+): Promise<Page<DeliveryRecord>> {
   await findEndpoint(ports, account, id)
-  const found = await ports.endpoints.deliveries(id, { ...page, limit: page.limit + 1 })
-  const deliveries = found.slice(0, page.limit)
-  return { deliveries, next: found.length > page.limit ? deliveries.at(-1)?.seq : undefined }
+  return ports.endpoints.deliveries(id, page)
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What webhooks ask of the outside. Interfaces only. */
 import type { GenerationView } from '../generation/generation.js'
+import type { Page, PageRequest } from '../generation/history.js'
 import type {
   ClaimedDelivery,
   DeliveryFault,
@@ -31,10 +32,7 @@ export interface EndpointStore {
   /** Queues a delivery of its own; false when there is no such endpoint or it is disabled. */
   addTest(accountId: string, id: string, eventId: string): Promise<boolean>
   /** Newest first. */
-  deliveries(
-    id: string,
-    page: { readonly before: number | undefined; readonly limit: number },
-  ): Promise<DeliveryRecord[]>
+  deliveries(id: string, page: PageRequest): Promise<Page<DeliveryRecord>>
   /**
    * Makes sure that an origin may be named by webhook_url.
    * @param secret taken as the account's when it has none yet
@@ -81,7 +79,7 @@ export interface WebhookBells {
 }
 
 /** What an event says, read when it is sent. */
-export interface WebhookSubject extends GenerationView {
+export interface WebhookSubject extends Pick<GenerationView, 'id' | 'seed' | 'slugs' | 'error' | 'createdAt'> {
   /** The first slug that was drawn for it, whether or not its picture is there. */
   readonly imageId: string
   readonly batchSize: number

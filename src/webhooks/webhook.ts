@@ -51,13 +51,12 @@ export interface ClaimedDelivery {
 
 /** An entry of an endpoint's log. */
 export interface DeliveryRecord {
-  readonly seq: number
   readonly eventId: string
   readonly type: ClaimedDelivery['type']
   readonly generationId: string | null
   readonly status: 'pending' | 'delivered' | 'failed'
   readonly attempts: number
-  /** HTTP's, of the last try that got one. */
+  /** HTTP's, of the last try; null when that was not answered. */
   readonly lastStatus: number | null
   readonly lastError: DeliveryFault | null
   readonly createdAt: Date

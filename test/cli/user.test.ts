@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hashApiKey } from '../../src/account/api-key.js'
 import { accountStore } from '../../src/db/account-store.js'
-import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
-import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../src/webhooks/webhook.js'
-import { creditsOf, givenGeneration, givenUser } from '../support/givens.js'
+import { creditsOf, givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
 
 const easel = useEasel()
@@ -195,29 +193,6 @@ describe('user delete', () => {
     expect(await accountStore(easel.db).findCaller(hashApiKey(user.key))).toMatchObject({
       account: { id: user.id, deleted: true, subscription: { status: 'active' } },
     })
-  })
-
-  it('ends the webhooks: nothing is told anywhere, not even of what is canceled with it', async () => {
-    const { pool } = easel.db
-    const user = await givenUser(easel.db)
-    const store = webhookEndpointStore(easel.db, newEndpointId, async () => undefined)
-    const endpoint = { id: newEndpointId(), url: 'https://x.example/', description: '', events: WEBHOOK_EVENTS }
-    await store.create(user.id, { ...endpoint, secret: newWebhookSecret() }, 10)
-    await store.admitOrigin(user.id, 'https://x.example', newWebhookSecret(), 50)
-    const { id } = await givenGeneration(easel.db, user)
-    expect(await easel.json(`user delete ${user.username}`)).toMatchObject({ canceled_jobs: [id] })
-    const { rows } = await pool.query(
-      `SELECT (SELECT count(*) FROM webhook_endpoints WHERE user_id = $1 AND deleted_at IS NULL) AS live,
-              (SELECT count(*) FROM webhook_secrets WHERE user_id = $1) AS secrets,
-              (SELECT count(*) FROM webhook_deliveries WHERE generation_id = $2) AS deliveries`,
-      [user.id, id],
-    )
-    expect(rows[0]).toEqual({ live: 0, secrets: 0, deliveries: 0 })
-    expect(await store.create(user.id, { ...endpoint, id: newEndpointId(), secret: 'x' }, 10)).toBeUndefined()
-    await easel.json(`user delete ${user.username} --purge`)
-    const urls = await pool.query('SELECT url FROM webhook_endpoints WHERE user_id = $1', [user.id])
-    expect(urls.rows.filter(({ url }) => url.includes('x.example'))).toEqual([])
-    expect(urls.rows).toHaveLength(2)
   })
 
   it('is told apart from a user that never was', async () => {

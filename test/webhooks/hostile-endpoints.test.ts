@@ -175,6 +175,7 @@ describe('an endpoint that refuses', () => {
       `UPDATE webhook_endpoints SET failures = 9, failing_since = now() - interval '73 hours' WHERE id = $1`,
       [first.id],
     )
+    await pool.query('UPDATE webhook_deliveries SET attempts = 11 WHERE endpoint_id = $1', [first.id])
     await pool.query('UPDATE webhook_endpoints SET failures = 9 WHERE id = $1', [second.id])
     await pool.query(`UPDATE webhook_deliveries SET next_at = now() + interval '8 hours' WHERE endpoint_id = $1`, [
       second.id,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type Account, subscriptionStatus } from '../../account/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
-import type { Polled } from '../../generation/poll.js'
+import type { Polled, PolledStatus } from '../../generation/poll.js'
 import type { Submitted } from '../../generation/submit.js'
 
 export const account = z
@@ -172,7 +172,10 @@ export const polled = z
     ],
   })
 
-export function polledView(generation: Polled, imageUrl: (slug: string) => string): z.output<typeof polled> {
+export function polledView(
+  generation: Pick<Polled, 'id' | 'slugs' | 'seed' | 'error'> & PolledStatus,
+  imageUrl: (slug: string) => string,
+): z.output<typeof polled> {
   const { id } = generation
   switch (generation.status) {
     case 'queued':

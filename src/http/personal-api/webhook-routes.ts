@@ -10,8 +10,9 @@ import {
 } from '../../webhooks/endpoints.js'
 import { TEST_EVENT } from '../../webhooks/webhook.js'
 import type { App } from '../app.js'
+import { pageFields } from '../paging.js'
 import { refusals } from './envelope.js'
-import { deliveriesQuery, webhookBody, webhookParams } from './webhook-schemas.js'
+import { webhookBody, webhookParams } from './webhook-schemas.js'
 import {
   deliveryList,
   deliveryListView,
@@ -74,14 +75,12 @@ export function webhookRoutes(app: App, ports: EndpointPorts): void {
       schema: {
         ...{ operationId: 'listWebhookDeliveries', tags, summary: 'What was sent to an endpoint', params },
         description: 'Newest first; kept for 30 days.',
-        querystring: deliveriesQuery,
+        querystring: z.strictObject(pageFields(1)),
         response: { 200: deliveryList, ...refusals(400, 404) },
       },
     },
-    async ({ caller, params, query: { cursor, limit } }) => {
-      const { deliveries, next } = await deliveriesOf(ports, caller.account, params.id, { before: cursor, limit })
-      return deliveryListView(deliveries, next)
-    },
+    async ({ caller, params, query: { cursor, limit } }) =>
+      deliveryListView(await deliveriesOf(ports, caller.account, params.id, { limit, after: cursor })),
   )
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Page } from '../../generation/history.js'
 import type { WithSecret } from '../../webhooks/endpoints.js'
 import {
   DELIVERY_FAULTS,
@@ -7,7 +8,7 @@ import {
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
 } from '../../webhooks/webhook.js'
-import { cursorOf } from './webhook-schemas.js'
+import { cursorOf, nextCursor } from '../paging.js'
 
 const EXAMPLE = {
   id: 'whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5',
@@ -74,14 +75,14 @@ export const deliveryList = z
         generation_id: z.string().nullable().describe('null for a test'),
         status: z.enum(['pending', 'delivered', 'failed']),
         attempts: z.int().min(0),
-        last_status: z.int().nullable().describe('The HTTP status that the last try was answered with'),
+        last_status: z.int().nullable().describe('The HTTP status of the last try; null when it was not answered'),
         last_error: z.enum(DELIVERY_FAULTS).nullable(),
         created_at: z.iso.datetime(),
         next_try_at: z.iso.datetime().nullable().describe('null when there will be none'),
         delivered_at: z.iso.datetime().nullable(),
       }),
     ),
-    next_cursor: z.string().nullable().describe('Goes into `cursor` for older ones; null at the end'),
+    next_cursor: nextCursor,
   })
   .meta({
     id: 'WebhookDeliveryList',
@@ -106,11 +107,8 @@ export const deliveryList = z
     ],
   })
 
-export const deliveryListView = (
-  deliveries: readonly DeliveryRecord[],
-  next: number | undefined,
-): z.output<typeof deliveryList> => ({
-  deliveries: deliveries.map((delivery) => ({
+export const deliveryListView = ({ items, next }: Page<DeliveryRecord>): z.output<typeof deliveryList> => ({
+  deliveries: items.map((delivery) => ({
     event_id: delivery.eventId,
     type: delivery.type,
     generation_id: delivery.generationId,
@@ -122,5 +120,5 @@ export const deliveryListView = (
     next_try_at: delivery.nextAt?.toISOString() ?? null,
     delivered_at: delivery.deliveredAt?.toISOString() ?? null,
   })),
-  next_cursor: next === undefined ? null : cursorOf(next),
+  next_cursor: cursorOf(next),
 })

@@ -152,7 +152,7 @@ describe('the log', () => {
     expect(second.next_cursor).toBeNull()
     for (const [query, sentence] of [
       ['limit=0', /^limit must be an integer from 1 to 100\.$/],
-      ['cursor=5', /^cursor must be the next_cursor of an earlier answer\.$/],
+      ['cursor=5', /^cursor must be a next_cursor of this list: leave it out to begin with the newest\.$/],
       ['offset=5', /^Unknown query parameter "offset"/],
     ] as const)
       expectPersonalError(await api(user, 'GET', `/${webhook.id}/deliveries?${query}`), 400, sentence)

@@ -1,0 +1,144 @@
+/** What the sending of webhooks leaves in its tables, with no server that works on them meanwhile. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
+import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
+import { type ClaimedDelivery, newEndpointId, newWebhookSecret } from '../../src/webhooks/webhook.js'
+import { useDatabase } from '../support/database.js'
+import { type GivenUser, givenUser } from '../support/givens.js'
+import { until } from '../support/until.js'
+
+const context = useDatabase()
+const store = () => webhookDeliveryStore(context.db)
+const query = async (text: string, values: unknown[] = []) => (await context.db.pool.query(text, values)).rows
+let user: GivenUser
+
+beforeEach(async () => {
+  await query('DELETE FROM webhook_deliveries')
+  await query('DELETE FROM webhook_endpoints')
+  user = await givenUser(context.db)
+})
+
+async function givenEndpoint(state = `failures = 0`): Promise<string> {
+  const id = newEndpointId()
+  await query(
+    `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, secret)
+     VALUES ($1, $2, 'account', 'https://x.example/', '{}', 'whsec_eA==')`,
+    [id, user.id],
+  )
+  await query(`UPDATE webhook_endpoints SET ${state} WHERE id = $1`, [id])
+  return id
+}
+
+/** Tests, which need no generation. `next` and `created` are SQL. */
+const givenWaiting = (endpointId: string, count = 1, { next = 'now()', created = 'now()' } = {}) =>
+  query(
+    `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url, next_at, created_at)
+     SELECT $1, 'evt_' || gen_random_uuid(), 'test', 'https://x.example/', ${next}, ${created}
+       FROM generate_series(1, $2::integer)`,
+    [endpointId, count],
+  )
+
+async function claimed(): Promise<ClaimedDelivery> {
+  const delivery = await store().claim([])
+  if (!delivery) throw new Error('nothing is due')
+  return delivery
+}
+
+async function endpointRow(id: string) {
+  const [row] = await query('SELECT * FROM webhook_endpoints WHERE id = $1', [id])
+  return row
+}
+
+const REFUSED = { fault: 'status_not_2xx', status: 502, retryInSeconds: 5, pauseSeconds: 0 } as const
+const LAST = { ...REFUSED, retryInSeconds: undefined }
+
+const WAITING_FOR_A_LOCK = `
+  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+
+/** Begins `work` while `text` is not committed yet, and commits when `work` waits for it or is through. */
+async function meanwhile(text: string, values: unknown[], work: () => Promise<unknown>): Promise<void> {
+  const client = await context.db.pool.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query(text, values)
+    let through = false
+    const working = work().finally(() => {
+      through = true
+    })
+    await until(async () => through || (await query(WAITING_FOR_A_LOCK)).length > 0, 'its waiting or its end')
+    await client.query('COMMIT')
+    await working
+  } finally {
+    client.release()
+  }
+}
+
+describe('an endpoint at which nothing succeeds', () => {
+  it('has been failing for days, yet each event has all of its tries before it is disabled', async () => {
+    const id = await givenEndpoint(`failures = 1, failing_since = now() - interval '10 days'`)
+    await givenWaiting(id)
+    expect(await store().failed(await claimed(), REFUSED)).toEqual({ disabled: false })
+    await query('UPDATE webhook_deliveries SET next_at = now()')
+    expect(await store().failed(await claimed(), LAST)).toEqual({ disabled: true })
+    expect(await endpointRow(id)).toMatchObject({
+      disabled_reason: 'Nothing could be delivered for 3 days (status_not_2xx). Create it anew when it works again.',
+    })
+  })
+
+  it('is not disabled by a last try that fails sooner', async () => {
+    const id = await givenEndpoint(`failures = 9, failing_since = now() - interval '71 hours'`)
+    await givenWaiting(id)
+    expect(await store().failed(await claimed(), LAST)).toEqual({ disabled: false })
+  })
+
+  it('is disabled, too, when so much waits that no event comes to its last try', async () => {
+    const id = await givenEndpoint(`failures = 9, failing_since = now() - interval '73 hours'`)
+    await givenWaiting(id, 1, { created: `now() - interval '49 hours'` })
+    expect(await store().failed(await claimed(), REFUSED)).toEqual({ disabled: true })
+  })
+})
+
+it('the log tells of the last try: no status when it was not answered', async () => {
+  await givenWaiting(await givenEndpoint())
+  await store().failed(await claimed(), REFUSED)
+  await query('UPDATE webhook_deliveries SET next_at = now()')
+  await store().failed(await claimed(), { ...REFUSED, fault: 'timed_out', status: undefined })
+  expect(await query('SELECT last_status, last_error FROM webhook_deliveries')).toEqual([
+    { last_status: null, last_error: 'timed_out' },
+  ])
+})
+
+describe('what waits for an endpoint that has recovered', () => {
+  it('is all brought forward, a page every ten seconds, though two servers do so at once', async () => {
+    const id = await givenEndpoint()
+    await givenWaiting(id, 2500, { next: `now() + interval '8 hours'` })
+    await Promise.all([store().hurry(id), store().hurry(id)])
+    const [row] = await query(
+      `SELECT count(*) FILTER (WHERE next_at > now() + interval '30 seconds') AS late,
+              count(*) FILTER (WHERE next_at < now() + interval '10 seconds') AS soon FROM webhook_deliveries`,
+    )
+    expect(row.late).toBe(0)
+    expect(row.soon).toBeLessThan(2500)
+  })
+
+  it('is left alone when another server has begun to send it', async () => {
+    const id = await givenEndpoint()
+    await givenWaiting(id, 1, { next: `now() + interval '8 hours'` })
+    await meanwhile(
+      `UPDATE webhook_deliveries SET attempts = 1, next_at = now() + interval '20 seconds' WHERE endpoint_id = $1`,
+      [id],
+      () => store().hurry(id),
+    )
+    const [row] = await query(`SELECT next_at > now() + interval '15 seconds' AS kept FROM webhook_deliveries`)
+    expect(row.kept).toBe(true)
+  })
+})
+
+it('an origin that is named again while the old ones are cleaned away stays', async () => {
+  const origin = 'https://x.example'
+  const endpoints = webhookEndpointStore(context.db, newEndpointId, async () => undefined)
+  await endpoints.admitOrigin(user.id, origin, newWebhookSecret(), 50)
+  await query(`UPDATE webhook_endpoints SET created_at = now() - interval '31 days'`)
+  await meanwhile(`UPDATE webhook_endpoints SET created_at = now() WHERE url = $1`, [origin], () => store().clean())
+  expect(await query('SELECT url FROM webhook_endpoints')).toEqual([{ url: origin }])
+})
