@@ -19,7 +19,9 @@ const OURS = /^(x-(?!powered)[\w-]+|retry-after|location|etag|idempotent-replaye
 
 function namesOf(headers: globalThis.Response['headers']): string[] {
   const names: string[] = []
-  headers.forEach((_, name) => names.push(name))
+  headers.forEach((_, name) => {
+    names.push(name)
+  })
   return names
 }
 
