@@ -17,7 +17,7 @@ export interface EaselOptions {
   readonly baseUrl: string
   /** A personal API key. */
   readonly apiKey: string
-  /** Instead of the global one. */
+  /** Instead of the global one; it has to heed the request's signal. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
@@ -40,12 +40,13 @@ export function createEasel({ baseUrl, apiKey, fetch }: EaselOptions): Easel {
   if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) {
     throw new TypeError("baseUrl must be the server's address, beginning with http:// or https://.")
   }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+  // An environment variable that is not set is the likeliest mistake.
+  if (typeof apiKey !== 'string' || !/^\s*[\x21-\x7e]+\s*$/.test(apiKey)) {
     throw new TypeError('apiKey must be a personal API key: one word that begins with "easel_".')
   }
   const api = createFetchClient<paths>({
     baseUrl: baseUrl.replace(/\/+$/, ''),
-    headers: { authorization: `Bearer ${apiKey}` },
+    headers: { authorization: `Bearer ${apiKey.trim()}` },
     ...(fetch && { fetch }),
   })
   return { api, generate: (prompt, options = {}) => generate(api, prompt, options) }

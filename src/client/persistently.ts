@@ -62,12 +62,16 @@ export async function persistently<T>(
     const isUnseen = isLimit && error.code !== 'active_generation'
     fate.unknown = isOutage || error.code === 'idempotency_in_flight' || (isUnseen && wasUnknown)
     if (!fate.unknown && !(isLimit && waitForTurn)) throw error
-    // In between, neither a repeat that came too soon nor one too many says that the outage is over.
-    if (isOutage) outageSince ??= performance.now()
-    else if (!fate.unknown && !isUnseen) outageSince = undefined
-    const patienceMs = isOutage && outageSince !== undefined ? outageSince + outageMs - performance.now() : Infinity
-    if (patienceMs <= 0) throw error
-    await pause(Math.min(patienceMs, pauseMs(error, tries)), signal)
+    let waitMs = pauseMs(error, tries)
+    if (isOutage) {
+      outageSince ??= performance.now()
+      const leftMs = outageSince + outageMs - performance.now()
+      if (leftMs <= 0) throw error
+      waitMs = Math.min(waitMs, leftMs)
+    }
+    // Neither a repeat that came too soon nor one too many says that an outage is over.
+    if (!fate.unknown && !isUnseen) outageSince = undefined
+    await pause(waitMs, signal)
   }
 }
 

@@ -253,7 +253,9 @@ describe('generate', () => {
 
 it('says at once what no request could be made with', async () => {
   expect(() => createEasel({ baseUrl: 'localhost:3000', apiKey: 'easel_x' })).toThrow('http://')
-  expect(() => createEasel({ baseUrl: 'http://easel.test', apiKey: '' })).toThrow('apiKey')
+  for (const apiKey of ['', 'two words', undefined as unknown as string]) {
+    expect(() => createEasel({ baseUrl: 'http://easel.test', apiKey })).toThrow('apiKey must be')
+  }
   const error = await refusedWith(clientOf(await user()).generate(PROMPT, { idempotencyKey: 'order – 5' }))
   expect(error).toMatchObject({ code: 'invalid_request', status: undefined })
 })
