@@ -1,6 +1,7 @@
 /**
  * A client of Easel's API: every endpoint, typed from its OpenAPI description, and `generate`, which does all that it
- * takes to get a picture. Runs on Node 20 and newer, and in browsers.
+ * takes to get a picture. Runs on Node 20 and newer. A browser lets it through only from a page of the server's own
+ * origin, and whoever sees a page sees its key: give pages a server of yours to ask, and that the key.
  */
 import createFetchClient, { type Client } from 'openapi-fetch'
 import type { paths } from './api.js'
@@ -16,7 +17,7 @@ export interface EaselOptions {
   readonly baseUrl: string
   /** A personal API key. */
   readonly apiKey: string
-  /** Instead of the global one. */
+  /** Instead of the global one; it has to heed the request's signal. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
@@ -31,11 +32,21 @@ export interface Easel {
   generate(prompt: Prompt, options?: GenerateOptions): Promise<Generated>
 }
 
-/** Opens nothing: connections are made as they are needed. */
+/**
+ * Opens nothing: connections are made as they are needed.
+ * @throws TypeError for an address or a key that no request could be made with
+ */
 export function createEasel({ baseUrl, apiKey, fetch }: EaselOptions): Easel {
+  if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) {
+    throw new TypeError("baseUrl must be the server's address, beginning with http:// or https://.")
+  }
+  // An environment variable that is not set is the likeliest mistake.
+  if (typeof apiKey !== 'string' || !/^\s*[\x21-\x7e]+\s*$/.test(apiKey)) {
+    throw new TypeError('apiKey must be a personal API key: one word that begins with "easel_".')
+  }
   const api = createFetchClient<paths>({
     baseUrl: baseUrl.replace(/\/+$/, ''),
-    headers: { authorization: `Bearer ${apiKey}` },
+    headers: { authorization: `Bearer ${apiKey.trim()}` },
     ...(fetch && { fetch }),
   })
   return { api, generate: (prompt, options = {}) => generate(api, prompt, options) }

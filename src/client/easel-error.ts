@@ -10,6 +10,8 @@ export class EaselError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** Names the answer in the server's log. */
   readonly requestId: string | undefined
+  /** Of a submit: `generate` with the same key and prompt takes up what it may have left behind, and charges it once. */
+  readonly idempotencyKey: string | undefined
 
   constructor(code: string, message: string, facts: EaselErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
@@ -19,6 +21,7 @@ export class EaselError extends Error {
     this.generationId = facts.generationId
     this.retryAfterSeconds = facts.retryAfterSeconds
     this.requestId = facts.requestId
+    this.idempotencyKey = facts.idempotencyKey
   }
 }
 
@@ -27,23 +30,26 @@ export interface EaselErrorFacts {
   readonly generationId?: string | undefined
   readonly retryAfterSeconds?: number | undefined
   readonly requestId?: string | undefined
+  readonly idempotencyKey?: string | undefined
   readonly cause?: unknown
 }
 
 /** What a refusal says, in the shape of either interface. */
-export function refusal({ status, headers }: Response, body: unknown): EaselError {
+export function refusal({ status, headers }: Response, body: unknown, about: EaselErrorFacts = {}): EaselError {
   const { error } = (body ?? {}) as { error?: string | { message?: string } }
   const message = typeof error === 'string' ? error : error?.message
   const code = headers.get('x-error-code') ?? `http_${status}`
   return new EaselError(code, message ?? `The server answered with status ${status}.`, {
+    ...about,
     status,
-    generationId: headers.get('x-active-generation') ?? undefined,
-    retryAfterSeconds: secondsOf(headers),
+    generationId: headers.get('x-active-generation') ?? about.generationId,
+    retryAfterSeconds: retryAfterOf(headers),
     requestId: headers.get('x-request-id') ?? undefined,
   })
 }
 
-function secondsOf(headers: Headers): number | undefined {
+/** Undefined unless it says so in seconds. */
+export function retryAfterOf(headers: Headers): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return Number.isFinite(seconds) ? seconds : undefined
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
 }

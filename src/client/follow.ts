@@ -1,11 +1,13 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Client } from 'openapi-fetch'
 import type { components, paths } from './api.js'
-import { refusal } from './easel-error.js'
-import { type Persistence, pause, persistently } from './persistently.js'
+import { EaselError, refusal, retryAfterOf } from './easel-error.js'
+import { messagesOf } from './event-stream.js'
+import { type Persistence, pause, persistently, TRY_MS } from './persistently.js'
+import { timeLimit } from './time-limit.js'
 
 type Polled = components['schemas']['Generation']
 export type Ended = Extract<Polled, { status: 'succeeded' | 'failed' }>
+type Unfinished = Exclude<Polled, Ended>
 
 /** What is known of a generation that has not ended. */
 export interface Progress {
@@ -23,13 +25,19 @@ export interface Progress {
 
 /** How long one poll waits for news; within what proxies allow. */
 const WAIT_SECONDS = 20
-/** A stream that keeps breaking is not worth more: polls do as well. */
-const STREAMS = 3
-/** Heartbeats come every 15 s: a stream on which nothing has come for so long has been cut on the way. */
-const SILENCE_MS = 40_000
+/** What a poll may take beyond its wait. */
+const POLL_MARGIN_MS = 15_000
+/** Between polls, and before a broken stream is opened anew, where the server does not say. */
+const USUAL_PAUSE_SECONDS = 2
+const SHORTEST_PAUSE_MS = 1000
+/** A stream that was heard for so long was a good one. */
+const STEADY_MS = 30_000
+/** Where streams can't be had they cost more than they tell: they are tried ever more rarely. */
+const RARER = 4
+const LONGEST_GAP_MS = 300_000
 
 /**
- * Waits for the end of a generation: over its event stream, and by polls at the server's pace where that can't be had.
+ * Waits for the end of a generation: over its event stream, and by polls at the server's pace while that can't be had.
  * @throws EaselError
  */
 export async function follow(
@@ -38,104 +46,148 @@ export async function follow(
   persistence: Persistence,
   onProgress: ((progress: Progress) => void) | undefined,
 ): Promise<Ended> {
-  const faults: unknown[] = []
-  const tell = (progress: Progress) => {
-    try {
-      onProgress?.(progress)
-    } catch (error) {
-      faults.push(error)
-      throw error
+  const tell = onProgress && newsOnly(onProgress)
+  for (let rarer = 1; ; ) {
+    let gapMs = Number.POSITIVE_INFINITY
+    if (tell) {
+      const stream = await overStream(api, id, persistence.signal, tell)
+      if (stream.ended) return stream.ended
+      persistence.signal?.throwIfAborted()
+      rarer = stream.heardMs > STEADY_MS ? 1 : rarer
+      gapMs = Math.min(LONGEST_GAP_MS, stream.pauseMs * rarer)
+      rarer *= RARER
     }
-  }
-  for (let n = 0; n < STREAMS && onProgress; n++) {
-    const ended = await overStream(api, id, persistence.signal, tell).catch(() => undefined)
-    persistence.signal?.throwIfAborted()
-    // The caller's own fault is no broken stream.
-    if (faults.length > 0) throw faults[0]
+    const ended = await byPolls(api, id, persistence, tell, performance.now() + gapMs)
     if (ended) return ended
   }
-  return byPolls(api, id, persistence, onProgress)
 }
 
-/** Undefined when the stream ended before the generation did. */
+type Tell = (progress: Progress) => void
+
+/** Polls and streams tell a state again that has not changed. */
+function newsOnly(onProgress: Tell): Tell {
+  let told: string | undefined
+  return (progress) => {
+    const now = JSON.stringify(progress)
+    if (now === told) return
+    told = now
+    onProgress(progress)
+  }
+}
+
+interface Streamed {
+  /** Undefined when the stream was over before the generation was. */
+  readonly ended: Ended | undefined
+  readonly heardMs: number
+  /** When to open the next one. */
+  readonly pauseMs: number
+}
+
+/** @throws only what `tell` throws */
 async function overStream(
   api: Client<paths>,
   id: string,
   signal: AbortSignal | undefined,
-  onProgress: (progress: Progress) => void,
-): Promise<Ended | undefined> {
-  const silence = new AbortController()
-  const stopped = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal
-  const { response, error } = await api.GET('/api/v1/generate/{id}/events', {
-    params: { path: { id } },
-    parseAs: 'stream',
-    signal: stopped,
-  })
-  if (!response.ok || !response.body) throw refusal(response, error)
-  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
-  let known: Progress = { id, status: 'queued' }
-  const reader = events.getReader()
+  tell: Tell,
+): Promise<Streamed> {
+  const openedAt = performance.now()
+  let heardMs = 0
+  let pauseMs = USUAL_PAUSE_SECONDS * 1000
+  let body: ReadableStream<Uint8Array>
   try {
-    for (;;) {
-      const timer = setTimeout(() => silence.abort(), SILENCE_MS)
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer))
-      if (done) return undefined
-      const data: unknown = JSON.parse(value.data)
-      if (value.event === 'end') return data as Ended
-      known = { ...known, ...newsOf(value.event, data) }
-      onProgress(known)
-    }
+    body = await openStream(api, id, signal)
+  } catch (error) {
+    const said = error instanceof EaselError ? error.retryAfterSeconds : undefined
+    return { ended: undefined, heardMs, pauseMs: said ? said * 1000 : pauseMs }
+  }
+  const messages = messagesOf(body, {
+    signal,
+    onSound: () => {
+      heardMs = performance.now() - openedAt
+    },
+    onRetry: (ms) => {
+      pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
+    },
+  })
+  let known: Progress | undefined
+  for await (const { event, data } of messages) {
+    if (event === 'end') return { ended: data as Ended, heardMs, pauseMs }
+    known = event === 'status' ? begun(id, data as Unfinished) : known && withNews(known, event, data)
+    if (known) tell(known)
+  }
+  return { ended: undefined, heardMs, pauseMs }
+}
+
+async function openStream(
+  api: Client<paths>,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadableStream<Uint8Array>> {
+  const head = timeLimit(signal, TRY_MS)
+  try {
+    const { response, error } = await api.GET('/api/v1/generate/{id}/events', {
+      params: { path: { id } },
+      parseAs: 'stream',
+      signal: head.signal,
+    })
+    if (!response.ok || !response.body) throw refusal(response, error)
+    return response.body
   } finally {
-    silence.abort()
+    head.clear()
   }
 }
 
-function newsOf(event: string | undefined, data: unknown): Partial<Progress> {
+/** All that was known is of another state: nothing of it may stay. */
+const begun = (id: string, polled: Unfinished): Progress =>
+  polled.status === 'queued'
+    ? { id, status: 'queued', queuePosition: polled.queue_position }
+    : { id, status: 'processing' }
+
+function withNews(known: Progress, event: string | undefined, data: unknown): Progress {
+  if (known.status === 'queued') {
+    return event === 'queue_position'
+      ? { ...known, queuePosition: (data as { queue_position: number }).queue_position }
+      : known
+  }
   switch (event) {
-    case 'status': {
-      const polled = data as Polled
-      return polled.status === 'queued'
-        ? { status: 'queued', queuePosition: polled.queue_position }
-        : { status: 'processing' }
-    }
-    case 'queue_position':
-      return { queuePosition: (data as { queue_position: number }).queue_position }
     case 'progress':
-      return { status: 'processing', progress: (data as { progress: number }).progress }
+      return { ...known, progress: (data as { progress: number }).progress }
     case 'preview':
-      return { preview: (data as { image: string }).image }
+      return { ...known, preview: (data as { image: string }).image }
     default:
-      return {}
+      return known
   }
 }
 
+/** Undefined when the generation has not ended `until` then. */
 async function byPolls(
   api: Client<paths>,
   id: string,
   persistence: Persistence,
-  onProgress: ((progress: Progress) => void) | undefined,
-): Promise<Ended> {
+  tell: Tell | undefined,
+  until: number,
+): Promise<Ended | undefined> {
   const { signal } = persistence
   for (;;) {
-    const askedAt = Date.now()
+    const askedAt = performance.now()
+    const wait = Math.max(1, Math.min(WAIT_SECONDS, Math.floor((until - askedAt) / 1000)))
     const { data, response } = await persistently(
-      () =>
-        api.GET('/api/v1/generate/{id}', {
-          params: { path: { id }, query: { wait: WAIT_SECONDS } },
-          ...(signal && { signal }),
-        }),
-      persistence,
+      (cut) => api.GET('/api/v1/generate/{id}', { params: { path: { id }, query: { wait } }, signal: cut }),
+      { ...persistence, tryMs: wait * 1000 + POLL_MARGIN_MS },
     )
     const polled = data as Polled
     if (polled.status === 'succeeded' || polled.status === 'failed') return polled
-    onProgress?.(progressOf(polled, response.headers))
+    tell?.(progressOf(polled, response.headers))
     // A server that answered at once has not waited for us: then we pause as long as it says.
-    const nextAt = askedAt + Number(response.headers.get('retry-after') ?? 2) * 1000
-    if (nextAt > Date.now()) await pause(nextAt - Date.now(), signal)
+    const said = (retryAfterOf(response.headers) ?? USUAL_PAUSE_SECONDS) * 1000
+    const nextAt = askedAt + Math.max(said, SHORTEST_PAUSE_MS)
+    const now = performance.now()
+    if (nextAt > now) await pause(Math.min(nextAt, until) - now, signal)
+    if (performance.now() >= until) return undefined
   }
 }
 
-function progressOf(polled: Exclude<Polled, Ended>, headers: Headers): Progress {
+function progressOf(polled: Unfinished, headers: Headers): Progress {
   const eta = headers.get('x-eta-seconds')
   return {
     id: polled.id,

@@ -2,21 +2,25 @@ import type { Client } from 'openapi-fetch'
 import type { components, operations, paths } from './api.js'
 import { EaselError } from './easel-error.js'
 import { type Ended, follow, type Progress } from './follow.js'
-import { type Persistence, persistently } from './persistently.js'
+import { type Answered, type Fate, persistently } from './persistently.js'
+import { graceAfter, timeLimit } from './time-limit.js'
 
 /** What to draw: the body of `POST /api/v1/generate`. */
 export type Prompt = operations['submitGeneration']['requestBody']['content']['application/json']
 
 export interface GenerateOptions {
-  /** Stops waiting and cancels the generation, which gives its credits back. */
+  /** Stops waiting and cancels the generation, which gives its credits back: it rejects once that is done, or after 10 s. */
   readonly signal?: AbortSignal
-  /** Leaves the generation to itself when `signal` aborts; it can be polled later. */
+  /** Leaves the generation to itself when `signal` aborts; the same `idempotencyKey` finds it again. */
   readonly keepOnAbort?: boolean
   /** Called whenever there is something new to show. */
   readonly onProgress?: (progress: Progress) => void
   /** Repeats with the same key get the same generation, also from another process. Default: a new one. */
   readonly idempotencyKey?: string
-  /** False throws at once when another generation of the account is active, or a limit is reached. Default: waits. */
+  /**
+   * False throws at once when another generation of the account is active, or a limit is reached. Default: waits. A
+   * submit whose answer was lost is repeated until its outcome is known either way.
+   */
   readonly waitForTurn?: boolean
   /** How long an unreachable or unavailable server is asked again. Default: 60 s. */
   readonly outageMs?: number
@@ -41,34 +45,48 @@ export interface Generated {
   readonly creditsRemaining: number | undefined
 }
 
+type Submitted = components['schemas']['SubmittedGeneration']
+type Submit = (signal: AbortSignal) => Promise<Answered<unknown>>
+
 const OUTAGE_MS = 60_000
-const CANCEL_MS = 5000
+/** How long a submit that is under way may still be answered after an abort; and then, how long to cancel it. */
+const GRACE_MS = 5000
 const SEEDS = 2 ** 32
+const SENDABLE_KEY = /^[\x20-\x7e\xa0-\xff]{1,255}$/
 
 export async function generate(api: Client<paths>, prompt: Prompt, options: GenerateOptions): Promise<Generated> {
-  const { signal, outageMs = OUTAGE_MS, waitForTurn = true, idempotencyKey = crypto.randomUUID() } = options
-  const submit: Persistence = { signal, outageMs, waitForTurn }
-  const settling = graceAfter(signal, CANCEL_MS)
-  const { data, response } = await persistently(
-    () =>
-      api.POST('/api/v1/generate', {
-        body: prompt,
-        params: { header: { 'idempotency-key': idempotencyKey } },
-        signal: settling.signal,
-      }),
-    submit,
-  ).finally(settling.clear)
-  const submitted = data as components['schemas']['SubmittedGeneration']
-  const { id } = submitted
-  const held = response.headers.get('x-credits-remaining')
-  const creditsRemaining = held === null ? undefined : Number(held)
+  const { signal, keepOnAbort = false, outageMs = OUTAGE_MS, waitForTurn = true, onProgress } = options
+  const { idempotencyKey = newKey() } = options
+  const header = { 'idempotency-key': idempotencyKey }
+  // Here: a header that can't be sent would be taken for a connection that fails, and tried for a minute.
+  if (!SENDABLE_KEY.test(idempotencyKey)) {
+    throw new EaselError('invalid_request', 'An idempotencyKey must have 1 to 255 characters of Latin-1.')
+  }
+  const submit: Submit = (cut) => api.POST('/api/v1/generate', { body: prompt, params: { header }, signal: cut })
+  const fate: Fate = { unknown: false }
+  let id: string | undefined
   try {
+    // The answer to a submit that is on its way names what is to be canceled.
+    const grace = graceAfter(signal, GRACE_MS)
+    const { data, response } = await persistently(submit, {
+      signal,
+      cut: grace.signal,
+      outageMs,
+      waitForTurn,
+      fate,
+      about: { idempotencyKey },
+    }).finally(grace.clear)
+    const submitted = data as Submitted
+    id = submitted.id
+    const held = response.headers.get('x-credits-remaining')
+    const creditsRemaining = held === null ? undefined : Number(held)
     signal?.throwIfAborted()
-    const ended = await follow(api, id, { ...submit, waitForTurn: true }, options.onProgress)
+    const about = { generationId: id }
+    const ended = await follow(api, id, { signal, outageMs, waitForTurn: true, about }, onProgress)
     const { images, seed } = imagesOf(ended, prompt.batch_size ?? 1)
     return { id, images, seed, creditsCharged: submitted.credits_charged, creditsRemaining }
   } catch (error) {
-    if (signal?.aborted && !options.keepOnAbort) await cancel(api, id)
+    if (signal?.aborted && !keepOnAbort) await takeBack(api, id, submit, fate)
     throw error
   }
 }
@@ -83,30 +101,26 @@ function imagesOf(ended: Ended, batchSize: number): Pick<Generated, 'images' | '
   return { images: images.map((image, n) => ({ ...image, seed: seedOf(n) })), seed }
 }
 
-/** Aborts so long after the other: the answer to a submit that is on its way names what is to be canceled. */
-function graceAfter(signal: AbortSignal | undefined, ms: number): { signal: AbortSignal; clear: () => void } {
-  const late = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const begin = () => {
-    timer = setTimeout(() => late.abort(signal?.reason), ms)
-  }
-  if (signal?.aborted) late.abort(signal.reason)
-  else signal?.addEventListener('abort', begin, { once: true })
-  return {
-    signal: late.signal,
-    clear() {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', begin)
-    },
+/** Best effort: one that can't be canceled in time is drawn to its end and stays in the account. */
+async function takeBack(api: Client<paths>, knownId: string | undefined, submit: Submit, fate: Fate): Promise<void> {
+  if (knownId === undefined && !fate.unknown) return
+  const { signal, clear } = timeLimit(undefined, GRACE_MS)
+  const persistence = { signal, outageMs: GRACE_MS, waitForTurn: true }
+  try {
+    // The answer was lost: the same key gets it again. What had not arrived before is made now, and canceled as well.
+    const id =
+      knownId ?? ((await persistently(submit, { ...persistence, waitForTurn: false, fate })).data as Submitted).id
+    await persistently(
+      (cut) => api.POST('/api/v1/generate/{id}/cancel', { params: { path: { id } }, signal: cut }),
+      persistence,
+    )
+  } catch {
+    // Whoever has aborted is told the reason, not this.
+  } finally {
+    clear()
   }
 }
 
-/** Best effort: one that can't be canceled is drawn to its end and stays in the account. */
-async function cancel(api: Client<paths>, id: string): Promise<void> {
-  const persistence = { signal: AbortSignal.timeout(CANCEL_MS), outageMs: CANCEL_MS, waitForTurn: true }
-  await persistently(
-    () =>
-      api.POST('/api/v1/generate/{id}/cancel', { params: { path: { id } }, signal: AbortSignal.timeout(CANCEL_MS) }),
-    persistence,
-  ).catch(() => undefined)
-}
+/** Not randomUUID, which browsers keep from pages that came over plain HTTP. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,4 +1,5 @@
-import { EaselError, refusal } from './easel-error.js'
+import { EaselError, type EaselErrorFacts, refusal } from './easel-error.js'
+import { timeLimit } from './time-limit.js'
 
 /** What openapi-fetch resolves to. */
 export interface Answered<T> {
@@ -9,44 +10,93 @@ export interface Answered<T> {
 
 export interface Persistence {
   readonly signal: AbortSignal | undefined
+  /** Cuts a try that is under way, where `signal` is to end no more than the pauses. */
+  readonly cut?: AbortSignal
   /** How long a server that can't be reached, or says it is unavailable, is asked again. */
   readonly outageMs: number
   /** Whether to wait where a limit is reached, for as long as it takes. */
   readonly waitForTurn: boolean
+  /** How long one try may take; one that has not been answered by then counts as an outage. Default: 30 s. */
+  readonly tryMs?: number
+  readonly fate?: Fate
+  /** What its errors are about. */
+  readonly about?: EaselErrorFacts
 }
 
+/** What has become of a request, for who stops it amid its tries. */
+export interface Fate {
+  /** A try of it went out, and the server may have done what it asked for. */
+  unknown: boolean
+}
+
+export const TRY_MS = 30_000
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 8000
-/** A limit of requests, the one active generation, a cap of streams, or the same key's first request in flight. */
-const TURNS = [429, 409]
-const OUTAGES = [500, 502, 503, 504]
+/** What a longer timer is taken for is none at all. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Repeats a request that is safe to repeat until it is answered with success or with a refusal that would not change:
- * as soon as the server's Retry-After says, else with growing pauses and full jitter.
+ * as soon as the server's Retry-After says, else with growing pauses and full jitter. Once the outcome of a try is
+ * unknown, a refusal that came before the request was looked at does not end it.
  * @throws EaselError; the signal's reason once it has aborted
  */
-export async function persistently<T>(request: () => Promise<Answered<T>>, options: Persistence): Promise<Answered<T>> {
-  const { signal, outageMs, waitForTurn } = options
+export async function persistently<T>(
+  request: (signal: AbortSignal) => Promise<Answered<T>>,
+  options: Persistence,
+): Promise<Answered<T>> {
+  const { signal, outageMs, waitForTurn, fate = { unknown: false }, about } = options
   let outageSince: number | undefined
   for (let tries = 0; ; tries++) {
     signal?.throwIfAborted()
-    const answered = await request().catch((cause: unknown) => {
-      signal?.throwIfAborted()
-      return new EaselError('unreachable', 'The server could not be reached: check its address and your connection.', {
-        cause,
-      })
-    })
-    if (!(answered instanceof EaselError) && answered.response.ok) return answered
-    const error = answered instanceof EaselError ? answered : refusal(answered.response, answered.error)
-    const isTurn = TURNS.includes(error.status ?? 0)
-    const isOutage = error.status === undefined || OUTAGES.includes(error.status)
-    if (isTurn ? !waitForTurn : !isOutage) throw error
-    outageSince = isOutage ? (outageSince ?? Date.now()) : undefined
-    if (outageSince !== undefined && Date.now() - outageSince > outageMs) throw error
-    const growing = Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
-    await pause(error.retryAfterSeconds === undefined ? growing : error.retryAfterSeconds * 1000, signal)
+    const wasUnknown = fate.unknown
+    fate.unknown = true
+    const answered = await tryOnce(request, options)
+    if (!(answered instanceof EaselError) && answered.response.ok) {
+      fate.unknown = false
+      return answered
+    }
+    const error = answered instanceof EaselError ? answered : refusal(answered.response, answered.error, about)
+    const isOutage = error.status === undefined || error.status === 408 || error.status >= 500
+    const isLimit = error.status === 429
+    const isUnseen = isLimit && error.code !== 'active_generation'
+    fate.unknown = isOutage || error.code === 'idempotency_in_flight' || (isUnseen && wasUnknown)
+    if (!fate.unknown && !(isLimit && waitForTurn)) throw error
+    let waitMs = pauseMs(error, tries)
+    if (isOutage) {
+      outageSince ??= performance.now()
+      const leftMs = outageSince + outageMs - performance.now()
+      if (leftMs <= 0) throw error
+      waitMs = Math.min(waitMs, leftMs)
+    }
+    // Neither a repeat that came too soon nor one too many says that an outage is over.
+    if (!fate.unknown && !isUnseen) outageSince = undefined
+    await pause(waitMs, signal)
   }
+}
+
+async function tryOnce<T>(
+  request: (signal: AbortSignal) => Promise<Answered<T>>,
+  { signal, cut = signal, tryMs = TRY_MS, about }: Persistence,
+): Promise<Answered<T> | EaselError> {
+  const limit = timeLimit(cut, tryMs)
+  try {
+    return await request(limit.signal)
+  } catch (cause) {
+    signal?.throwIfAborted()
+    const message = limit.signal.aborted
+      ? `The server has not answered within ${Math.round(tryMs / 1000)} s: try again later.`
+      : 'The server could not be reached: check its address and your connection.'
+    return new EaselError('unreachable', message, { ...about, cause })
+  } finally {
+    limit.clear()
+  }
+}
+
+/** A little later than the server says, so that all whom it told the same do not come at once. */
+function pauseMs({ retryAfterSeconds = 0 }: EaselError, tries: number): number {
+  if (retryAfterSeconds > 0) return retryAfterSeconds * 1000 + Math.random() * FIRST_PAUSE_MS
+  return Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
 }
 
 /** @throws the signal's reason, at once when it aborts */
@@ -56,10 +106,13 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', giveUp)
-      resolve()
-    }, ms)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', giveUp)
+        resolve()
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    )
     if (signal?.aborted) giveUp()
     else signal?.addEventListener('abort', giveUp, { once: true })
   })

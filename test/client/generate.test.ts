@@ -1,5 +1,10 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createEasel, type EaselError, type Progress } from '../../src/client/easel-client.js'
+import { idempotencyStore } from '../../src/db/idempotency-store.js'
+import { newGenerationId } from '../../src/generation/generation.js'
+import { idempotencyOf } from '../../src/http/idempotency.js'
+import { generateBody } from '../../src/http/personal-api/schemas.js'
 import { chargesOf, type GivenUser, givenGeneration, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
@@ -17,6 +22,7 @@ const clientOf = (
 ) => createEasel({ baseUrl: `${context.service.url}/`, apiKey: key, fetch: (request) => through(request, fetch) })
 const user = () => givenUser(context.service.db)
 const isSubmit = ({ method, url }: Request) => method === 'POST' && url.endsWith('/generate')
+const isEvents = ({ url }: Request) => url.endsWith('/events')
 const refusedWith = async (work: Promise<unknown>): Promise<EaselError> => {
   const error = await work.then(() => expect.fail('it was not refused')).catch((reason) => reason)
   expect(error).toMatchObject({ name: 'EaselError' })
@@ -61,17 +67,65 @@ describe('generate', () => {
     const client = clientOf(owner, async (request, send) => {
       const answer = await send(request)
       const what = isSubmit(request) ? 'submit' : 'events'
-      if ((what === 'submit' || request.url.endsWith('/events')) && lost.filter((it) => it === what).length < 3) {
+      const times = what === 'submit' ? 3 : 1
+      if ((what === 'submit' || isEvents(request)) && lost.filter((it) => it === what).length < times) {
         lost.push(what)
         await answer.body?.cancel()
         throw new TypeError('fetch failed')
       }
+      if (isEvents(request)) lost.push(`events ${answer.status}`)
       return answer
     })
     const generating = client.generate(PROMPT, { onProgress: () => undefined })
+    // It is worked on once its events have come back.
+    await until(() => lost.includes('events 200'), 'the events')
     const [generated] = await Promise.all([generating, workOff(1)])
     expect(generated.images).toHaveLength(1)
-    expect(lost).toEqual(['submit', 'submit', 'submit', 'events', 'events', 'events'])
+    expect(lost).toEqual(['submit', 'submit', 'submit', 'events', 'events 200'])
+    expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
+  })
+
+  it('keeps its promise without waiting for a turn: what is in flight is awaited', async () => {
+    const owner = await user()
+    const store = idempotencyStore(context.service.db)
+    const [idempotencyKey, firstId] = ['a key', newGenerationId()]
+    const body = generateBody.parse(PROMPT)
+    const { bodyHash } = idempotencyOf({ body, headers: { 'idempotency-key': idempotencyKey } }, 'personal') ?? {}
+    const codes: (string | null)[] = []
+    const client = clientOf(owner, async (request, send) => {
+      if (!isSubmit(request)) return send(request)
+      // As if it had arrived and were still with moderation.
+      if (codes.push(null) === 1) {
+        await store.reserve(owner.id, idempotencyKey, bodyHash as Buffer, firstId)
+        throw new TypeError('fetch failed')
+      }
+      const answer = await send(request)
+      codes[codes.length - 1] = answer.headers.get('x-error-code')
+      await store.release(owner.id, idempotencyKey, firstId)
+      return answer
+    })
+    const generating = client.generate(PROMPT, { waitForTurn: false, idempotencyKey })
+    const [generated] = await Promise.all([generating, workOff(1)])
+    expect(generated.images).toHaveLength(1)
+    expect(codes).toEqual([null, 'idempotency_in_flight', null])
+    expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
+  })
+
+  it('keeps its promise without waiting for a turn: a rate limit does not part it from a lost answer', async () => {
+    const owner = await user()
+    const codes: (string | null)[] = []
+    const client = clientOf(owner, async (request, send) => {
+      const answer = await send(request)
+      if (!isSubmit(request)) return answer
+      codes.push(answer.headers.get('x-error-code'))
+      if (codes.length > 1) return answer
+      await Promise.all(Array.from({ length: 10 }, () => clientOf(owner).api.GET('/api/v1/account')))
+      throw new TypeError('fetch failed')
+    })
+    const generating = client.generate(PROMPT, { waitForTurn: false })
+    const [generated] = await Promise.all([generating, workOff(1)])
+    expect(generated.images).toHaveLength(1)
+    expect(codes.slice(0, 2)).toEqual([null, 'rate_limited'])
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
@@ -129,6 +183,30 @@ describe('generate', () => {
     ])
   })
 
+  it('is canceled, too, when it is aborted between two tries, the answer to the first being lost', async () => {
+    const abort = async (owner: GivenUser, keepOnAbort: boolean) => {
+      const stop = new AbortController()
+      let submits = 0
+      const client = clientOf(owner, async (request, send) => {
+        const answer = await send(request)
+        if (!isSubmit(request) || ++submits > 1) return answer
+        setImmediate(() => stop.abort(new Error('enough')))
+        throw new TypeError('fetch failed')
+      })
+      await expect(client.generate(PROMPT, { signal: stop.signal, keepOnAbort })).rejects.toThrow('enough')
+      expect(getEventListeners(stop.signal, 'abort')).toEqual([])
+    }
+    const [one, two] = [await user(), await user()]
+    await abort(one, false)
+    expect(await chargesOf(context.service.db, one)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+    await abort(two, true)
+    expect(await chargesOf(context.service.db, two)).toEqual([['charge', -1]])
+    await workOff(1)
+  })
+
   it('ends with the error of a progress callback', async () => {
     const generating = clientOf(await user()).generate(PROMPT, {
       onProgress: () => {
@@ -168,9 +246,18 @@ describe('generate', () => {
 
   it('gives a server up that stays unreachable', async () => {
     const client = createEasel({ baseUrl: 'http://127.0.0.1:9', apiKey: 'easel_x' })
-    const error = await refusedWith(client.generate(PROMPT, { outageMs: 300 }))
-    expect(error).toMatchObject({ code: 'unreachable', status: undefined })
+    const error = await refusedWith(client.generate(PROMPT, { outageMs: 300, idempotencyKey: 'mine' }))
+    expect(error).toMatchObject({ code: 'unreachable', status: undefined, idempotencyKey: 'mine' })
   })
+})
+
+it('says at once what no request could be made with', async () => {
+  expect(() => createEasel({ baseUrl: 'localhost:3000', apiKey: 'easel_x' })).toThrow('http://')
+  for (const apiKey of ['', 'two words', undefined as unknown as string]) {
+    expect(() => createEasel({ baseUrl: 'http://easel.test', apiKey })).toThrow('apiKey must be')
+  }
+  const error = await refusedWith(clientOf(await user()).generate(PROMPT, { idempotencyKey: 'order – 5' }))
+  expect(error).toMatchObject({ code: 'invalid_request', status: undefined })
 })
 
 it('the typed client reaches every endpoint', async () => {
