@@ -10,6 +10,9 @@ export interface Running {
   stop(): Promise<void>
 }
 
+/** See failpoint.ts. */
+const BREAKING = ['FAILPOINTS', 'GUARDS_OFF']
+
 /**
  * Runs one process until a signal ends it. Exits non-zero with one readable line when it can't be started.
  * @param hardStopMs how long the orderly end may take before the process is ended anyway
@@ -23,6 +26,9 @@ export async function runProcess(
   try {
     const config = parseConfig(process.env)
     log = createLogger(config.logLevel, name)
+    for (const variable of BREAKING)
+      if (process.env[variable])
+        log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
     const running = await start(config, log)
     watchEventLoop(log)
     closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
