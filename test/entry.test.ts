@@ -11,7 +11,7 @@ it('a process says what it was told to break, and ends with 1 at an uncaught err
 }, async () => {
   const server = await startServerProcess({
     ...preloaded(`process.on('SIGUSR2', () => { throw new Error('nobody expected this') })`),
-    FAILPOINTS: 'run.after_put=delay:1',
+    FAILPOINTS: 'run.after_put=delay:1@1',
   })
   try {
     expect((await call(server.url, 'POST', '/api/v1/generate', { body: PROMPT })).status).toBe(401)
