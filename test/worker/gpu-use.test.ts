@@ -59,8 +59,8 @@ describe('a backend', () => {
       for (const gpu of gpus) {
         expect(gpu.mostAtOnce()).toBe(1)
         console.log(`busy for ${(gpu.busyShare() * 100).toFixed(2)} % of the time, ${gpu.answered()} pictures`)
-        // One after the other it would be at work for two thirds of the time.
-        expect(gpu.busyShare()).toBeGreaterThan(FULL ? 0.98 : 0.75)
+        // One after the other it could be at work for two thirds of the time at most.
+        expect(gpu.busyShare()).toBeGreaterThan(FULL ? 0.98 : 0.68)
       }
     },
     LIMIT_MS,
