@@ -7,18 +7,28 @@ const ORDER = 'g.created_at DESC, g.seq DESC'
 const PLACE = '(extract(epoch FROM g.created_at) * 1000000)::bigint AS at, g.seq'
 const time = (microseconds: string) => `timestamptz 'epoch' + ${microseconds}::float8 * interval '1 microsecond'`
 
+const DRAWN_FROM = `
+  g.model_version_id AS "modelVersionId", g.model_name AS "modelName", g.filename, g.prompt,
+  g.negative_prompt AS "negativePrompt", g.steps, g.cfg_scale AS "cfgScale", g.sampler`
+
 const GENERATION = `
-  g.id, g.lane, g.metered, g.status, g.model_version_id, g.model_name, g.filename, g.prompt, g.negative_prompt, g.width,
-  g.height, g.batch_size, g.steps, g.cfg_scale, g.sampler, g.seed, g.cost, g.error, g.created_at, g.started_at,
-  g.finished_at,
+  g.id, g.lane, g.metered, g.status, ${DRAWN_FROM}, g.width, g.height, g.batch_size AS "batchSize", g.seed,
+  g.cost AS charged, g.error, g.created_at AS "createdAt", g.started_at AS "startedAt", g.finished_at AS "finishedAt",
   coalesce((SELECT l.delta FROM credit_ledger l WHERE l.generation_id = g.id AND l.kind = 'refund'), 0) AS refunded,
-  CASE WHEN g.status = 'succeeded' THEN (
+  coalesce(CASE WHEN g.status = 'succeeded' THEN (
     SELECT jsonb_agg(jsonb_build_object('slug', i.slug, 'seed', i.seed) ORDER BY i.idx)
-      FROM images i WHERE i.generation_id = g.id AND i.removed_at IS NULL) END AS images`
+      FROM images i WHERE i.generation_id = g.id AND i.removed_at IS NULL) END, '[]') AS images`
 
 const PICTURE = `
-  i.slug, i.generation_id, i.idx, i.seed, i.width, i.height, i.bytes, i.sha256, i.made_with, i.created_at,
-  g.model_version_id, g.model_name, g.filename, g.prompt, g.negative_prompt, g.steps, g.cfg_scale, g.sampler`
+  i.slug, i.generation_id AS "generationId", i.seed, i.width, i.height, i.bytes, i.sha256, i.made_with AS "madeWith",
+  i.created_at AS "createdAt", ${DRAWN_FROM}`
+
+interface Place {
+  readonly at: number
+  readonly seq: number
+}
+type GenerationRow = PastGeneration & Place
+type PictureRow = OwnPicture & Place & { readonly idx: number }
 
 const FIND_PICTURE = {
   name: 'find_own_picture',
@@ -43,12 +53,17 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
   async generations(accountId, filter, { limit, after }) {
     const { values, param, where } = conditions(accountId, filter)
     if (after) where.push(`(g.created_at, g.seq) < (${time(param(after[0]))}, ${param(after[1])}::bigint)`)
-    const { rows } = await pool.query(
+    const { rows } = await pool.query<GenerationRow>(
       `SELECT ${PLACE}, ${GENERATION} FROM generations g
         WHERE ${where.join(' AND ')} ORDER BY ${ORDER} LIMIT ${param(limit + 1)}`,
       values,
     )
-    return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
+    return pageOf(
+      rows,
+      limit,
+      ({ at: _at, seq: _seq, ...generation }) => generation,
+      ({ at, seq }) => [at, seq],
+    )
   },
 
   async pictures(accountId, { modelVersionId }, { limit, after }) {
@@ -58,65 +73,22 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
       where.push(`(g.created_at, g.seq) <= ${place}`)
       where.push(`((g.created_at, g.seq) < ${place} OR i.idx > ${param(after[2])}::bigint)`)
     }
-    const { rows } = await pool.query(
-      `SELECT ${PLACE}, ${PICTURE} FROM generations g
+    const { rows } = await pool.query<PictureRow>(
+      `SELECT ${PLACE}, i.idx, ${PICTURE} FROM generations g
          JOIN images i ON i.generation_id = g.id AND i.removed_at IS NULL
         WHERE ${where.join(' AND ')} ORDER BY ${ORDER}, i.idx LIMIT ${param(limit + 1)}`,
       values,
     )
-    return pageOf(rows, limit, toPicture, ({ at, seq, idx }) => [at, seq, idx])
+    return pageOf(
+      rows,
+      limit,
+      ({ at: _at, seq: _seq, idx: _idx, ...picture }) => picture,
+      ({ at, seq, idx }) => [at, seq, idx],
+    )
   },
 
   async picture(accountId, slug) {
-    const { rows } = await pool.query({ ...FIND_PICTURE, values: [slug, accountId] })
-    return rows[0] && toPicture(rows[0])
+    const { rows } = await pool.query<OwnPicture>({ ...FIND_PICTURE, values: [slug, accountId] })
+    return rows[0]
   },
-})
-
-// biome-ignore lint/suspicious/noExplicitAny: a row of the columns in GENERATION
-const toGeneration = (row: any): PastGeneration => ({
-  id: row.id,
-  lane: row.lane,
-  metered: row.metered,
-  status: row.status,
-  modelVersionId: row.model_version_id,
-  modelName: row.model_name,
-  filename: row.filename,
-  prompt: row.prompt,
-  negativePrompt: row.negative_prompt,
-  width: row.width,
-  height: row.height,
-  batchSize: row.batch_size,
-  steps: row.steps,
-  cfgScale: row.cfg_scale,
-  sampler: row.sampler,
-  seed: row.seed,
-  charged: row.cost,
-  refunded: row.refunded,
-  error: row.error,
-  createdAt: row.created_at,
-  startedAt: row.started_at,
-  finishedAt: row.finished_at,
-  images: row.images ?? [],
-})
-
-// biome-ignore lint/suspicious/noExplicitAny: a row of the columns in PICTURE
-const toPicture = (row: any): OwnPicture => ({
-  slug: row.slug,
-  generationId: row.generation_id,
-  seed: row.seed,
-  width: row.width,
-  height: row.height,
-  bytes: row.bytes,
-  sha256: row.sha256,
-  madeWith: row.made_with,
-  createdAt: row.created_at,
-  modelVersionId: row.model_version_id,
-  modelName: row.model_name,
-  filename: row.filename,
-  prompt: row.prompt,
-  negativePrompt: row.negative_prompt,
-  steps: row.steps,
-  cfgScale: row.cfg_scale,
-  sampler: row.sampler,
 })
