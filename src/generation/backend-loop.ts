@@ -18,6 +18,15 @@ const PROBE_CAP_MS = 4000
 /** Generations whose pictures are being checked and stored while others are drawn; beyond it the GPU waits. */
 const MOST_FINISHING = 4
 
+/** So many different generations failed in a row: the server is to blame, and not each of them. */
+const OUT_OF_ORDER = 3
+/** Then its faults count again: with their pauses some five minutes later. */
+const MOST_SPARED = 20
+/** Longer than a generation waits for a backend that has its model. */
+const LEFT_OUT_MS = 300_000
+/** What another worker has finished would stay for ever. */
+const MOST_REMEMBERED = 100
+
 const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
 
 export interface BackendLoopOptions {
@@ -56,6 +65,10 @@ export class BackendLoop {
   #timer: NodeJS.Timeout | undefined
   /** Generations in whose midst the server went away: how many others it has finished since. */
   readonly #drops = new Map<string, { othersFinished: number }>()
+  /** Generations whose inference has failed since the last one that was finished: how often. */
+  readonly #faults = new Map<string, number>()
+  /** Models that it lists but did not have when they were asked for: until when it is not asked again. */
+  readonly #leftOut = new Map<string, number>()
 
   constructor(ports: BackendLoopPorts, backend: InferenceBackend, options: BackendLoopOptions) {
     this.#ports = ports
@@ -152,11 +165,14 @@ export class BackendLoop {
     const comes = gpuFree.then(() => {
       if (!this.#up) throw new Error('the backend is down')
     })
-    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace)
-    this.#loaded = this.#serves.models === null ? undefined : filename
-    const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, () =>
-      this.#isCulprit(id),
-    )
+    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace, () => {
+      this.#loaded = this.#serves.models === null ? undefined : filename
+    })
+    const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, {
+      isCulprit: () => this.#isCulprit(id),
+      spared: () => this.#spared(id),
+      lacksModel: () => this.#leaveOut(filename),
+    })
       .then(
         (outcome) => this.#noteOutcome(id, outcome),
         // Its outcome could not be recorded: the lease runs out and the reconciler takes over.
@@ -180,13 +196,35 @@ export class BackendLoop {
     }
     this.#drops.delete(id)
     if (outcome === 'succeeded' || outcome === 'failed') this.#outages = 0
-    if (outcome === 'succeeded') for (const drop of this.#drops.values()) drop.othersFinished++
+    if (outcome !== 'succeeded') return
+    this.#faults.clear()
+    for (const drop of this.#drops.values()) drop.othersFinished++
+  }
+
+  /** A server that fails one generation after the other is out of order, whatever they are. */
+  #spared(id: string): number | undefined {
+    const before = this.#faults.get(id) ?? 0
+    this.#faults.set(id, before + 1)
+    const [oldest] = this.#faults.keys()
+    if (oldest !== undefined && this.#faults.size > MOST_REMEMBERED) this.#faults.delete(oldest)
+    return this.#faults.size >= OUT_OF_ORDER && before < MOST_SPARED ? before : undefined
+  }
+
+  #leaveOut(filename: string): void {
+    this.#leftOut.set(filename, performance.now() + LEFT_OUT_MS)
+    this.#serves = this.#withoutLeftOut(this.#serves)
+    // Whoever waits for the model is told by what is announced.
+    this.#lookAgain(0)
+  }
+
+  #withoutLeftOut(serves: Serves): Serves {
+    for (const [filename, until] of this.#leftOut) if (performance.now() > until) this.#leftOut.delete(filename)
+    return { ...serves, models: serves.models?.filter((filename) => !this.#leftOut.has(filename)) ?? null }
   }
 
   #noteDrop(id: string): void {
-    // What another worker finished stays in here, so the oldest go.
     const [oldest] = this.#drops.keys()
-    if (oldest !== undefined && this.#drops.size >= 100) this.#drops.delete(oldest)
+    if (oldest !== undefined && this.#drops.size >= MOST_REMEMBERED) this.#drops.delete(oldest)
     this.#drops.set(id, { othersFinished: 0 })
   }
 
@@ -216,7 +254,7 @@ export class BackendLoop {
       const { models, samplers, maxSeed, sizeMultiple } = await this.#backend.capabilities(limit.signal)
       if (this.#storeFailed) await this.#ports.images.check()
       this.#storeFailed = false
-      this.#serves = { models, samplers, maxSeed, sizeMultiple }
+      this.#serves = this.#withoutLeftOut({ models, samplers, maxSeed, sizeMultiple })
       this.#up = true
       if (!wasUp)
         this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')

@@ -83,8 +83,10 @@ export interface InferenceBackend {
 /**
  * - `unavailable`, `busy`, `auth`, `lost`: the server's fault; costs the generation no try, and the backend is left
  *   alone until it answers again
- * - `timeout`, `oom`, `backend_fault`, `bad_output`: names the job; costs one of its three tries
- * - `invalid_request`, `unsupported`, `model_missing`: trying again here cannot help
+ * - `timeout`, `oom`, `backend_fault`, `bad_output`: names the job; costs one of its three tries, unless the last two
+ *   have come of several generations and none was finished between: then it is the server's fault
+ * - `model_missing`: costs no try; the server is not asked for that model for a while
+ * - `invalid_request`, `unsupported`: trying again cannot help
  * - `canceled`: we asked for it
  */
 export type BackendErrorKind =
@@ -100,6 +102,12 @@ export type BackendErrorKind =
   | 'unsupported'
   | 'model_missing'
   | 'canceled'
+
+const SERVER_FAULTS: readonly BackendErrorKind[] = ['unavailable', 'busy', 'auth', 'lost']
+
+/** The server's fault: it is left alone until it answers again. */
+export const isServerFault = (error: unknown): error is BackendError =>
+  error instanceof BackendError && SERVER_FAULTS.includes(error.kind)
 
 /** `message` is for logs and may name hosts and paths; `publicMessage` is one sentence a subscriber understands. */
 export class BackendError extends Error {

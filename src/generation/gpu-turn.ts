@@ -11,6 +11,8 @@ export interface GpuTurn {
   progressed(fraction: number): void
   /** The backend has drawn everything; its answer is still on its way. */
   over(): void
+  /** The backend has given it up and can take its next request. */
+  freed(): void
 }
 
 /** Whoever was claimed too early goes back, so that another backend may take it. */

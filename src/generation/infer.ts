@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
+import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
 import { seedsOf } from './generation.js'
 import type { GpuTurn } from './gpu-turn.js'
@@ -9,7 +9,7 @@ const PROGRESS_EVERY_MS = 250
 /** What a backend is given to wind up after an abort; then it is left to itself. */
 const ABORT_GRACE_MS = 6000
 
-/** Has the backend draw; the GPU's turn is over when everything is drawn, or when this settles. */
+/** Has the backend draw; the GPU's turn is over when everything is drawn, or given up by a server that is up. */
 export async function infer(
   { progress, previews }: { readonly progress: ProgressBoard; readonly previews: PreviewBoard },
   backend: InferenceBackend,
@@ -55,7 +55,11 @@ export async function infer(
       { signal: stop, onProgress, onPreview, onDrawn: () => turn.over() },
     ),
     stop,
-  )
+  ).catch((error) => {
+    // What else is to be done for this one need not keep the GPU waiting; a server that is down has its own time.
+    if (!isServerFault(error)) turn.freed()
+    throw error
+  })
   turn.over()
   if (inferred.length !== batchSize) {
     throw new BackendError(

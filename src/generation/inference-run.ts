@@ -17,11 +17,13 @@ export interface InferenceRun extends GpuTurn {
  * Follows one attempt's use of its GPU.
  * @param comes when the GPU is free for it
  * @param work undefined where loading its model makes the time unforeseeable
+ * @param onBegun called when the backend is asked
  */
 export function inferenceRun(
   comes: Promise<unknown>,
   work: Work | undefined,
   pace: ReturnType<typeof inferencePace>,
+  onBegun: () => void,
 ): InferenceRun {
   let begunAt: number | undefined
   let timer: NodeJS.Timeout | undefined
@@ -51,6 +53,7 @@ export function inferenceRun(
     begun() {
       drawing = true
       begunAt = performance.now()
+      onBegun()
       look(0)
     },
     progressed: look,
@@ -58,6 +61,7 @@ export function inferenceRun(
       if (begunAt !== undefined && work) pace.note(work, performance.now() - begunAt)
       end()
     },
+    freed: end,
     ended() {
       if (drawing) end()
       // It went back before its turn: the GPU is still the one's before it.

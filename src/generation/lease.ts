@@ -1,15 +1,22 @@
 import { failpoint } from '../failpoint.js'
+import { patiently } from './patience.js'
 import type { ClaimedGeneration, GenerationEnds, RunStore } from './ports.js'
 
 const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */
 const LEASE_DOUBT_MS = 5500
+/** After a standstill of this process the answer to a heartbeat is only about to be read. */
+const CATCH_UP_MS = 300
+/** How long a Postgres that is away is waited for before a picture is replaced. */
+const ASK_FOR_MS = 30_000
 
 export interface Lease {
   /** Aborts when the attempt is no longer ours, or might not be. */
   readonly signal: AbortSignal
   /** The lease could not be renewed, so somebody may take over any moment; nobody is known to have done so. */
   readonly doubtful: boolean
+  /** Whether the attempt may still change anything outside Postgres; asks Postgres where that is not known for certain. */
+  stillOurs(): Promise<boolean>
   /** Goes on renewing, but hears no more of the generation's end. */
   ignoreEnds(): void
   stop(): void
@@ -20,6 +27,12 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
   const gone = new AbortController()
   let confirmedAt = performance.now()
   let doubtful = false
+  const isLate = () => performance.now() - confirmedAt > LEASE_DOUBT_MS
+  const doubt = () => {
+    if (!isLate() || gone.signal.aborted) return
+    doubtful = true
+    gone.abort(new Error('the lease could not be renewed'))
+  }
   const beat = async () => {
     const sentAt = performance.now()
     try {
@@ -30,21 +43,26 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
       }
       gone.abort(new Error('the lease was lost'))
     } catch {
-      if (performance.now() - confirmedAt <= LEASE_DOUBT_MS || gone.signal.aborted) return
-      doubtful = true
-      gone.abort(new Error('the lease could not be renewed'))
+      doubt()
     }
   }
-  const timer = setInterval(() => void beat(), HEARTBEAT_MS)
+  let late: NodeJS.Timeout | undefined
+  const timer = setInterval(() => {
+    void beat()
+    // A heartbeat that hangs is not answered before the lease is over.
+    if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
+  }, HEARTBEAT_MS)
   const unwatch = ends.watch(id, () => void beat())
   return {
     signal: gone.signal,
     get doubtful() {
       return doubtful
     },
+    stillOurs: async () => (isLate() ? patiently(() => runs.heartbeat(id, attempt), ASK_FOR_MS) : !gone.signal.aborted),
     ignoreEnds: unwatch,
     stop() {
       clearInterval(timer)
+      clearTimeout(late)
       unwatch()
     },
   }

@@ -185,8 +185,12 @@ export interface RunStore {
 }
 
 export interface ImageStore {
-  /** Stores a PNG under its slug, replacing what an earlier attempt left; resolves once it is durable and readable. */
-  put(slug: string, png: Buffer): Promise<void>
+  /**
+   * Stores a PNG under its slug, replacing what an earlier attempt left; resolves once it is durable and readable.
+   * @param isWanted asked at the last moment, so that an attempt which was taken over meanwhile replaces nothing
+   * @returns false when it was not wanted any more
+   */
+  put(slug: string, png: Buffer, isWanted?: () => Promise<boolean>): Promise<boolean>
   remove(slug: string): Promise<void>
   /** Rejects unless a picture could be stored now; asked after a put has failed. */
   check(): Promise<void>

@@ -11,19 +11,26 @@ export interface PublishPorts {
 /** The picture store refused: nobody's generation is to blame, and the next one's pictures would fare no better. */
 export class StoreFault extends Error {}
 
+/** Somebody else has taken the attempt over, and may have stored its pictures already. */
+export class TakenOver extends Error {}
+
 const STORE_FOR_MS = 5000
 
 /**
  * Checks, marks and stores the pictures; each is durable and readable before the generation may say "succeeded". When
  * one fails the others are waited for: a file that lands after its generation has failed would stay for ever.
- * @throws StoreFault; BackendError `bad_output` for what is no picture
+ * @param stillOurs whether this attempt may still replace a picture
+ * @throws StoreFault; TakenOver; BackendError `bad_output` for what is no picture
  */
 export async function publish(
   ports: PublishPorts,
   generation: ClaimedGeneration,
   inferred: InferredImage[],
+  stillOurs: () => Promise<boolean>,
 ): Promise<StoredImage[]> {
-  const published = await Promise.allSettled(inferred.map((image, i) => publishOne(ports, generation, image, i)))
+  const published = await Promise.allSettled(
+    inferred.map((image, i) => publishOne(ports, generation, image, i, stillOurs)),
+  )
   return published.map((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value
@@ -35,14 +42,17 @@ async function publishOne(
   { width, height, modelName, slugs }: ClaimedGeneration,
   { bytes, seed, madeWith }: InferredImage,
   i: number,
+  stillOurs: () => Promise<boolean>,
 ): Promise<StoredImage> {
   const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
   const slug = slugs[i] as string
   try {
     await failpoint('run.before_put')
-    await patiently(() => images.put(slug, png), STORE_FOR_MS)
+    const stored = await patiently(() => images.put(slug, png, stillOurs), STORE_FOR_MS)
+    if (!stored) throw new TakenOver('the attempt was taken over')
     await failpoint('run.after_put')
   } catch (cause) {
+    if (cause instanceof TakenOver) throw cause
     throw new StoreFault(`picture ${slug} could not be stored`, { cause })
   }
   return { slug, seed, width, height, bytes: png.length, sha256, madeWith: storable(madeWith) }

@@ -8,7 +8,7 @@ import { infer } from './infer.js'
 import { keepLease } from './lease.js'
 import { patiently } from './patience.js'
 import type { ActiveGenerationLock, ClaimedGeneration, GenerationEnds, GenerationQueue, RunStore } from './ports.js'
-import { type PublishPorts, publish, StoreFault } from './publish.js'
+import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
 
 export interface RunPorts extends PublishPorts {
   readonly runs: RunStore
@@ -28,6 +28,19 @@ export interface RunLog {
 }
 
 /** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
+/** What a worker has seen of its backend, beyond one attempt of one generation. */
+export interface Experience {
+  /** A connection broke during the inference: whether this generation alone causes it. */
+  isCulprit(): boolean
+  /**
+   * The inference failed: how often this generation was spared a try for it before, when the backend fails whatever it
+   * is given; undefined when the fault is to be counted.
+   */
+  spared(): number | undefined
+  /** The backend lists the model but does not have it. */
+  lacksModel(): void
+}
+
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
 const RECORD_FOR_MS = 30_000
@@ -37,7 +50,6 @@ const RECORD_FOR_MS = 30_000
  * before the lock is released, and every write counts only while the attempt is still ours.
  * @param signal aborts when the worker must go: the generation then returns to its place and loses nothing
  * @param turn the GPU's, which others use before and after
- * @param isCulprit told of a connection that broke during the inference: whether this generation alone causes it
  */
 export async function runGeneration(
   ports: RunPorts,
@@ -45,7 +57,7 @@ export async function runGeneration(
   generation: ClaimedGeneration,
   signal: AbortSignal,
   turn: GpuTurn,
-  isCulprit: () => boolean,
+  experience: Experience,
 ): Promise<RunOutcome> {
   const { runs, log } = ports
   const facts = { generationId: generation.id, attempt: generation.attempt, backend: backend.name }
@@ -61,7 +73,7 @@ export async function runGeneration(
     const inferred = await infer(ports, backend, generation, stop, turn)
     await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
-    const images = await publish(ports, generation, inferred)
+    const images = await publish(ports, generation, inferred, beat.stillOurs)
     await failpoint('run.before_succeed')
     // From here on the notice of its end is our own.
     beat.ignoreEnds()
@@ -74,9 +86,9 @@ export async function runGeneration(
   } catch (error) {
     // In doubt about the lease, an attempt that nobody has taken over goes back without costing a try.
     if (beat.doubtful) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
-    if (beat.signal.aborted) return lost(ports, generation, facts)
+    if (beat.signal.aborted || error instanceof TakenOver) return lost(ports, generation, facts)
     if (signal.aborted) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
-    return await afterFault(ports, generation, error, isCulprit, facts)
+    return await afterFault(ports, generation, error, experience, facts)
   } finally {
     clear()
     beat.stop()
@@ -87,7 +99,7 @@ async function afterFault(
   ports: RunPorts,
   generation: ClaimedGeneration,
   error: unknown,
-  isCulprit: () => boolean,
+  experience: Experience,
   facts: object,
 ): Promise<RunOutcome> {
   if (error instanceof StoreFault) {
@@ -105,12 +117,23 @@ async function afterFault(
       return { down: fault }
     case 'lost':
       // Somebody else may go first: if the server drops only this one, the fault is the job's.
-      if (isCulprit()) await failOrRetry(ports, generation, fault, facts)
+      if (experience.isCulprit()) await failOrRetry(ports, generation, fault, facts)
       else await requeue(ports, generation, { countTry: false, delayMs: 2000 }, facts)
       return { down: fault }
     case 'invalid_request':
     case 'unsupported':
       return fail(ports, generation, fault.publicMessage, facts)
+    case 'model_missing':
+      // Before it is put back, so that another backend takes it.
+      experience.lacksModel()
+      return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
+    case 'backend_fault':
+    case 'bad_output': {
+      const spared = experience.spared()
+      if (spared === undefined) return failOrRetry(ports, generation, fault, facts)
+      await requeue(ports, generation, { countTry: false, delayMs: backoffMs(spared) }, facts)
+      return { down: fault }
+    }
     default:
       return failOrRetry(ports, generation, error, facts)
   }
@@ -124,10 +147,11 @@ function failOrRetry(
 ): Promise<RunOutcome> {
   const tries = generation.tries + 1
   if (tries >= MAX_TRIES) return fail(ports, generation, publicReason(error), facts)
-  // Full jitter over a doubling cap.
-  const delayMs = Math.random() * Math.min(30_000, 500 * 2 ** tries)
-  return requeue(ports, generation, { countTry: true, delayMs }, facts)
+  return requeue(ports, generation, { countTry: true, delayMs: backoffMs(tries) }, facts)
 }
+
+/** Full jitter over a doubling cap. */
+const backoffMs = (times: number): number => Math.random() * Math.min(30_000, 500 * 2 ** times)
 
 async function fail(
   ports: RunPorts,

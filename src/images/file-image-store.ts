@@ -35,7 +35,7 @@ export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): Fil
   const fileOf = (slug: string) => join(root, `${requireSlug(slug)}.png`)
 
   return {
-    async put(slug, png) {
+    async put(slug, png, isWanted = async () => true) {
       const file = fileOf(slug)
       const temporary = join(root, `.${slug}.${randomBytes(8).toString('hex')}.tmp`)
       try {
@@ -43,6 +43,10 @@ export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): Fil
           await handle.writeFile(png)
           await handle.sync()
         })
+        if (!(await isWanted())) {
+          await rm(temporary, { force: true })
+          return false
+        }
         await rename(temporary, file)
       } catch (error) {
         await rm(temporary, { force: true }).catch(() => undefined) // the first failure is the one to tell
@@ -51,6 +55,7 @@ export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): Fil
       await syncDirectory(root)
       const { size } = await stat(file)
       if (size !== png.length) throw new Error(`${file} holds ${size} bytes instead of ${png.length}`)
+      return true
     },
 
     async remove(slug) {

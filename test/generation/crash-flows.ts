@@ -8,7 +8,7 @@ import { runGeneration } from '../../src/generation/run.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { type Submission, type Submitted, submitGeneration } from '../../src/generation/submit.js'
 import { type GivenUser, givenUser, MODEL, REQUEST, type UserOptions } from '../support/givens.js'
-import { atOnce } from '../support/gpu-turn.js'
+import { atOnce, noExperience } from '../support/gpu-turn.js'
 import type { Ports, Stage } from './crash-stage.js'
 
 /** One user and what he asks for; only who serves his own file name can claim it. */
@@ -79,7 +79,7 @@ async function createImage(ports: Ports, scene: Scene, timeoutSeconds: number) {
 export async function run(ports: Ports, { filename }: Scene): Promise<unknown> {
   const serves = { models: [filename], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
   const claimed = await ports.runs.claim({ worker: 'mortal', backend: ports.backend.name }, serves)
-  return claimed && runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), () => false)
+  return claimed && runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), noExperience)
 }
 
 /** Runs a submitted generation on a backend that does something else than to draw. */

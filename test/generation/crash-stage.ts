@@ -27,7 +27,7 @@ import { bellId } from '../../src/queue/generation-job.js'
 import { openQueue } from '../../src/queue/generation-queue.js'
 import { noSentinel, redisSentinel } from '../../src/redis/sentinel.js'
 import { openFoundation } from '../../src/wiring.js'
-import { atOnce } from '../support/gpu-turn.js'
+import { atOnce, noExperience } from '../support/gpu-turn.js'
 import { silentLog } from '../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -113,7 +113,7 @@ export async function openStage() {
     for (;;) {
       const claimed = await ports.runs.claim({ worker: 'healthy', backend: 'preview:' }, serves)
       if (!claimed) return
-      await runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), () => false)
+      await runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), noExperience)
     }
   }
 

@@ -19,9 +19,10 @@ it('a server’s version in words that Postgres can’t hold is stored without t
   }
   const ports = {
     finishPicture: async () => ({ png: Buffer.from('png'), sha256: 'x' }),
-    images: { put: async () => undefined, remove: async () => undefined, check: async () => undefined, url: () => '' },
+    images: { put: async () => true, remove: async () => undefined, check: async () => undefined, url: () => '' },
   }
-  const images = await publish(ports, generation, [{ bytes: Buffer.from('png'), seed: 1, madeWith }])
+  const inferred = [{ bytes: Buffer.from('png'), seed: 1, madeWith }]
+  const images = await publish(ports, generation, inferred, async () => true)
   expect(await runStore(db, { refundFailed: true }).succeed(generation, images)).toBe(true)
   const { rows } = await db.pool.query('SELECT made_with FROM images WHERE generation_id = $1', [generation.id])
   expect(rows[0].made_with).toEqual({ ...madeWith, version: `v1.9\ufffd${'x'.repeat(95)}` })

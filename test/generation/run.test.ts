@@ -1,11 +1,12 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
+import { LEASE_SECONDS } from '../../src/db/run-store.js'
 import { BackendError, type InferenceBackend } from '../../src/generation/backend.js'
 import type { ClaimedGeneration } from '../../src/generation/ports.js'
 import { StoreFault } from '../../src/generation/publish.js'
-import { type RunPorts, runGeneration } from '../../src/generation/run.js'
+import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run.js'
 import { aGeneration } from '../support/givens.js'
-import { atOnce } from '../support/gpu-turn.js'
+import { atOnce, noExperience } from '../support/gpu-turn.js'
 
 const claimed = (tries = 0): ClaimedGeneration => ({
   ...aGeneration({ id: 'u', username: 'u', key: 'k', keyId: 'k', developer: false }, { batchSize: 2 }),
@@ -41,7 +42,11 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
     },
     queue: { ring: async () => true, unring: async () => undefined },
     images: {
-      put: more.put ?? (async () => note('put', undefined)),
+      put: async (_slug, _png, isWanted = async () => true) => {
+        await more.put?.()
+        if (!(await isWanted())) return false
+        return note('put', true)
+      },
       remove: async () => note('remove', undefined),
       check: async () => undefined,
       url: (slug) => slug,
@@ -72,8 +77,8 @@ const run = (
   backend: InferenceBackend,
   generation = claimed(),
   leaving = new AbortController().signal,
-  culprit = false,
-) => runGeneration(ports, backend, generation, leaving, atOnce(), () => culprit)
+  experience: Partial<Experience> = {},
+) => runGeneration(ports, backend, generation, leaving, atOnce(), { ...noExperience, ...experience })
 
 describe('an attempt', () => {
   it('stores its pictures, records success and only then frees the account', async () => {
@@ -119,11 +124,11 @@ describe('an attempt', () => {
   it('loses a try to a broken connection only when it is the one that breaks it', async () => {
     const { ports, done } = givenOutside()
     await run(ports, failing('lost'))
-    await run(ports, failing('lost'), claimed(), undefined, true)
+    await run(ports, failing('lost'), claimed(), undefined, { isCulprit: () => true })
     expect(done).toEqual(['requeue', 'requeue, one try less'])
   })
 
-  it.each(['timeout', 'oom', 'backend_fault', 'bad_output', 'model_missing'] as const)(
+  it.each(['timeout', 'oom', 'backend_fault', 'bad_output'] as const)(
     'loses a try to %s, and fails with the third',
     async (kind) => {
       const { ports, done } = givenOutside()
@@ -132,6 +137,25 @@ describe('an attempt', () => {
       expect(done).toEqual(['requeue, one try less', 'fail: The GPU server failed.', 'release', 'remove', 'remove'])
     },
   )
+
+  it.each(['backend_fault', 'bad_output'] as const)(
+    'goes back without losing a try, and the server is left alone, when that fails whatever it is given: %s',
+    async (kind) => {
+      const { ports, done } = givenOutside()
+      const outcome = await run(ports, failing(kind), claimed(2), undefined, { spared: () => 0 })
+      expect(outcome).toEqual({ down: expect.any(BackendError) })
+      expect(done).toEqual(['requeue'])
+    },
+  )
+
+  it('goes back without losing a try when the server does not have what it lists', async () => {
+    const { ports, done } = givenOutside()
+    const outcome = run(ports, failing('model_missing'), claimed(2), undefined, {
+      lacksModel: () => void done.push('the model is left out'),
+    })
+    expect(await outcome).toBe('requeued')
+    expect(done).toEqual(['the model is left out', 'requeue'])
+  })
 
   it.each(['invalid_request', 'unsupported'] as const)(
     'fails at once where trying again cannot help: %s',
@@ -188,6 +212,47 @@ describe('an attempt whose surroundings fail', () => {
       expect(done).toEqual(['requeue'])
     } finally {
       vi.useRealTimers()
+    }
+  })
+
+  it('stops in time when its heartbeats are not answered at all', async () => {
+    vi.useFakeTimers()
+    try {
+      const { ports } = givenOutside({ heartbeat: () => new Promise(() => undefined) })
+      const begunAt = performance.now()
+      let stoppedAt = Number.POSITIVE_INFINITY
+      const patient = backendThat(
+        (_request, { signal }) =>
+          new Promise((_, reject) =>
+            signal.addEventListener('abort', () => {
+              stoppedAt = performance.now()
+              reject(signal.reason)
+            }),
+          ),
+      )
+      const outcome = run(ports, patient)
+      await vi.advanceTimersByTimeAsync(8000)
+      expect(await outcome).toBe('requeued')
+      expect(stoppedAt - begunAt).toBeLessThan(LEASE_SECONDS * 1000)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('replaces no picture when it was taken over while its process stood still', async () => {
+    const now = performance.now.bind(performance)
+    let stoodStillMs = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + stoodStillMs)
+    try {
+      const { ports, done } = givenOutside({ heartbeat: async () => false })
+      const finishPicture: RunPorts['finishPicture'] = async (bytes) => {
+        stoodStillMs = 60_000
+        return { png: bytes, sha256: 'x' }
+      }
+      expect(await run({ ...ports, finishPicture }, drawing)).toBe('lost')
+      expect(done).toEqual([])
+    } finally {
+      clock.mockRestore()
     }
   })
 

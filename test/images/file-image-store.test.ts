@@ -42,7 +42,8 @@ describe('the file store', () => {
 
   it('replaces what an earlier attempt left', async () => {
     await store.put(slug, Buffer.from('a longer picture of an earlier attempt'))
-    await store.put(slug, png)
+    expect(await store.put(slug, Buffer.from('of a later one'), async () => false)).toBe(false)
+    expect(await store.put(slug, png, async () => true)).toBe(true)
     expect(await store.read(slug)).toEqual(png)
   })
 

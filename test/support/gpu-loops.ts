@@ -27,9 +27,9 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   const { db, lock, queue, progress, previews } = foundation
   const ends = generationEnds(config.databaseUrl, () => undefined)
   const images = await createImageStore(config)
-  const put = async (slug: string, png: Buffer) => {
+  const put: typeof images.put = async (slug, png, isWanted) => {
     await delay(putMs)
-    await images.put(slug, png)
+    return images.put(slug, png, isWanted)
   }
   const ports = {
     ...{

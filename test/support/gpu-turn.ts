@@ -1,4 +1,5 @@
 import type { GpuTurn } from '../../src/generation/gpu-turn.js'
+import type { Experience } from '../../src/generation/run.js'
 
 /** A GPU that nobody else uses. */
 export const atOnce = (): GpuTurn => ({
@@ -6,4 +7,12 @@ export const atOnce = (): GpuTurn => ({
   begun: () => undefined,
   progressed: () => undefined,
   over: () => undefined,
+  freed: () => undefined,
 })
+
+/** A backend of which nothing bad is known. */
+export const noExperience: Experience = {
+  isCulprit: () => false,
+  spared: () => undefined,
+  lacksModel: () => undefined,
+}

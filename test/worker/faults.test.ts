@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
 import type { Fault } from '../support/a1111-stand-in-faults.js'
 import { call, endOf, PROMPT } from '../support/client.js'
-import { chargesOf, givenUser, rowOf } from '../support/givens.js'
+import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { startLoops } from '../support/gpu-loops.js'
 import { type Service, startService } from '../support/service.js'
 import { until } from '../support/until.js'
 
@@ -103,6 +105,44 @@ describe('a fault of the server', () => {
     await gpu.accept()
     for (const { user, id } of waiting) expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
     for (const { id } of waiting) expect(await rowOf(service.db, { id })).toMatchObject({ tries: 0 })
+  })
+})
+
+describe('a server that is out of order', () => {
+  it('costs no generation, whatever it makes of each, until it works again', async () => {
+    gpu.set({ fault: { status: 500 } })
+    const waiting = await Promise.all(Array.from({ length: 5 }, () => submit()))
+    await until(async () => {
+      const rows = await Promise.all(waiting.map(({ id }) => rowOf(service.db, { id })))
+      return rows.reduce((sum, { attempt }) => sum + attempt - 1, 0) >= 5
+    }, 'five attempts that failed')
+    gpu.set({ fault: 'none' })
+    for (const { user, id } of waiting) expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    const rows = await Promise.all(waiting.map(({ id }) => rowOf(service.db, { id })))
+    // The first ones could still have been the generations' own.
+    expect(rows.reduce((sum, { tries }) => sum + tries, 0)).toBeLessThan(5)
+  })
+
+  it('is not asked again for a model that it lists but does not have; another one that has it is', async () => {
+    const other = await startService()
+    const models = SEED_MODELS.slice(0, 1).map(({ filename }) => filename)
+    const [without, having] = [await startA1111StandIn({ models }), await startA1111StandIn({ models, latencyMs: 300 })]
+    without.set({ fault: 'wrong_model' })
+    const ids: string[] = []
+    for (let n = 0; n < 4; n++) ids.push((await givenGeneration(other.db, await givenUser(other.db))).id)
+    const loops = await startLoops(other, { inferenceUrls: [without.inferenceUrl, having.inferenceUrl] })
+    try {
+      const rows = () => Promise.all(ids.map((id) => rowOf(other.db, { id })))
+      await until(async () => (await rows()).every(({ status }) => status === 'succeeded'), 'all of them')
+      expect((await rows()).map(({ tries }) => tries)).toEqual([0, 0, 0, 0])
+      // The next one may have been claimed already.
+      expect([1, 2]).toContain(without.asked().length)
+      const { rows: said } = await other.db.pool.query('SELECT models FROM backends ORDER BY cardinality(models)')
+      expect(said.map((backend) => backend.models)).toEqual([[], models])
+    } finally {
+      await loops.close()
+      await Promise.all([without.close(), having.close(), other.close()])
+    }
   })
 })
 
