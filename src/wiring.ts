@@ -16,7 +16,7 @@ import { reconcileStore } from './db/reconcile-store.js'
 import { requireUsableDatabase } from './db/refusal.js'
 import type { PreviewBoard, ProgressBoard } from './generation/follow-ports.js'
 import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './generation/ports.js'
-import { startReconciler } from './generation/reconcile.js'
+import { startReconciler } from './generation/reconciler.js'
 import { storedPictures } from './images/stored-pictures.js'
 import { generationQueue, type QueueConnection } from './queue/generation-queue.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
@@ -99,7 +99,10 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     startReconciler: (images) =>
       startReconciler({
         images,
-        rows: reconcileStore(db, config),
+        rows: reconcileStore(db, {
+          refundFailed: config.refundFailed,
+          onStuck: (err, generationId) => log.error({ err, generationId }, 'generation cannot be ended'),
+        }),
         queue,
         lock,
         sentinel: shared ? redisSentinel(shared, namespace) : noSentinel,

@@ -1,6 +1,7 @@
 import type { BackendRegistry } from '../generation/ports.js'
 import type { Database } from './client.js'
 
+// One that was not seen for a while counts as changed: others may not have come back yet, like it after an outage.
 const ANNOUNCE = {
   name: 'announce_backend',
   text: `
@@ -9,7 +10,8 @@ const ANNOUNCE = {
     ON CONFLICT (worker, name) DO UPDATE
       SET up = excluded.up, models = excluded.models, samplers = excluded.samplers, max_seed = excluded.max_seed,
           size_multiple = excluded.size_multiple, seen_at = now(),
-          changed_at = CASE WHEN (b.models, b.samplers, b.max_seed, b.size_multiple)
+          changed_at = CASE WHEN b.seen_at < now() - interval '15 seconds'
+            OR (b.models, b.samplers, b.max_seed, b.size_multiple)
             IS DISTINCT FROM (excluded.models, excluded.samplers, excluded.max_seed, excluded.size_multiple) THEN now() ELSE b.changed_at END`,
 }
 

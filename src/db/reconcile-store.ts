@@ -4,23 +4,34 @@ import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { ReconcileStore } from '../generation/ports.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
-import { failGenerations } from './failing.js'
+import { failingInPages } from './failing.js'
 import { MOVED } from './generation-watch.js'
 
 /** A backend counts as alive while it was seen this recently; workers report every few seconds. */
 const ALIVE = `interval '15 seconds'`
-/** How long a model may be missing on every live backend before its generations fail. */
-const MODEL_MISSING = `interval '60 seconds'`
+/** How long a model may be missing on every live backend, and any ability after one has changed, before generations fail. */
+const MISSING = `interval '60 seconds'`
 const PAGE = 1000
+/** Of what has expired, at a time; the rest waits for the next time. */
+const CLEANED_PAGES = 20
 
-export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: boolean }): ReconcileStore => {
+export interface ReconcileStoreOptions {
+  readonly refundFailed: boolean
+  /** Told of a generation that should have ended and could not, about once a minute. */
+  readonly onStuck?: (error: unknown, id: string) => void
+}
+
+export const reconcileStore = (db: Database, options: ReconcileStoreOptions): ReconcileStore => {
   const { pool, orm } = db
+  const fail = failingInPages(orm, options.refundFailed, options.onStuck ?? (() => undefined))
   return {
     async requeueLost() {
       const { rows } = await pool.query(
         `UPDATE generations SET status = 'queued', attempt = attempt + 1, tries = tries + 1, rung = false, worker = NULL,
                 backend = NULL, lease_until = NULL, not_before = now()
-          WHERE status = 'processing' AND lease_until < now() AND tries + 1 < $1
+          WHERE id = ANY (ARRAY(
+                  SELECT id FROM generations
+                   WHERE status = 'processing' AND lease_until < now() AND tries + 1 < $1 FOR NO KEY UPDATE SKIP LOCKED))
           RETURNING id, attempt, pg_notify('${MOVED}', id)`,
         [MAX_TRIES],
       )
@@ -28,55 +39,25 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
     },
 
     failLost: () =>
-      failGenerations(
-        orm,
-        sql`g.status = 'processing' AND g.lease_until < now() AND g.tries + 1 >= ${MAX_TRIES}`,
-        sql`${WORKER_LOST}::text`,
-        refundFailed,
-      ),
+      fail({
+        which: sql`g.status = 'processing' AND g.lease_until < now() AND g.tries + 1 >= ${MAX_TRIES}`,
+        reason: sql`${WORKER_LOST}::text`,
+        order: sql`g.seq`,
+      }),
 
-    failExpired: () => failGenerations(orm, sql`g.deadline_at <= now()`, sql`${DEADLINE_PASSED}::text`, refundFailed),
+    failExpired: () =>
+      fail({
+        which: sql`g.deadline_at <= now()`,
+        reason: sql`${DEADLINE_PASSED}::text`,
+        order: sql`g.deadline_at`,
+      }),
 
-    async failUnservable() {
-      // A backend that is down may have anything, so while one is, nothing that needs a model is given up.
-      const alive = sql`SELECT FROM backends b WHERE b.seen_at > now() - ${sql.raw(ALIVE)}`
-      const might = sql`(NOT b.up OR b.models IS NULL OR g.filename = ANY (b.models))`
-      const noModel = sql`g.created_at < now() - ${sql.raw(MODEL_MISSING)} AND NOT EXISTS (
-        SELECT FROM backends b WHERE b.seen_at > now() - ${sql.raw(MODEL_MISSING)}
-           AND (${might} OR b.changed_at > now() - ${sql.raw(MODEL_MISSING)}))`
-      const recent = sql`SELECT FROM backends b WHERE b.seen_at > now() - ${sql.raw(MODEL_MISSING)}`
-      const noSampler = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
-        ${recent} AND ${might} AND (NOT b.up OR g.sampler = ANY (b.samplers)))`
-      const noSeed = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
-        ${recent} AND ${might} AND (NOT b.up OR least(g.seed + g.batch_size - 1, 4294967295) <= b.max_seed))`
-      const noSize = sql`EXISTS (${alive} AND b.up AND ${might}) AND NOT EXISTS (
-        ${recent} AND ${might} AND (NOT b.up OR (g.width % b.size_multiple = 0 AND g.height % b.size_multiple = 0)))`
-      // Where one live backend serves everything there is nothing to look for, however long the queue.
-      const picky = sql`NOT EXISTS (${alive} AND b.models IS NULL AND b.samplers @> ${sql.param([...SAMPLERS])}::text[]
-        AND b.max_seed >= ${MAX_SEED} AND b.size_multiple <= ${SIZE_STEP})`
-      const queued = sql`g.status = 'queued' AND EXISTS (${alive}) AND ${picky}`
-      return [
-        ...(await failGenerations(
-          orm,
-          sql`${queued} AND ${noModel}`,
-          lacking('model', sql`g.model_name`),
-          refundFailed,
-        )),
-        ...(await failGenerations(
-          orm,
-          sql`${queued} AND ${noSampler}`,
-          lacking('sampler', sql`g.sampler`),
-          refundFailed,
-        )),
-        ...(await failGenerations(orm, sql`${queued} AND ${noSeed}`, lacking('seed', sql`g.seed`), refundFailed)),
-        ...(await failGenerations(
-          orm,
-          sql`${queued} AND ${noSize}`,
-          lacking('size', sql`g.width || '×' || g.height`),
-          refundFailed,
-        )),
-      ]
-    },
+    failUnservable: (lacking) =>
+      fail({
+        which: sql`g.status = 'queued' AND ${UNSERVABLE} AND ${LACKS[lacking]}`,
+        reason: sql`replace(${LACKING[lacking]}, '%', (${VALUE[lacking]})::text)`,
+        order: sql`g.lane, g.seq`,
+      }),
 
     async unrung() {
       const { rows } = await pool.query(
@@ -97,11 +78,12 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
       )
     },
 
-    async queuedPage(afterSeq) {
+    async queuedPage(after) {
+      // In the order of the index that the claims use, so that a page costs no more than its rows.
       const { rows } = await pool.query(
-        `SELECT id, attempt, seq FROM generations
-          WHERE status = 'queued' AND rung AND seq > $1 ORDER BY seq LIMIT $2`,
-        [afterSeq, PAGE],
+        `SELECT id, attempt, lane, seq FROM generations
+          WHERE status = 'queued' AND rung AND (lane, seq) > ($1, $2) ORDER BY lane, seq LIMIT $3`,
+        [after?.lane ?? '', after?.seq ?? 0, PAGE],
       )
       return rows
     },
@@ -136,10 +118,15 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
     },
 
     async clean() {
-      await pool.query(
-        `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM idempotency_keys WHERE created_at < now() - interval '24 hours' LIMIT ${PAGE}))`,
-      )
+      // The age once more: a key that has just been taken anew is no longer old.
+      const old = `created_at < now() - interval '24 hours'`
+      for (let pages = 1; pages <= CLEANED_PAGES; pages++) {
+        const { rowCount } = await pool.query(
+          `DELETE FROM idempotency_keys WHERE ${old} AND ctid = ANY (ARRAY(
+             SELECT ctid FROM idempotency_keys WHERE ${old} ORDER BY created_at LIMIT ${PAGE}))`,
+        )
+        if (rowCount !== PAGE) break
+      }
       await pool.query(`DELETE FROM backends WHERE seen_at < now() - interval '10 minutes'`)
       for (const board of ['generation_progress', 'generation_previews'])
         await pool.query(`DELETE FROM ${board} WHERE updated_at < now() - interval '10 minutes'`)
@@ -147,4 +134,31 @@ export const reconcileStore = (db: Database, { refundFailed }: { refundFailed: b
   }
 }
 
-const lacking = (what: Lacking, value: SQL): SQL => sql`replace(${LACKING[what]}, '%', ${value}::text)`
+// A backend that is down may have anything, so while one is, nothing that needs a model is given up.
+const ALIVE_BACKEND = sql.raw(`SELECT FROM backends b WHERE b.seen_at > now() - ${ALIVE}`)
+const RECENT_BACKEND = sql.raw(`SELECT FROM backends b WHERE b.seen_at > now() - ${MISSING}`)
+const MIGHT = sql.raw('(NOT b.up OR b.models IS NULL OR g.filename = ANY (b.models))')
+// Just started or back: after an outage others may be on their way, which can do what this one cannot.
+const CHANGED = sql.raw(`b.changed_at > now() - ${MISSING}`)
+
+// Where one live backend serves everything there is nothing to look for, however long the queue.
+const UNSERVABLE = sql`EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND b.models IS NULL
+  AND b.samplers @> ${sql.param([...SAMPLERS])}::text[] AND b.max_seed >= ${MAX_SEED} AND b.size_multiple <= ${SIZE_STEP})`
+
+/** Some backend serves the model, and none of those that do, can do this. */
+const noneCan = (can: string): SQL => sql`EXISTS (${ALIVE_BACKEND} AND b.up AND ${MIGHT}) AND NOT EXISTS (
+  ${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT} AND (NOT b.up OR ${sql.raw(can)})))`
+
+const LACKS: Readonly<Record<Lacking, SQL>> = {
+  model: sql`g.created_at < now() - ${sql.raw(MISSING)} AND NOT EXISTS (${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT}))`,
+  sampler: noneCan('g.sampler = ANY (b.samplers)'),
+  seed: noneCan('least(g.seed + g.batch_size - 1, 4294967295) <= b.max_seed'),
+  size: noneCan('g.width % b.size_multiple = 0 AND g.height % b.size_multiple = 0'),
+}
+
+const VALUE: Readonly<Record<Lacking, SQL>> = {
+  model: sql.raw('g.model_name'),
+  sampler: sql.raw('g.sampler'),
+  seed: sql.raw('g.seed'),
+  size: sql.raw(`g.width || '×' || g.height`),
+}

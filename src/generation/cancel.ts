@@ -24,9 +24,20 @@ export async function cancelGeneration(
   return true
 }
 
+/** A store that hangs keeps nobody waiting for longer; the reconciler's sweep removes what is left. */
+const REMOVED_WITHIN_MS = 1000
+
 /** Frees the account, takes the delivery back and removes pictures that an attempt had stored; best effort. */
 export async function clearLeftovers({ lock, queue, images }: LeftoverPorts, ended: EndedGeneration): Promise<void> {
   if (!ended.metered) await lock.release(ended.accountId, ended.id)
   await queue.unring(ended)
-  for (const slug of ended.leftovers) await images.remove(slug).catch(() => undefined)
+  if (ended.leftovers.length === 0) return
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, REMOVED_WITHIN_MS)
+  })
+  const removed = (async () => {
+    for (const slug of ended.leftovers) await images.remove(slug).catch(() => undefined)
+  })()
+  await Promise.race([removed, late]).finally(() => clearTimeout(timer))
 }

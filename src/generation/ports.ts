@@ -1,5 +1,6 @@
 /** What the core asks of the outside. Interfaces only; the adapters that implement them are wired in wiring.ts. */
 import type { MadeWith } from './backend.js'
+import type { Lacking } from './failure.js'
 import type { Generation, GenerationView, Lane } from './generation.js'
 
 /** What the worker needs to run one attempt; every write it makes carries `attempt` and is void once that has moved on. */
@@ -256,6 +257,11 @@ export interface Delivery {
   readonly attempt: number
 }
 
+export interface QueuePlace {
+  readonly lane: Lane
+  readonly seq: number
+}
+
 /** What the reconciler reads and mends in Postgres; each rule is guarded by its own condition, so two at once do no harm. */
 export interface ReconcileStore {
   /** Attempts whose worker stopped renewing its lease, put back in their place. */
@@ -263,13 +269,13 @@ export interface ReconcileStore {
   /** Those that have used up their tries. */
   failLost(): Promise<EndedGeneration[]>
   failExpired(): Promise<EndedGeneration[]>
-  /** Queued generations that no live backend can serve. */
-  failUnservable(): Promise<EndedGeneration[]>
+  /** Queued generations that no live backend can serve, for lack of this. */
+  failUnservable(lacking: Lacking): Promise<EndedGeneration[]>
   /** Queued generations whose delivery is not known to have reached the queue. */
   unrung(): Promise<Delivery[]>
   markRung(deliveries: readonly Delivery[]): Promise<void>
-  /** The others, in pages by seq. */
-  queuedPage(afterSeq: number): Promise<(Delivery & { readonly seq: number })[]>
+  /** The others, in pages by lane and seq. */
+  queuedPage(after: QueuePlace | undefined): Promise<(Delivery & QueuePlace)[]>
   /** Charged active generations, in pages by account. */
   activePage(afterAccountId: string | undefined): Promise<{ id: string; accountId: string; remainingMs: number }[]>
   endedAmong(ids: readonly string[]): Promise<string[]>

@@ -1,6 +1,7 @@
 import { failpoint, guardOff, type SwitchableGuard } from '../failpoint.js'
 import { clearLeftovers, type LeftoverPorts } from './cancel.js'
-import type { DutyLease, ReconcileStore } from './ports.js'
+import type { Lacking } from './failure.js'
+import type { DutyLease, EndedGeneration, ReconcileStore } from './ports.js'
 import type { RunLog } from './run.js'
 
 export interface ReconcilePorts extends LeftoverPorts {
@@ -18,36 +19,73 @@ export interface Pass {
   readonly leasesCount: boolean
 }
 
-const EVERY_MS = 500
-/** A pass this late means that Postgres, or this process, stood still: leases ran out that nobody could renew. */
-const STOOD_STILL_MS = 4000
-/** What workers get then to renew their leases, or to put their generations back. */
-const GRACE_MS = 5000
-const FULL_EVERY_MS = 60_000
+/** Told of a rule that could not do its work; the next pass tries again. */
+export type OnFault = (rule: string, error: unknown) => void
+
 /** Locks outlive their generation's deadline by this much, so that they never end before it. */
 export const LOCK_MARGIN_MS = 60_000
 
+const LACKING: readonly Lacking[] = ['model', 'sampler', 'seed', 'size']
+
 /**
  * Heals what a crash left behind: Postgres is the truth, the queue and the locks are made to follow it. Every rule is
- * guarded by its own condition, so that two reconcilers at once do no harm.
+ * guarded by its own condition, so that two reconcilers at once do no harm, and fails for itself.
+ * @returns whether all that a full pass looks at has been put right; true where this was none
  */
-export async function reconcile(ports: ReconcilePorts, { full, leasesCount }: Pass): Promise<void> {
-  const { rows, queue, log } = ports
-  const requeued = leasesCount ? await rule('reconcile.requeue_lost', rows.requeueLost) : []
-  if (requeued.length > 0) await failpoint('reconcile.after_requeue_lost')
-  const ended = [
-    ...(leasesCount ? await rule('reconcile.fail_lost', rows.failLost) : []),
-    ...(await rule('reconcile.fail_expired', rows.failExpired)),
-    ...(await rule('reconcile.fail_unservable', rows.failUnservable)),
-  ]
-  if (requeued.length > 0) {
-    log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
+export async function reconcile(
+  ports: ReconcilePorts,
+  { full, leasesCount }: Pass,
+  onFault: OnFault = (rule, err) => ports.log.warn({ err, rule }, 'a rule of the reconciler failed'),
+): Promise<boolean> {
+  const { rows, images } = ports
+  const attempt = async (name: string, work: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      return (await work()) !== false
+    } catch (error) {
+      onFault(name, error)
+      return false
+    }
   }
+  const end = (name: SwitchableGuard, which: () => Promise<readonly EndedGeneration[]>) =>
+    attempt(name, async () => clearEnded(ports, await rule(name, which)))
+
+  // The second one not after a fault of the first: Postgres may have stood still, and the leases with it.
+  if (leasesCount && (await attempt('reconcile.requeue_lost', () => requeueLost(ports))))
+    await end('reconcile.fail_lost', rows.failLost)
+  await attempt('reconcile.ring', () => ring(ports))
+  await end('reconcile.fail_expired', rows.failExpired)
+  for (const lacking of LACKING) await end('reconcile.fail_unservable', () => rows.failUnservable(lacking))
+
+  const wiped = async () => !guardOff('reconcile.notice_wipe') && !(await ports.sentinel.present())
+  if (!full && !(await wiped())) return true
+  const rebuilt = await attempt('rebuild', () => rebuild(ports))
+  await attempt('reconcile.sweep', async () => {
+    for (const slug of await rule('reconcile.sweep', rows.wastedSlugs)) await images.remove(slug).catch(() => undefined)
+  })
+  if (!guardOff('reconcile.clean')) await attempt('reconcile.clean', rows.clean)
+  return rebuilt
+}
+
+/** What a rule has found to do: nothing where a chaos run has switched it off. */
+const rule = async <T>(name: SwitchableGuard, look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
+  guardOff(name) ? [] : look()
+
+async function requeueLost({ rows, log }: ReconcilePorts): Promise<void> {
+  const requeued = await rule('reconcile.requeue_lost', rows.requeueLost)
+  if (requeued.length === 0) return
+  log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
+  await failpoint('reconcile.after_requeue_lost')
+}
+
+async function clearEnded(ports: ReconcilePorts, ended: readonly EndedGeneration[]): Promise<void> {
   for (const generation of ended) {
-    log.warn({ generationId: generation.id }, 'generation ended by the reconciler')
+    ports.log.warn({ generationId: generation.id }, 'generation ended by the reconciler')
     await failpoint('reconcile.after_fail')
     await clearLeftovers(ports, generation)
   }
+}
+
+async function ring({ rows, queue }: ReconcilePorts): Promise<void> {
   for (;;) {
     const unrung = await rule('reconcile.ring', rows.unrung)
     if (unrung.length === 0 || !(await queue.ring(unrung))) break
@@ -55,20 +93,15 @@ export async function reconcile(ports: ReconcilePorts, { full, leasesCount }: Pa
     await rows.markRung(unrung)
     await failpoint('reconcile.after_mark')
   }
-  if (full || (!guardOff('reconcile.notice_wipe') && !(await ports.sentinel.present()))) await rebuild(ports)
 }
 
-/** What a rule has found to do: nothing where a chaos run has switched it off. */
-const rule = async <T>(name: SwitchableGuard, look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
-  guardOff(name) ? [] : look()
-
-/** Everything anew, in pages: at start, once a minute, and when Redis has lost its keys. */
-async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts): Promise<void> {
-  for (let after = 0, more = true; more; ) {
-    const page = await rows.queuedPage(after)
-    more = page.length > 0
-    if (more && !(await queue.ring(page))) return
-    after = page.at(-1)?.seq ?? after
+/**
+ * Everything anew, in pages: at start, once a minute, and when Redis has lost its keys.
+ * @returns whether it came to the end
+ */
+async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise<boolean> {
+  for (let page = await rows.queuedPage(undefined); page.length > 0; page = await rows.queuedPage(page.at(-1))) {
+    if (!(await queue.ring(page))) return false
   }
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = true; more; ) {
@@ -80,7 +113,7 @@ async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts):
       ttlMs: remainingMs + LOCK_MARGIN_MS,
     }))
     // Without the sentinel the next pass begins anew.
-    if (!(await lock.keep(locks))) return
+    if (!(await lock.keep(locks))) return false
     after = page.at(-1)?.accountId
   }
   // A lock whose generation has ended is a leftover; one whose generation is not known yet belongs to a submit and expires.
@@ -93,49 +126,5 @@ async function rebuild({ rows, queue, lock, sentinel, images }: ReconcilePorts):
   }
   await failpoint('reconcile.before_sentinel')
   await sentinel.set()
-  for (const slug of await rule('reconcile.sweep', rows.wastedSlugs)) await images.remove(slug).catch(() => undefined)
-  if (!guardOff('reconcile.clean')) await rows.clean()
-}
-
-/** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */
-export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> } {
-  let stopped = false
-  let fullAt = 0
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> = Promise.resolve()
-  let reachedAt = performance.now()
-  let graceUntil = 0
-
-  const pass = async () => {
-    try {
-      const duty = await ports.duty.hold()
-      const now = performance.now()
-      if (now - reachedAt > STOOD_STILL_MS) graceUntil = now + GRACE_MS
-      reachedAt = now
-      if (duty) {
-        const full = now >= fullAt
-        await reconcile(ports, { full, leasesCount: now >= graceUntil })
-        if (full) fullAt = now + FULL_EVERY_MS
-      } else {
-        // Whoever takes over begins with everything.
-        fullAt = 0
-      }
-    } catch (err) {
-      ports.log.warn({ err }, 'reconciler pass failed')
-    }
-    if (!stopped) timer = setTimeout(start, EVERY_MS)
-  }
-  const start = () => {
-    running = pass()
-  }
-  start()
-
-  return {
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await running
-      await ports.duty.release().catch(() => undefined)
-    },
-  }
+  return true
 }

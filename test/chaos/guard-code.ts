@@ -6,6 +6,13 @@ const SOON = `now() + interval '8 seconds'`
 /** Below the ordinary deadline, so that what is stuck is seen soon; above two lost workers' leases. */
 const SHORT_DEADLINE = { GENERATION_DEADLINE_SECONDS: '20' }
 
+/** Within a minute after a worker has started nothing is given up: from here on they have all been there for longer. */
+const SETTLED = `
+  CREATE FUNCTION settled() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN NEW.changed_at := now() - interval '70 seconds'; RETURN NEW; END $$;
+  CREATE TRIGGER settled BEFORE INSERT OR UPDATE ON backends FOR EACH ROW EXECUTE FUNCTION settled();
+  UPDATE backends SET name = name`
+
 /** A worker that dies between the record of an end and the release of the lock. */
 const KEEPS_LOCK = 'run.after_succeed=kill@0.3'
 
@@ -83,7 +90,10 @@ export const CODE_GUARDS: readonly Guard[] = [
     off: ['reconcile.fail_unservable'],
     noticedBy: ['I8'],
     run: { mayExpire: false },
-    attack: (scene) => plant(scene, { sampler: `'ddpm'`, deadline_at: SOON }),
+    attack: async (scene) => {
+      await scene.client.query(SETTLED)
+      await plant(scene, { sampler: `'ddpm'`, deadline_at: SOON })
+    },
   },
   {
     name: 'the reconciler ends what is past its deadline',

@@ -67,13 +67,15 @@ export interface Seen extends Row {
 
 /**
  * The rows after a call, if it may be answered like this when they are what it finds; else undefined. `rows` may be one
- * user's only: a claim must then not have passed any of them over.
+ * user's only: a claim must then not have passed any of them over. `crowded`: a rule of the reconciler may have left out
+ * what another call had locked; its next pass finds it.
  */
 export function follow(
   rows: readonly Row[],
   { step, target, command }: Call,
   told: Told,
   seqOf: (id: string) => number,
+  crowded: boolean,
 ): readonly Row[] | undefined {
   if (step.do === 'submit') {
     const [id] = told.keys()
@@ -92,12 +94,18 @@ export function follow(
       after.push(row)
       continue
     }
+    if (crowded && RULES.has(command.do) && !told.has(row.id)) {
+      after.push(row)
+      continue
+    }
     const [state, answer] = next(row.state, command)
     if ((told.get(row.id) || false) !== (answer || false)) return undefined
     after.push({ ...row, state })
   }
   return after
 }
+
+const RULES: ReadonlySet<string> = new Set<Command['do']>(['requeueLost', 'failLost', 'failExpired'])
 
 export interface Machine {
   /** Undefined: there is nothing that this step could be about. */

@@ -111,7 +111,7 @@ async function take(machine: Machine, step: Step, rows: readonly Row[]): Promise
   if (!call) return rows
   const told = await call.make()
   const places = new Map(rows.map(({ id }, place) => [id, place]))
-  const after = follow(rows, call, told, (id) => places.get(id) ?? -1)
+  const after = follow(rows, call, told, (id) => places.get(id) ?? -1, false)
   if (after) return after
   return expect.fail(`${JSON.stringify(step)} was answered ${JSON.stringify([...told])} at ${JSON.stringify(rows)}`)
 }
@@ -154,7 +154,7 @@ function expectSomeOrder(
       // What an answer names must be there by then, unless it is what the call has made.
       const named = call.step.do === 'submit' ? [] : [...told.keys()].filter(isOwn)
       if (!named.every((id) => rows.some((row) => row.id === id))) return false
-      const after = follow(rows, call, told, seqOf)
+      const after = follow(rows, call, told, seqOf, true)
       if (!after) return false
       const others = left.filter((other) => other !== i)
       return search(after, others)

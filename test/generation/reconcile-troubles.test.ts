@@ -1,0 +1,220 @@
+/** The reconciler beside what is slow, locked, broken or not back yet. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { backendRegistry } from '../../src/db/backend-registry.js'
+import { cancelStore } from '../../src/db/cancel-store.js'
+import { dutyLease } from '../../src/db/duty-lease.js'
+import { type ReconcileStoreOptions, reconcileStore } from '../../src/db/reconcile-store.js'
+import { cancelGeneration } from '../../src/generation/cancel.js'
+import type { Delivery } from '../../src/generation/ports.js'
+import { type ReconcilePorts, reconcile } from '../../src/generation/reconcile.js'
+import { startReconciler } from '../../src/generation/reconciler.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { useDatabase } from '../support/database.js'
+import { chargesOf, givenGeneration, givenUser, givenWaiting, rowOf } from '../support/givens.js'
+import { until } from '../support/until.js'
+
+const context = useDatabase()
+const query = (text: string, values?: unknown[]) => context.db.pool.query(text, values)
+/** As if it had happened so long ago; no trigger would let anybody change that. */
+const age = async (table: string, columns: readonly string[], seconds: number) => {
+  const earlier = columns.map((column) => `${column} = ${column} - interval '${seconds} seconds'`)
+  await query(`ALTER TABLE ${table} DISABLE TRIGGER USER; UPDATE ${table} SET ${earlier};
+    ALTER TABLE ${table} ENABLE TRIGGER USER`)
+}
+const end = (ids: readonly string[]) => query(`UPDATE generations SET deadline_at = now() WHERE id = ANY ($1)`, [ids])
+
+let rung: Delivery[] = []
+beforeEach(async () => {
+  rung = []
+  await query(
+    `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status IN ('queued', 'processing')`,
+  )
+  await query('DELETE FROM backends')
+})
+
+const store = (options: Partial<ReconcileStoreOptions> = {}) =>
+  reconcileStore(context.db, { refundFailed: true, ...options })
+const queue = {
+  ring: async (deliveries: readonly Delivery[]) => {
+    rung.push(...deliveries)
+    return true
+  },
+  unring: async () => undefined,
+}
+const portsWith = (more: Partial<ReconcilePorts>): ReconcilePorts => ({
+  rows: store(),
+  queue,
+  lock: noActiveGenerationLock,
+  images: { remove: async () => undefined },
+  sentinel: { present: async () => true, set: async () => undefined },
+  duty: dutyLease(context.db, 'troubles', 'me'),
+  log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  ...more,
+})
+const pass = (full = false, more: Partial<ReconcilePorts> = {}) =>
+  reconcile(portsWith(more), { full, leasesCount: true })
+const statusOf = async (generation: { id: string }) => (await rowOf(context.db, generation)).status
+
+describe('a generation that one backend of two can serve', () => {
+  const announce = (name: string, serves: { models?: string[]; samplers?: string[]; maxSeed?: number }) =>
+    backendRegistry(context.db).announce('w', name, true, {
+      ...{ models: null, samplers: [...SAMPLERS], maxSeed: 4294967295, sizeMultiple: 8 },
+      ...serves,
+    })
+
+  it.each<[string, Parameters<typeof announce>[1]]>([
+    ['model', { models: ['another.safetensors'] }],
+    ['sampler', { samplers: ['heun'] }],
+    ['seed', { maxSeed: 1 }],
+  ])('is not given up when only the other one is back after an outage (%s)', async (_lacking, unable) => {
+    const user = await givenUser(context.db)
+    await announce('able', {})
+    await announce('unable', unable)
+    const generation = await givenGeneration(context.db, user)
+    await age('backends', ['seen_at', 'changed_at'], 90)
+    await age('generations', ['created_at'], 90)
+    await announce('unable', unable)
+    await pass()
+    expect(await statusOf(generation)).toBe('queued')
+    // It has been back for a minute, and the able one has not.
+    await age('backends', ['changed_at'], 61)
+    await pass()
+    expect(await statusOf(generation)).toBe('failed')
+    expect(await chargesOf(context.db, user)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+  })
+})
+
+describe('generations to be ended', () => {
+  it('are ended in pages, however many there are', async () => {
+    const developer = await givenUser(context.db, { developer: { concurrency: 1000 } })
+    const { personal } = await givenWaiting(context.db, developer, { personal: 450, create_image: 0 })
+    await end(personal)
+    await pass()
+    const { rows } = await query(`SELECT count(*) AS n FROM generations WHERE status = 'failed' AND id = ANY ($1)`, [
+      personal,
+    ])
+    expect(rows[0].n).toBe(450)
+  })
+
+  it.each(['users', 'generations'])('do not wait for one whose row in %s is locked', async (table) => {
+    const [held, free] = [await givenUser(context.db), await givenUser(context.db)]
+    const [first, second] = [await givenGeneration(context.db, held), await givenGeneration(context.db, free)]
+    await end([first.id, second.id])
+    const other = await context.db.pool.connect()
+    try {
+      await other.query('BEGIN')
+      await other.query(`SELECT FROM ${table} WHERE id::text = ANY ($1) FOR UPDATE`, [[held.id, first.id]])
+      await pass()
+      expect([await statusOf(first), await statusOf(second)]).toEqual(['queued', 'failed'])
+    } finally {
+      await other.query('ROLLBACK')
+      other.release()
+    }
+    await pass()
+    expect(await statusOf(first)).toBe('failed')
+  })
+
+  it('are ended beside one that cannot be, which is told of once in a while', async () => {
+    const [rich, other] = [await givenUser(context.db), await givenUser(context.db)]
+    const [first, second] = [await givenGeneration(context.db, rich), await givenGeneration(context.db, other)]
+    await end([first.id, second.id])
+    await query('UPDATE users SET credits = 9007199254740991 WHERE id = $1', [rich.id])
+    const told: string[] = []
+    const rows = store({ onStuck: (_error, id) => told.push(id) })
+    await pass(false, { rows })
+    await pass(false, { rows })
+    expect([await statusOf(first), await statusOf(second)]).toEqual(['queued', 'failed'])
+    expect(told).toEqual([first.id])
+  })
+})
+
+describe('a rule that fails', () => {
+  it('keeps no other from its work', async () => {
+    const generation = await givenGeneration(context.db, await givenUser(context.db))
+    await age('generations', ['created_at'], 5)
+    const failing = async () => {
+      throw new Error('canceling statement due to statement timeout')
+    }
+    const rows = { ...store(), requeueLost: failing, failExpired: failing, wastedSlugs: failing }
+    let cleaned = false
+    const clean = async () => {
+      cleaned = true
+    }
+    await pass(true, { rows: { ...rows, clean } })
+    expect(rung).toContainEqual({ id: generation.id, attempt: 1 })
+    expect(cleaned).toBe(true)
+  })
+})
+
+describe('a picture store that hangs', () => {
+  const images = { remove: () => new Promise<never>(() => undefined) }
+  const givenStarted = async () => {
+    const generation = await givenGeneration(context.db, await givenUser(context.db))
+    await query('UPDATE generations SET started_at = now() WHERE id = $1', [generation.id])
+    return generation
+  }
+
+  it('holds up no pass of the reconciler, nor its end', async () => {
+    const reconciler = startReconciler(portsWith({ images }))
+    for (let i = 0; i < 2; i++) {
+      const generation = await givenStarted()
+      await end([generation.id])
+      await until(async () => (await statusOf(generation)) === 'failed', 'the end of the generation')
+    }
+    await reconciler.stop()
+  })
+
+  it('does not keep who cancels', async () => {
+    const { id } = await givenStarted()
+    const ports = { ...portsWith({ images }), cancels: cancelStore(context.db) }
+    expect(await cancelGeneration(ports, id, 'Canceled.', { onlyQueued: false })).toBe(true)
+  })
+})
+
+describe('a long pass', () => {
+  it('keeps the duty', async () => {
+    const generation = await givenGeneration(context.db, await givenUser(context.db))
+    await query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
+    let release: (reached: boolean) => void = () => undefined
+    const ring = () => new Promise<boolean>((resolve) => (release = resolve))
+    const reconciler = startReconciler(portsWith({ queue: { ...queue, ring } }))
+    const heldUntil = async () => {
+      const { rows } = await query(`SELECT until FROM leases WHERE name = 'troubles' AND holder = 'me'`)
+      return rows[0]?.until.getTime()
+    }
+    const first = await until(heldUntil, 'the duty')
+    await until(async () => (await heldUntil()) > first, 'its renewal')
+    release(true)
+    await reconciler.stop()
+  })
+
+  it('is a full one only if it came to the end', async () => {
+    const generation = await givenGeneration(context.db, await givenUser(context.db))
+    await query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
+    expect(await pass(true, { queue: { ...queue, ring: async () => false } })).toBe(false)
+    expect(await pass(true)).toBe(true)
+  })
+})
+
+describe('what is kept for a time only', () => {
+  it('is forgotten though there be much of it and no Redis', async () => {
+    const [{ id }, generation] = [
+      await givenUser(context.db),
+      await givenGeneration(context.db, await givenUser(context.db)),
+    ]
+    await query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
+    await query(
+      `INSERT INTO idempotency_keys (user_id, key, body_hash, generation_id, created_at)
+       SELECT $1, 'k' || n, '', 'gen_gone', now() - CASE WHEN n > 3 THEN interval '25 hours' ELSE interval '23 hours' END
+         FROM generate_series(1, 2500) n`,
+      [id],
+    )
+    await pass(true, { queue: { ...queue, ring: async () => false } })
+    const { rows } = await query('SELECT key FROM idempotency_keys ORDER BY key')
+    expect(rows.map(({ key }) => key)).toEqual(['k1', 'k2', 'k3'])
+  })
+})
