@@ -12,10 +12,14 @@ const VALUES = `$1, $2::uuid, $3::uuid, $4, $5::boolean, $6::bigint, $7, $8, $9,
   $11::integer, $12::integer, $13::integer, $14::integer, $15::float8, $16, $17::bigint, $18::text[], $19::bigint,
   now() + make_interval(secs => $20::float8), $22`
 
-// The reservation is locked, so that whoever takes it over either sees this generation or stops it from being stored.
+// The reservation is locked, then marked, so that whoever takes it over either sees the mark or stops this generation
+// from being stored.
 const RESERVED = `reserved AS (
   SELECT 1 FROM idempotency_keys WHERE user_id = $2::uuid AND key = $21::text AND generation_id = $1 FOR UPDATE)`
 const MAY_STORE = `($21::text IS NULL OR EXISTS (SELECT FROM reserved))`
+const MARKED = `marked AS (
+  UPDATE idempotency_keys k SET stored = true FROM stored
+   WHERE k.user_id = $2::uuid AND k.key = $21::text AND k.generation_id = stored.id)`
 
 /**
  * Charge, generation and ledger row in one statement: all or nothing. It asks for an active generation first, so that
@@ -33,7 +37,7 @@ const INSERT_CHARGED = {
       RETURNING credits
     ), stored AS (
       INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} FROM debited RETURNING id, created_at
-    ), entered AS (
+    ), ${MARKED}, entered AS (
       INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
       SELECT $2::uuid, 'charge', -$19::bigint, debited.credits, stored.id FROM stored, debited
     )
@@ -44,7 +48,11 @@ const INSERT_CHARGED = {
 
 const INSERT_METERED = {
   name: 'insert_metered',
-  text: `WITH ${RESERVED} INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} WHERE ${MAY_STORE} RETURNING created_at`,
+  text: `
+    WITH ${RESERVED}, stored AS (
+      INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} WHERE ${MAY_STORE} RETURNING id, created_at
+    ), ${MARKED}
+    SELECT created_at FROM stored`,
 }
 
 const FIND = {
