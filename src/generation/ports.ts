@@ -14,6 +14,8 @@ export type InsertOutcome =
   | { readonly outcome: 'active'; readonly generationId: string | undefined }
   | { readonly outcome: 'insufficient'; readonly held: number }
   | { readonly outcome: 'too_many'; readonly limit: number }
+  /** The key was revoked or its user deleted since it was let in: nothing was stored. */
+  | { readonly outcome: 'gone' }
   /** The idempotency key's reservation was taken over meanwhile: nothing was stored. */
   | { readonly outcome: 'reservation_lost' }
 

@@ -6,6 +6,7 @@ import {
   idempotencyInFlight,
   idempotencyMismatch,
   insufficientCredits,
+  invalidApiKey,
   promptFlagged,
   tooManyConcurrent,
 } from '../errors.js'
@@ -173,6 +174,8 @@ async function insert(
       throw insufficientCredits(generation.cost, result.held)
     case 'too_many':
       throw tooManyConcurrent(result.limit)
+    case 'gone':
+      throw invalidApiKey()
     case 'reservation_lost':
       throw idempotencyInFlight()
   }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { cancelStore } from '../../src/db/cancel-store.js'
 import { idempotencyStore } from '../../src/db/idempotency-store.js'
+import { operatorGenerationStore } from '../../src/db/operator-generation-store.js'
+import { operatorUserStore } from '../../src/db/operator-user-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, chargesOf, creditsOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
@@ -110,6 +112,40 @@ describe('storing a metered generation', () => {
     expect(outcomes.filter(({ outcome }) => outcome === 'inserted')).toHaveLength(3)
     expect(outcomes.filter(({ outcome }) => outcome === 'too_many')).toHaveLength(9)
     expect(await chargesOf(db, user)).toEqual([])
+  })
+})
+
+describe.each([
+  ['charged', undefined],
+  ['metered', { concurrency: 1 }],
+])('a %s generation of somebody who may no longer', (_kind, developer) => {
+  it.each([
+    ['his key is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1'],
+    ['he is deleted', 'UPDATE users SET deleted_at = now() WHERE id = $1'],
+  ])('is not stored once %s, nor while it waits for that', async (_what, close) => {
+    const { db } = context
+    const user = await givenUser(db, { ...(developer && { developer }) })
+    const commit = await holding(close, [user.id])
+    const late = submissionStore(db).insert(aGeneration(user), OPTIONS)
+    await waiting(1)
+    await commit()
+    expect(await late).toEqual({ outcome: 'gone' })
+    expect(await submissionStore(db).insert(aGeneration(user), OPTIONS)).toEqual({ outcome: 'gone' })
+    expect(await chargesOf(db, user)).toEqual([])
+  })
+
+  it('is stored before a deletion that comes later, so that this can cancel it', async () => {
+    const { db } = context
+    const user = await givenUser(db, { ...(developer && { developer }) })
+    const release = await holding('SELECT FROM model_versions WHERE id = $1 FOR UPDATE', [MODEL.id])
+    const storing = submissionStore(db).insert(aGeneration(user), OPTIONS)
+    await waiting(1)
+    const deleting = operatorUserStore(db).delete(user.id)
+    await waiting(2)
+    await release()
+    expect(await storing).toMatchObject({ outcome: 'inserted' })
+    await deleting
+    expect(await operatorGenerationStore(db).activeOf(user.id)).toHaveLength(1)
   })
 })
 
