@@ -21,11 +21,14 @@ export const generationChecks: readonly SqlCheck[] = [
        WHERE g.user_id <> k.user_id`,
   },
   {
-    // A key is reserved before its generation is stored; one that came after leads to what it has not submitted.
+    // The statement that stores a generation marks its key. Without the mark, which older versions did not set, a key
+    // that came after its generation leads to what it has not submitted.
     name: 'idempotency-keys-lead-to-their-own-job',
     query: `
       SELECT k.generation_id FROM idempotency_keys k JOIN generations g ON g.id = k.generation_id
-       WHERE k.created_at > g.created_at + ${CLOCK}
+       WHERE NOT k.stored AND k.created_at > g.created_at + ${CLOCK}
+      UNION SELECT k.generation_id FROM idempotency_keys k
+       WHERE k.stored AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id)
       UNION SELECT generation_id FROM idempotency_keys GROUP BY generation_id HAVING count(*) > 1
       UNION SELECT min(generation_id) FROM idempotency_keys GROUP BY user_id, key HAVING count(*) > 1`,
   },

@@ -5,16 +5,20 @@ import type { Database } from './client.js'
 const IN_FLIGHT_SECONDS = 15
 const KEPT = `interval '24 hours'`
 
+// `stored` is read from the row that the insert marks and this statement locks: having waited for an insert, it sees it.
+// Generations are looked at too, for those of a server from before there was the mark; they show what was there before
+// the wait, so that alone would take the key from an insert that commits meanwhile.
+const NEVER_STORED = 'NOT k.stored AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id)'
+
 const RESERVE = {
   name: 'reserve_idempotency_key',
   // Takes the key when it is new, has expired, or was reserved by a submit that died before it stored anything.
   text: `
     INSERT INTO idempotency_keys AS k (user_id, key, body_hash, generation_id) VALUES ($1, $2, $3, $4)
     ON CONFLICT (user_id, key) DO UPDATE
-      SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now()
+      SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
       WHERE k.created_at < now() - ${KEPT}
-         OR (k.created_at < now() - interval '${IN_FLIGHT_SECONDS} seconds'
-             AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id))
+         OR (k.created_at < now() - interval '${IN_FLIGHT_SECONDS} seconds' AND ${NEVER_STORED})
     RETURNING generation_id`,
 }
 
@@ -53,7 +57,7 @@ export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
   async release(accountId, key, generationId) {
     await pool.query(
       `DELETE FROM idempotency_keys k WHERE user_id = $1 AND key = $2 AND generation_id = $3
-          AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id)`,
+          AND ${NEVER_STORED}`,
       [accountId, key, generationId],
     )
   },

@@ -52,7 +52,7 @@ const CLAIM = {
         FROM chosen
     )
     UPDATE generations g
-       SET status = 'processing', worker = $1, backend = $6, started_at = coalesce(g.started_at, now()),
+       SET status = 'processing', worker = $1, backend = $6, started_at = coalesce(g.started_at, greatest(now(), g.created_at)),
            lease_until = now() + interval '${LEASE_SECONDS} seconds'
      WHERE g.id = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
     RETURNING g.*, pg_notify('${MOVED}', g.id)`,
@@ -65,24 +65,28 @@ const HEARTBEAT = {
      WHERE id = $1 AND attempt = $2 AND status = 'processing'`,
 }
 
-// Images, usage and success in one statement: all or nothing.
+// Images, usage and success in one statement, all of one time: all or nothing. Never before its start, though a standby
+// that took over may have a clock that is behind.
 const SUCCEED = {
   name: 'succeed_generation',
   text: `
     WITH ended AS (
-      UPDATE generations SET status = 'succeeded', finished_at = now(), lease_until = NULL
+      UPDATE generations
+         SET status = 'succeeded', finished_at = greatest(now(), created_at, started_at), lease_until = NULL
        WHERE id = $1 AND attempt = $2 AND status = 'processing'
-      RETURNING id, user_id, api_key_id, model_version_id, metered
+      RETURNING id, user_id, api_key_id, model_version_id, metered, finished_at
     ), picture AS (
       SELECT * FROM jsonb_to_recordset($3::jsonb)
         AS p (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text,
               "madeWith" jsonb)
     ), shown AS (
-      INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256, made_with)
-      SELECT p.slug, ended.id, p.idx, p.seed, p.width, p.height, p.bytes, p.sha256, p."madeWith" FROM ended, picture p
+      INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256, made_with, created_at)
+      SELECT p.slug, ended.id, p.idx, p.seed, p.width, p.height, p.bytes, p.sha256, p."madeWith", ended.finished_at
+        FROM ended, picture p
     ), billed AS (
-      INSERT INTO usage (generation_id, idx, api_key_id, user_id, model_version_id)
-      SELECT ended.id, p.idx, ended.api_key_id, ended.user_id, ended.model_version_id FROM ended, picture p
+      INSERT INTO usage (generation_id, idx, api_key_id, user_id, model_version_id, created_at)
+      SELECT ended.id, p.idx, ended.api_key_id, ended.user_id, ended.model_version_id, ended.finished_at
+        FROM ended, picture p
        WHERE ended.metered
     )
     SELECT pg_notify('generation_finished', id) FROM ended`,

@@ -151,6 +151,7 @@ export const idempotencyKeys = pgTable(
     bodyHash: bytea('body_hash').notNull(),
     generationId: text('generation_id').notNull(),
     createdAt: time('created_at').notNull().default(now),
+    stored: boolean('stored').notNull().default(false),
   },
   (t) => [primaryKey({ columns: [t.userId, t.key] })],
 )

@@ -12,39 +12,56 @@ const VALUES = `$1, $2::uuid, $3::uuid, $4, $5::boolean, $6::bigint, $7, $8, $9,
   $11::integer, $12::integer, $13::integer, $14::integer, $15::float8, $16, $17::bigint, $18::text[], $19::bigint,
   now() + make_interval(secs => $20::float8), $22`
 
-// The reservation is locked, so that whoever takes it over either sees this generation or stops it from being stored.
+// The reservation is locked, then marked, so that whoever takes it over either sees the mark or stops this generation
+// from being stored.
 const RESERVED = `reserved AS (
   SELECT 1 FROM idempotency_keys WHERE user_id = $2::uuid AND key = $21::text AND generation_id = $1 FOR UPDATE)`
 const MAY_STORE = `($21::text IS NULL OR EXISTS (SELECT FROM reserved))`
+const MARKED = `marked AS (
+  UPDATE idempotency_keys k SET stored = true FROM stored
+   WHERE k.user_id = $2::uuid AND k.key = $21::text AND k.generation_id = stored.id)`
+
+/** A key that still opens its account: it was looked at before moderation, which may have taken long. */
+const OPEN = 'k.revoked_at IS NULL AND u.deleted_at IS NULL'
+const HELD = {
+  name: 'credits_held_by_key',
+  text: `SELECT u.credits FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = $1 AND ${OPEN}`,
+}
 
 /**
  * Charge, generation and ledger row in one statement: all or nothing. It asks for an active generation first, so that
- * "active" is reported before "insufficient"; under a race the unique index decides.
+ * "active" is reported before "insufficient"; under a race the unique index decides. The key's row is locked before the
+ * user's, so that once either has been closed nothing more is charged.
  */
 const INSERT_CHARGED = {
   name: 'insert_charged',
   text: `
     WITH active AS (
       SELECT id FROM generations WHERE user_id = $2::uuid AND status IN ('queued', 'processing') AND NOT metered LIMIT 1
-    ), ${RESERVED}, debited AS (
+    ), ${RESERVED}, unrevoked AS (
+      SELECT 1 FROM api_keys WHERE id = $3::uuid AND revoked_at IS NULL FOR SHARE
+    ), debited AS (
       UPDATE users SET credits = credits - $19::bigint
        WHERE id = $2::uuid AND credits >= $19::bigint AND deleted_at IS NULL
-         AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE}
+         AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
       RETURNING credits
     ), stored AS (
       INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} FROM debited RETURNING id, created_at
-    ), entered AS (
+    ), ${MARKED}, entered AS (
       INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
       SELECT $2::uuid, 'charge', -$19::bigint, debited.credits, stored.id FROM stored, debited
     )
     SELECT (SELECT created_at FROM stored) AS created_at, (SELECT credits FROM debited) AS credits_left,
-           (SELECT id FROM active) AS active_id, ${MAY_STORE} AS may_store,
-           (SELECT credits FROM users WHERE id = $2::uuid) AS held`,
+           (SELECT id FROM active) AS active_id, ${MAY_STORE} AS may_store`,
 }
 
 const INSERT_METERED = {
   name: 'insert_metered',
-  text: `WITH ${RESERVED} INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} WHERE ${MAY_STORE} RETURNING created_at`,
+  text: `
+    WITH ${RESERVED}, stored AS (
+      INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} WHERE ${MAY_STORE} RETURNING id, created_at
+    ), ${MARKED}
+    SELECT created_at FROM stored`,
 }
 
 const FIND = {
@@ -76,31 +93,42 @@ export const submissionStore = (db: Database): SubmissionStore => ({
 /** How often a race with another submit or a refund is looked at anew before it is reported as it seems. */
 const LOOKS = 3
 
-async function insertCharged(db: Database, { accountId, cost }: Generation, values: unknown[]): Promise<InsertOutcome> {
+async function insertCharged(
+  db: Database,
+  { accountId, keyId, cost }: Generation,
+  values: unknown[],
+): Promise<InsertOutcome> {
   for (let look = 1; ; look++) {
     const outcome = await tryInsertCharged(db.pool, values)
-    if (outcome.outcome !== 'insufficient') return outcome
-    // The statement saw the credits after, but the rest before another one that ran at the same time.
+    if (outcome) return outcome
+    // The statement saw credits, key and user after, but the rest before another one that ran at the same time.
+    const { rows } = await db.pool.query({ ...HELD, values: [keyId] })
+    if (!rows[0]) return { outcome: 'gone' }
     const active = await activeGeneration(db, accountId)
     if (active) return { outcome: 'active', generationId: active }
-    const { rows } = await db.pool.query('SELECT credits FROM users WHERE id = $1', [accountId])
-    const held = rows[0]?.credits ?? 0
+    const held = rows[0].credits
     if (held < cost || look === LOOKS) return { outcome: 'insufficient', held }
   }
 }
 
-async function tryInsertCharged(pool: pg.Pool, values: unknown[]): Promise<InsertOutcome> {
+/** Undefined: nothing was debited, for lack of credits or because the key or its user has been closed. */
+async function tryInsertCharged(pool: pg.Pool, values: unknown[]): Promise<InsertOutcome | undefined> {
   const { rows } = await pool.query({ ...INSERT_CHARGED, values })
-  const { created_at: createdAt, credits_left: creditsLeft, active_id: activeId, may_store: mayStore, held } = rows[0]
+  const { created_at: createdAt, credits_left: creditsLeft, active_id: activeId, may_store: mayStore } = rows[0]
   if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft }
   if (activeId) return { outcome: 'active', generationId: activeId }
-  return mayStore ? { outcome: 'insufficient', held: held ?? 0 } : { outcome: 'reservation_lost' }
+  return mayStore ? undefined : { outcome: 'reservation_lost' }
 }
 
 function insertMetered(db: Database, { keyId }: Generation, limit: number, values: unknown[]): Promise<InsertOutcome> {
   return withTransaction(db, async (_tx, client) => {
-    // The key's row is the lock: two submits at once count one after the other.
-    await client.query('SELECT 1 FROM api_keys WHERE id = $1 FOR UPDATE', [keyId])
+    // The key's row is the lock: two submits at once count one after the other. Who closes the key or its user waits.
+    const open = await client.query(
+      `SELECT FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = $1 AND ${OPEN}
+          FOR UPDATE OF k FOR SHARE OF u`,
+      [keyId],
+    )
+    if (open.rowCount === 0) return { outcome: 'gone' }
     const active = await client.query(
       `SELECT count(*) AS n FROM generations WHERE api_key_id = $1 AND status IN ('queued', 'processing') AND metered`,
       [keyId],

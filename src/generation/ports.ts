@@ -15,6 +15,8 @@ export type InsertOutcome =
   | { readonly outcome: 'active'; readonly generationId: string | undefined }
   | { readonly outcome: 'insufficient'; readonly held: number }
   | { readonly outcome: 'too_many'; readonly limit: number }
+  /** The key was revoked or its user deleted since it was let in: nothing was stored. */
+  | { readonly outcome: 'gone' }
   /** The idempotency key's reservation was taken over meanwhile: nothing was stored. */
   | { readonly outcome: 'reservation_lost' }
 
@@ -62,12 +64,15 @@ export interface IdempotencyStore {
 export interface ActiveGenerationLock {
   /**
    * Takes the lock, or names the generation that holds it. An outage counts as taken: the index guards alone.
-   * Taking it again for the same generation succeeds.
+   * Taking it again for the same generation succeeds. `wasStored`: the lock lasts longer than a submit under way has it,
+   * so by then its holder had been stored.
    */
   acquire(
     accountId: string,
     generationId: string,
-  ): Promise<{ readonly acquired: true } | { readonly acquired: false; readonly holder: string }>
+  ): Promise<
+    { readonly acquired: true } | { readonly acquired: false; readonly holder: string; readonly wasStored: boolean }
+  >
   /** Takes the lock over from a holder that is known to have ended. */
   replace(accountId: string, holder: string, generationId: string): Promise<boolean>
   /**

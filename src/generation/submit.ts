@@ -6,6 +6,7 @@ import {
   idempotencyInFlight,
   idempotencyMismatch,
   insufficientCredits,
+  invalidApiKey,
   promptFlagged,
   tooManyConcurrent,
 } from '../errors.js'
@@ -145,8 +146,9 @@ async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: G
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)
   if (active) throw generationActive(active)
-  // Not stored: another submit is between its lock and its charge. Stored: it has ended, and its lock is a leftover.
-  const ended = guardOff('lock.verify') ? undefined : await submissions.find(taken.holder)
+  // Known: it has ended, and its lock is a leftover. Unknown though it was stored before we asked: Postgres has lost it,
+  // to a failover or a restore. Else another submit is between its lock and its charge. Were it wrong, the index refuses.
+  const ended = !guardOff('lock.verify') && ((await submissions.find(taken.holder)) !== undefined || taken.wasStored)
   if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
 }
 
@@ -172,6 +174,8 @@ async function insert(
       throw insufficientCredits(generation.cost, result.held)
     case 'too_many':
       throw tooManyConcurrent(result.limit)
+    case 'gone':
+      throw invalidApiKey()
     case 'reservation_lost':
       throw idempotencyInFlight()
   }

@@ -12,6 +12,8 @@ export interface RateLimitOptions {
   readonly bucketOf: (request: FastifyRequest) => string
 }
 
+const PLUGINS_OWN = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+
 /**
  * One bucket over all routes declared after it in this scope. The window slides over our own store: the plugin's is a
  * fixed one, which lets nearly twice the limit through across its border.
@@ -40,6 +42,8 @@ export async function registerRateLimit(
   // Both families of names that clients look for, on every answer that was counted.
   const policy = `${max};w=${windowSeconds}`
   app.addHook('onSend', (_request, reply, payload, next) => {
+    // A key that was revoked while its request was under way is answered as it would be now, before it is counted.
+    if (reply.statusCode === 401) for (const name of PLUGINS_OWN) reply.removeHeader(name)
     const limit = reply.getHeader('x-ratelimit-limit')
     if (limit !== undefined) {
       reply

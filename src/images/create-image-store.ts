@@ -7,7 +7,7 @@ import { type FileImageStore, fileImageStore, TEMPORARY_FILE } from './file-imag
 const ABANDONED_AFTER_MS = 3_600_000
 
 /**
- * Opens the picture directory, creating it if need be, and clears away what killed processes left half-written.
+ * Opens the picture directory, creating it if need be.
  * @throws Error with one sentence when the directory can't be created or written
  */
 export async function createImageStore(config: {
@@ -19,7 +19,6 @@ export async function createImageStore(config: {
   try {
     await mkdir(root, { recursive: true, mode: 0o750 })
     await requireWritable(root)
-    await removeAbandoned(root)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
@@ -34,17 +33,23 @@ export async function createImageStore(config: {
 
 /**
  * For processes that must start all the same: a store that is away at start is treated as one that goes away later.
- * Requests are answered, pictures are not to be had, and workers put their generations back until it returns.
+ * Requests are answered, pictures are not to be had, and workers put their generations back until it returns. What killed
+ * processes left half-written is cleared away meanwhile: nobody waits for a look through a directory of millions.
  * @param onUnusable told once, with the sentence for the operator
  */
 export async function openImageStore(
   config: { readonly storagePath: string; readonly cdnBaseUrl: string },
   onUnusable: (error: unknown) => void,
 ): Promise<FileImageStore> {
-  return createImageStore(config).catch((error) => {
+  try {
+    const store = await createImageStore(config)
+    // Best effort: the next start looks again.
+    removeAbandoned(config.storagePath).catch(() => undefined)
+    return store
+  } catch (error) {
     onUnusable(error)
     return fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
-  })
+  }
 }
 
 /** Permission bits don't tell of read-only mounts and full disks; a file does. */

@@ -6,11 +6,11 @@ import { type RedisAvailability, redisAvailability } from './availability.js'
 /** From submit until the generation is stored; then the lock is kept until past its deadline. */
 const SUBMIT_TTL_MS = guardOff('lock.expiry') ? 86_400_000 : 15_000
 
-// SET … NX GET would say the same in one command, but only from Redis 7 on.
+// Who holds it, and for how long yet, as of one moment.
 const SET_IF_FREE = `
   local held = redis.call('GET', KEYS[1])
-  if held == false then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-  return held`
+  if held == false then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return false end
+  return { held, redis.call('PTTL', KEYS[1]) }`
 const COMPARE_AND_DELETE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 const COMPARE_AND_EXTEND = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`
 const COMPARE_AND_SET = `
@@ -34,12 +34,15 @@ export function redisActiveGenerationLock(
   return {
     async acquire(accountId, generationId) {
       try {
-        const held = await availability.run(() =>
+        const held = (await availability.run(() =>
           redis.eval(SET_IF_FREE, 1, keyOf(accountId), generationId, SUBMIT_TTL_MS),
-        )
+        )) as [string, number] | null
+        if (!held) return { acquired: true }
+        const [holder, ttlMs] = held
         // Our own id: the first answer got lost on the way.
-        if (held === null || held === generationId) return { acquired: true }
-        return { acquired: false, holder: String(held) }
+        if (holder === generationId) return { acquired: true }
+        // Only a generation that is stored has its lock extended; -1: one that somebody made to last for ever.
+        return { acquired: false, holder, wasStored: ttlMs > SUBMIT_TTL_MS || ttlMs === -1 }
       } catch {
         return { acquired: true }
       }

@@ -10,12 +10,14 @@ export interface SlidingWindow {
   hit(key: string, windowMs: number, max: number): Promise<{ readonly current: number; readonly ttlMs: number }>
 }
 
-// Redis's own clock, so that all replicas agree; one script, so that no key is ever left without its expiry.
+// Redis's own clock, so that all replicas agree; one script, so that no key is ever left without its expiry. What lies
+// ahead of a clock that was set back would count until it comes there, so it is forgotten.
 const SLIDE = `
   local t = redis.call('TIME')
   local now = t[1] * 1000 + math.floor(t[2] / 1000)
   local window, max = tonumber(ARGV[1]), tonumber(ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')
   local n = redis.call('ZCARD', KEYS[1])
   if n < max then
     redis.call('ZADD', KEYS[1], now, t[1] .. '-' .. t[2] .. '-' .. n)

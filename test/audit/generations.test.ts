@@ -19,6 +19,11 @@ describe('an idempotency key', () => {
     await reserve(user.id, 'own', succeeded.id, EARLIER)
     await reserve(user.id, 'new', newGenerationId(), 'now()')
     expect(await violated()).toEqual({})
+    // Marked as stored with it, it is its own whatever a clock that was set back says.
+    await breaking(
+      `UPDATE idempotency_keys SET stored = true, created_at = now() + interval '1 minute' WHERE key = 'own'`,
+    )
+    expect(await violated()).toEqual({})
   })
 
   it('is found when it leads to another user’s job', async () => {
@@ -26,9 +31,13 @@ describe('an idempotency key', () => {
     expect(await violated()).toEqual({ 'idempotency-keys-stay-with-their-user': 1 })
   })
 
-  it('is found when it came after its job, shares it, or is there twice', async () => {
+  it('is found when it came after its job, shares it, is there twice, or is marked for none', async () => {
     const { user, succeeded, failed } = audited
     const found = { 'idempotency-keys-lead-to-their-own-job': 1 }
+    await reserve(user.id, 'none', newGenerationId(), EARLIER)
+    await breaking('UPDATE idempotency_keys SET stored = true')
+    expect(await violated()).toEqual(found)
+    await breaking('DELETE FROM idempotency_keys')
     await reserve(user.id, 'late', succeeded.id, `now() + interval '1 minute'`)
     expect(await violated()).toEqual(found)
     await breaking(`UPDATE idempotency_keys SET created_at = ${EARLIER}`)

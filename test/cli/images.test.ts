@@ -77,7 +77,7 @@ describe('user delete', () => {
   it('lets nothing more be charged', async () => {
     const user = await givenUser(easel.db)
     await easel.json(`user delete ${user.username}`)
-    await expect(givenGeneration(easel.db, user)).rejects.toThrow('insufficient')
+    await expect(givenGeneration(easel.db, user)).rejects.toThrow('gone')
   })
 
   it('with --purge wipes prompts and pictures, also of a user deleted before, and nobody else’s', async () => {

@@ -117,6 +117,23 @@ describe('a claimed attempt', () => {
     expect(await rowOf(context.db, claimed)).toMatchObject({ status: 'failed', error: 'The GPU melted.' })
   })
 
+  it('starts and ends no earlier than it was submitted, also by a clock that is behind', async () => {
+    const user = await givenUser(context.db, { developer: { concurrency: 1 } })
+    await givenGeneration(context.db, user)
+    await context.db.pool.query(
+      `ALTER TABLE generations DISABLE TRIGGER USER; UPDATE generations SET created_at = now() + interval '1 minute';
+       ALTER TABLE generations ENABLE TRIGGER USER`,
+    )
+    const claimed = (await claim()) as ClaimedGeneration
+    expect(await runs().succeed(claimed, pictures(claimed))).toBe(true)
+    const { created_at: createdAt, started_at: startedAt, finished_at: finishedAt } = await rowOf(context.db, claimed)
+    expect([startedAt, finishedAt]).toEqual([createdAt, createdAt])
+    const { rows } = await context.db.pool.query(
+      `SELECT i.created_at AS shown, u.created_at AS billed FROM images i JOIN usage u USING (generation_id, idx)`,
+    )
+    expect(rows).toEqual([{ shown: createdAt, billed: createdAt }])
+  })
+
   it('keeps the charge when refunds are switched off', async () => {
     const user = await givenUser(context.db)
     await givenGeneration(context.db, user)

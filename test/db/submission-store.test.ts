@@ -1,12 +1,35 @@
 import { describe, expect, it } from 'vitest'
 import { cancelStore } from '../../src/db/cancel-store.js'
 import { idempotencyStore } from '../../src/db/idempotency-store.js'
+import { operatorGenerationStore } from '../../src/db/operator-generation-store.js'
+import { operatorUserStore } from '../../src/db/operator-user-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
 import { useDatabase } from '../support/database.js'
-import { aGeneration, chargesOf, creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { aGeneration, chargesOf, creditsOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
+import { until } from '../support/until.js'
 
 const context = useDatabase()
 const OPTIONS = { deadlineSeconds: 60, concurrency: 4, idempotencyKey: undefined }
+
+/** Runs a statement in a transaction that stays open until what this resolves to is called. */
+async function holding(statement: string, values: unknown[]): Promise<() => Promise<void>> {
+  const client = await context.db.pool.connect()
+  await client.query('BEGIN')
+  await client.query(statement, values)
+  return async () => {
+    await client.query('COMMIT')
+    client.release()
+  }
+}
+
+/** Resolves once so many wait for somebody's lock. */
+const waiting = (count: number) =>
+  until(async () => {
+    const { rows } = await context.db.pool.query(
+      `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    )
+    return rows[0].n === count
+  }, `${count} that wait for a lock`)
 
 describe('storing a charged generation', () => {
   it('debits the price, stores the row and writes the ledger', async () => {
@@ -92,6 +115,40 @@ describe('storing a metered generation', () => {
   })
 })
 
+describe.each([
+  ['charged', undefined],
+  ['metered', { concurrency: 1 }],
+])('a %s generation of somebody who may no longer', (_kind, developer) => {
+  it.each([
+    ['his key is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1'],
+    ['he is deleted', 'UPDATE users SET deleted_at = now() WHERE id = $1'],
+  ])('is not stored once %s, nor while it waits for that', async (_what, close) => {
+    const { db } = context
+    const user = await givenUser(db, { ...(developer && { developer }) })
+    const commit = await holding(close, [user.id])
+    const late = submissionStore(db).insert(aGeneration(user), OPTIONS)
+    await waiting(1)
+    await commit()
+    expect(await late).toEqual({ outcome: 'gone' })
+    expect(await submissionStore(db).insert(aGeneration(user), OPTIONS)).toEqual({ outcome: 'gone' })
+    expect(await chargesOf(db, user)).toEqual([])
+  })
+
+  it('is stored before a deletion that comes later, so that this can cancel it', async () => {
+    const { db } = context
+    const user = await givenUser(db, { ...(developer && { developer }) })
+    const release = await holding('SELECT FROM model_versions WHERE id = $1 FOR UPDATE', [MODEL.id])
+    const storing = submissionStore(db).insert(aGeneration(user), OPTIONS)
+    await waiting(1)
+    const deleting = operatorUserStore(db).delete(user.id)
+    await waiting(2)
+    await release()
+    expect(await storing).toMatchObject({ outcome: 'inserted' })
+    await deleting
+    expect(await operatorGenerationStore(db).activeOf(user.id)).toHaveLength(1)
+  })
+})
+
 describe('an idempotency key', () => {
   const hash = (text: string) => Buffer.alloc(32, text)
 
@@ -141,5 +198,44 @@ describe('an idempotency key', () => {
       outcome: 'inserted',
     })
     expect(await chargesOf(db, user)).toEqual([['charge', -1]])
+  })
+
+  it.each([
+    ['charged', undefined],
+    ['metered', { concurrency: 1 }],
+  ])('is not taken from a paused submit that stores its %s generation meanwhile', async (_kind, developer) => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db, { ...(developer && { developer }) })
+    const paused = aGeneration(user)
+    await keys.reserve(user.id, 'k', hash('a'), paused.id)
+    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '20 seconds' WHERE user_id = $1`, [
+      user.id,
+    ])
+    // The last thing an insert asks for: until then it holds the key's row, and has not committed.
+    const release = await holding('SELECT FROM model_versions WHERE id = $1 FOR UPDATE', [MODEL.id])
+    const storing = submissionStore(db).insert(paused, { ...OPTIONS, idempotencyKey: 'k' })
+    await waiting(1)
+    const taking = keys.reserve(user.id, 'k', hash('a'), 'gen_other')
+    await waiting(2)
+    await release()
+    expect(await storing).toMatchObject({ outcome: 'inserted' })
+    expect(await taking).toMatchObject({ outcome: 'replay', generation: { id: paused.id } })
+  })
+
+  it('is free again after 24 hours, for a generation that is then kept like the first', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db, { developer: { concurrency: 2 } })
+    for (const age of ['25 hours', '20 seconds']) {
+      const generation = aGeneration(user)
+      expect(await keys.reserve(user.id, 'k', hash('a'), generation.id)).toEqual({ outcome: 'reserved' })
+      await submissionStore(db).insert(generation, { ...OPTIONS, idempotencyKey: 'k' })
+      await db.pool.query('UPDATE idempotency_keys SET created_at = now() - $2::interval WHERE user_id = $1', [
+        user.id,
+        age,
+      ])
+    }
+    expect(await keys.reserve(user.id, 'k', hash('a'), 'gen_other')).toMatchObject({ outcome: 'replay' })
   })
 })

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
-import { createImageStore } from '../../src/images/create-image-store.js'
+import { createImageStore, openImageStore } from '../../src/images/create-image-store.js'
 import type { FileImageStore } from '../../src/images/file-image-store.js'
+import { until } from '../support/until.js'
 
 const run = promisify(execFile)
 const cdnBaseUrl = 'https://cdn.example/pictures'
@@ -135,12 +136,16 @@ describe('opening the file store', () => {
     await expect(createImageStore({ storagePath: root, cdnBaseUrl })).rejects.toThrow("can't be stored")
   })
 
-  it('clears away what a killed process left half-written an hour ago, and only that', async () => {
+  it('clears away, beside its work, what a killed process left half-written an hour ago, and only that', async () => {
     const [old, fresh] = [`.${slug}.0123456789abcdef.tmp`, `.${slug}.fedcba9876543210.tmp`]
     const anHourAgo = new Date(Date.now() - 3_700_000)
     for (const name of [old, fresh, `${slug}.png`, 'notes.txt']) await writeFile(join(root, name), 'x')
     for (const name of [old, `${slug}.png`, 'notes.txt']) await utimes(join(root, name), anHourAgo, anHourAgo)
+    // What only opens it, as the command line does, looks through nothing.
     await createImageStore({ storagePath: root, cdnBaseUrl })
+    expect(await readdir(root)).toHaveLength(4)
+    await openImageStore({ storagePath: root, cdnBaseUrl }, () => undefined)
+    await until(async () => (await readdir(root)).length === 3, 'the end of the old one')
     expect((await readdir(root)).sort()).toEqual([fresh, `${slug}.png`, 'notes.txt'])
   })
 })

@@ -35,32 +35,42 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
         const prefix = `t${randomBytes(6).toString('hex')}`
         const lock = redisActiveGenerationLock(client, prefix)
         const model = new Map<string, string>()
+        const stored = new Set<string>()
         for (const step of sequence) {
           if (step.do === 'wipe') {
             await client.flushdb()
             model.clear()
+            stored.clear()
           } else if (step.do === 'acquire') {
             const held = model.get(step.account)
             const free = held === undefined || held === step.generation
             expect(await lock.acquire(step.account, step.generation)).toEqual(
-              free ? { acquired: true } : { acquired: false, holder: held },
+              free ? { acquired: true } : { acquired: false, holder: held, wasStored: stored.has(step.account) },
             )
             if (free) model.set(step.account, step.generation)
           } else if (step.do === 'replace') {
             const held = model.get(step.account)
             const may = held === undefined || held === step.holder
             expect(await lock.replace(step.account, step.holder, step.generation)).toBe(may)
-            if (may) model.set(step.account, step.generation)
+            if (may) {
+              model.set(step.account, step.generation)
+              stored.delete(step.account)
+            }
           } else if (step.do === 'extend') {
             // What is not held, as by a generation that has ended meanwhile, stays so.
             await lock.extend({ accountId: step.account, generationId: step.generation, ttlMs: 60_000 })
+            if (model.get(step.account) === step.generation) stored.add(step.account)
           } else if (step.do === 'keep') {
             const { account: accountId, generation: generationId } = step
             expect(await lock.keep([{ accountId, generationId, ttlMs: 60_000 }])).toBe(true)
             if (!model.has(accountId)) model.set(accountId, generationId)
+            if (model.get(accountId) === generationId) stored.add(accountId)
           } else {
             await lock.release(step.account, step.generation)
-            if (model.get(step.account) === step.generation) model.delete(step.account)
+            if (model.get(step.account) === step.generation) {
+              model.delete(step.account)
+              stored.delete(step.account)
+            }
           }
         }
         const held: [string, string][] = []

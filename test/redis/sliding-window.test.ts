@@ -95,6 +95,16 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
     await until(async () => (await redis?.exists(`${prefix}:k`)) === 0, 'the end of the key', 5 * WINDOW_MS)
   })
 
+  it('counts nothing that lies ahead, as what was counted before its clock was set back does', async () => {
+    const prefix = newKey()
+    const ahead = Date.now() + 3_600_000
+    await redis?.zadd(`${prefix}:k`, ahead, 'a', ahead + 1, 'b')
+    const hits = []
+    for (let n = 0; n < 3; n++) hits.push(await redisSlidingWindow(redis as Redis, prefix).hit('k', 60_000, 2))
+    expect(hits.map(({ current }) => current)).toEqual([1, 2, 3])
+    expect(hits[2]?.ttlMs).toBeLessThanOrEqual(60_000)
+  })
+
   it('is shared by every process', async () => {
     const [prefix, other] = [newKey(), await openRedis(await redisUrl())]
     await redisSlidingWindow(redis as Redis, prefix).hit('k', 60_000, 1)

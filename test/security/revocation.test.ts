@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { call, PROMPT } from '../support/client.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { until } from '../support/until.js'
 
 const context = useService({ env: { RATE_LIMIT_MAX: '1000000' } })
 
@@ -55,6 +56,41 @@ describe('under load on two servers', () => {
     const { earlier, later } = await useMeanwhile(await twoServers(), owner, remove)
     expect(earlier).toContain(200)
     expect(new Set(later)).toEqual(new Set([404]))
+  })
+
+  it.each([
+    ['personal key is revoked', '/api/v1/generate', false, 'UPDATE api_keys SET revoked_at = now() WHERE id = $1'],
+    ['developer key is revoked', '/v1/images/generate', true, 'UPDATE api_keys SET revoked_at = now() WHERE id = $1'],
+    ['user is deleted', '/api/v1/generate', false, 'UPDATE users SET deleted_at = now() WHERE id = $2'],
+    ['developer is deleted', '/v1/images/generate', true, 'UPDATE users SET deleted_at = now() WHERE id = $2'],
+  ])('a submit that was let in before its %s is refused as any later one', async (_who, path, developer, change) => {
+    const { db } = context.service
+    const owner = await givenUser(db, { ...(developer && { developer: { concurrency: 1 } }) })
+    // Whether the key's use is noted would be one more that waits.
+    await db.pool.query('UPDATE api_keys SET last_used_at = now() WHERE id = $1', [owner.keyId])
+    const changing = await db.pool.connect()
+    await changing.query('BEGIN')
+    await changing.query(`${change} AND ($1::uuid, $2::uuid) IS NOT NULL`, [owner.keyId, owner.id])
+    const headers = { 'idempotency-key': owner.id }
+    const body = developer ? { prompt: 'x' } : PROMPT
+    const submitting = call(context.service.url, 'POST', path, { key: owner.key, body, headers })
+    await until(async () => {
+      const { rows } = await db.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      return rows.length === 1
+    }, 'a submit that waits for the change')
+    await changing.query('COMMIT')
+    changing.release()
+    const answer = await submitting
+    expect(answer).toMatchObject({ status: 401 })
+    expect(JSON.stringify(answer.body)).toContain('it is unknown or has been revoked')
+    const { rows } = await db.pool.query(
+      `SELECT (SELECT count(*) FROM generations WHERE user_id = $1) AS generations, (SELECT credits FROM users WHERE id = $1),
+              (SELECT count(*) FROM idempotency_keys WHERE user_id = $1) AS keys`,
+      [owner.id],
+    )
+    expect(rows).toEqual([{ generations: 0, credits: 100, keys: 0 }])
   })
 
   it('a subscription that lapses ends submitting at once, and nothing else', async () => {
