@@ -3,6 +3,7 @@ import type { InferredImage } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { probe } from '../probe.js'
 import type { ServerAddress, ServerHttp } from '../server-http.js'
+import { windUp } from '../wind-up.js'
 import { type Bell, createBell } from './bell.js'
 import type { Canceler } from './cancellation.js'
 import { openEventStream, type ServerEvent } from './event-stream.js'
@@ -12,7 +13,6 @@ import { askPatiently, type Patience } from './patience.js'
 import { fetchPictures } from './pictures.js'
 import { createProgress } from './progress.js'
 import { type Asked, type Submitted, submit } from './submission.js'
-import { windUp } from './wind-up.js'
 
 /** One server, and how to speak to it. */
 export interface Link {
