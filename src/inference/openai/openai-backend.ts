@@ -6,6 +6,7 @@ import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl, type ServerAddress } from '../server-http.js'
 import { readDeclaration } from './declaration.js'
+import { DEFAULT_PATH } from './default-path.js'
 import { readGeneration } from './generation-reply.js'
 import { generationBody } from './generation-request.js'
 import { filenamesOf, listModels } from './models.js'
@@ -86,5 +87,4 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
   }
 }
 
-/** OpenAI's clients are given the address with /v1; without any path it is what is meant. */
-const baseOf = ({ base }: ServerAddress) => (new URL(base).pathname === '/' ? `${base}/v1` : base)
+const baseOf = ({ base }: ServerAddress) => (new URL(base).pathname === '/' ? base + DEFAULT_PATH : base)
