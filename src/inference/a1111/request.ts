@@ -2,7 +2,7 @@ import type { InferenceRequest } from '../../generation/backend.js'
 import { samplerUnavailable } from '../failure.js'
 import { requireKept } from '../kept-parameters.js'
 import { withoutExtraArgs } from '../sd-cpp-extra-args.js'
-import type { ServerSampler } from './a1111-samplers.js'
+import type { ServerSampler } from '../sd-samplers.js'
 import type { A1111Server, ServerModel } from './discovery.js'
 
 /** One txt2img call: what it asks for, against which its answer is held. */
