@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/default-path.js'
 
 const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
 
@@ -56,12 +57,14 @@ const backendUrl = z.string().superRefine((text, context) => {
   }
 })
 
-/** What an entry of INFERENCE_URL points at, without kind, password, options and last slash. */
+/** What an entry of INFERENCE_URL points at: without kind, password, options, last slash, and the path it means anyway. */
 function serverOf(entry: string): string {
   const url = entry.slice(entry.indexOf('+') + 1)
   if (!URL.canParse(url)) return entry
   const { origin, pathname } = new URL(url)
-  return origin === 'null' ? entry : origin + pathname.replace(/\/+$/, '')
+  if (origin === 'null') return entry
+  const path = pathname.replace(/\/+$/, '')
+  return entry.startsWith('openai+') && path === OPENAI_PATH ? origin : origin + path
 }
 
 const variables = z.object({

@@ -211,6 +211,8 @@ describe('a value that cannot be used stops the start with the variable’s name
     'a1111+http://gpu1:7860,a1111+http://me:secret@GPU1:7860',
     'a1111+http://gpu1:1234,sdcpp+http://gpu1:1234',
     'openai+http://gpu1/v1?sampler=euler&model=a,openai+http://gpu1/v1?sampler=heun&model=b',
+    'openai+http://gpu1:8080?sampler=euler,openai+http://gpu1:8080/v1?sampler=ddim',
+    'sdcpp+http://gpu1:1234,openai+http://gpu1:1234/v1/?sampler=euler',
   ])('one server twice in INFERENCE_URL: %s', (url) => {
     expect(refusalOf({ ...REQUIRED, INFERENCE_URL: url })).toBe('INFERENCE_URL must name each backend once')
   })

@@ -1,5 +1,5 @@
 import type { Config } from '../config.js'
-import type { Environment, Operator } from './connection.js'
+import type { Operator } from './connection.js'
 
 /** What a command answers: the same facts for programs and for people. */
 export interface Answer {
@@ -22,8 +22,8 @@ export interface Runner {
   bare<Args extends unknown[]>(
     work: (config: Config, ...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<void>
-  /** For work that needs no database, on a machine that may have none. */
+  /** For work that needs no database, on a machine that may have none: looked for only when it is asked for. */
   unconnected<Args extends unknown[]>(
-    work: (env: Environment, ...args: Args) => Promise<Answer>,
+    work: (find: () => Promise<Config | undefined>, ...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<void>
 }

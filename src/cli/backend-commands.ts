@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
+import type { Config } from '../config.js'
 import { modelStore } from '../db/model-store.js'
 import { BackendError, type InferenceBackend } from '../generation/backend.js'
 import { SAMPLERS } from '../generation/sampler.js'
@@ -10,7 +11,7 @@ import { finishPicture } from '../images/picture.js'
 import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
 import type { Answer, Runner } from './answer.js'
-import { configFor, type Environment, withOperator } from './connection.js'
+import { withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
 
 interface CheckOptions {
@@ -36,13 +37,15 @@ export function backendCommands(program: Command, run: Runner): void {
     .action(run.unconnected(checkBackendAt))
 }
 
-async function checkBackendAt(env: Environment, url: string, { model, output }: CheckOptions): Promise<Answer> {
+type FindConfig = () => Promise<Config | undefined>
+
+async function checkBackendAt(find: FindConfig, url: string, { model, output }: CheckOptions): Promise<Answer> {
   const path = output === undefined ? await usualPath() : resolve(output)
   // Before minutes are spent on a picture that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
   const backend = openBackend(url)
   try {
-    const wanted = model ?? (await catalogFiles(env))
+    const wanted = model ?? (await catalogFiles(find))
     const check = await checkBackend(backend, wanted, finishPicture, new AbortController().signal)
     if (check.picture) await writing(path, writeFile(path, check.picture.png))
     return answerOf(backend.name, check, wanted, path)
@@ -79,12 +82,11 @@ function openBackend(url: string): InferenceBackend {
   }
 }
 
-/** Of the service's catalog where its database can be reached from here, else of the built-in one. */
-async function catalogFiles(env: Environment): Promise<string[]> {
-  if (!env.DATABASE_URL) return SEED_MODELS.map(({ filename }) => filename)
-  return withOperator(await configFor(env), async ({ db }) =>
-    (await modelStore(db).listEnabled()).map(({ filename }) => filename),
-  )
+/** Of the service's catalog where its database can be found from here, else of the built-in one. */
+async function catalogFiles(find: FindConfig): Promise<string[]> {
+  const config = await find()
+  if (!config) return SEED_MODELS.map(({ filename }) => filename)
+  return withOperator(config, async ({ db }) => (await modelStore(db).listEnabled()).map(({ filename }) => filename))
 }
 
 function answerOf(name: string, check: BackendCheck, wanted: readonly string[], path: string): Answer {
@@ -119,6 +121,8 @@ function complaintOf(
   { missingModels, missingSamplers, picture }: BackendCheck,
   wanted: readonly string[],
 ) {
+  if (wanted.length === 0)
+    return `The catalog offers no model that ${name} could draw with: enable one with "easel models enable", or name the server's own with --model.`
   if (missingModels.length === wanted.length)
     return `${name} has none of the models: put their files where it looks for checkpoints, or name its own with --model.`
   if (!picture) return `${name} lists none of the samplers: update it.`

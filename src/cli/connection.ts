@@ -18,17 +18,20 @@ export const LOCAL_DIRECTORY = '.easel'
  * @throws OperatorError when there is neither
  */
 export async function databaseUrlFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<string> {
+  const url = await findDatabaseUrl(env, localDirectory)
+  if (url !== undefined) return url
+  throw new OperatorError(
+    `No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${localDirectory}.`,
+  )
+}
+
+async function findDatabaseUrl(env: Environment, localDirectory: string): Promise<string | undefined> {
   if (env.DATABASE_URL) return env.DATABASE_URL
   const url = await readFile(join(localDirectory, 'database-url'), 'utf8').then(
     (text) => text.trim(),
     () => undefined,
   )
-  if (!url || !(await answers(url))) {
-    throw new OperatorError(
-      `No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${localDirectory}.`,
-    )
-  }
-  return url
+  return url && (await answers(url)) ? url : undefined
 }
 
 async function answers(url: string): Promise<boolean> {
@@ -50,6 +53,15 @@ async function answers(url: string): Promise<boolean> {
 /** @throws ConfigError, OperatorError */
 export async function configFor(env: Environment, localDirectory?: string): Promise<Config> {
   return parseConfig({ ...env, DATABASE_URL: await databaseUrlFor(env, localDirectory) })
+}
+
+/**
+ * Like `configFor`, but undefined when there is no database to be found.
+ * @throws ConfigError
+ */
+export async function findConfig(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<Config | undefined> {
+  const url = await findDatabaseUrl(env, localDirectory)
+  return url === undefined ? undefined : parseConfig({ ...env, DATABASE_URL: url })
 }
 
 /** What a command works with. */

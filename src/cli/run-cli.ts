@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import type { Answer, Runner } from './answer.js'
 import { auditCommand } from './audit-command.js'
 import { backendCommands } from './backend-commands.js'
-import { configFor, type Environment, withOperator } from './connection.js'
+import { configFor, type Environment, findConfig, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
 import { imageCommands } from './image-commands.js'
 import { jobCommands } from './job-commands.js'
@@ -50,7 +50,7 @@ export async function runCli(
     unconnected:
       (work) =>
       async (...given) =>
-        print(await work(env, ...given)),
+        print(await work(() => findConfig(env, localDirectory), ...given)),
     connected: (work) => bare((config, ...given) => withOperator(config, (operator) => work(operator, ...given))),
   }
   describe(program, run)

@@ -1,4 +1,4 @@
-import sharp from 'sharp'
+import sharp, { type Metadata } from 'sharp'
 
 /** Makes an error of what is wrong with a reply. */
 export type Bad = (what: string, cause?: unknown) => Error
@@ -9,23 +9,27 @@ export interface DrawnImage {
   readonly infotext: string | undefined
 }
 
-/**
- * A picture out of a reply's base64 (or data URL), held against the size that was asked for. By the header alone;
- * whoever stores the picture decodes it.
- */
-export async function drawnImage(
-  base64: string,
-  asked: { readonly width: number; readonly height: number },
-  bad: Bad,
-): Promise<DrawnImage> {
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** A picture out of a reply's base64 (or data URL), held against the size that was asked for. */
+export async function drawnImage(base64: string, asked: Size, bad: Bad): Promise<DrawnImage> {
   const bytes = Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')
-  const { width, height, comments } = await headerOf(bytes, bad)
-  if (width !== asked.width || height !== asked.height)
-    throw bad(`drew ${width}x${height} instead of ${asked.width}x${asked.height}`)
+  const { comments } = await requireSize(bytes, asked, bad)
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
 }
 
-async function headerOf(bytes: Buffer, bad: Bad) {
+/** What a picture's header says, which is held against the size. Whoever stores the picture decodes it. */
+export async function requireSize(bytes: Buffer, asked: Size, bad: Bad): Promise<Metadata> {
+  const header = await headerOf(bytes, bad)
+  if (header.width !== asked.width || header.height !== asked.height)
+    throw bad(`drew ${header.width}x${header.height} instead of ${asked.width}x${asked.height}`)
+  return header
+}
+
+async function headerOf(bytes: Buffer, bad: Bad): Promise<Metadata> {
   try {
     return await sharp(bytes).metadata()
   } catch (error) {

@@ -25,13 +25,15 @@ export interface ServerAddress {
   readonly authorization: string | undefined
 }
 
+/** Told as soon as an answer begins; `length` is its body's in bytes, where the server says it. */
+export type OnHeaders = (status: number, length: number | undefined) => void
+
 /** A server's API over HTTP: its address without credentials, and one call at a time that ends only by its signal. */
 export interface ServerHttp {
   readonly name: string
   /** @throws BackendError when no whole answer came; the signal's reason when it aborted */
-  get(path: string, signal: AbortSignal): Promise<HttpReply>
-  /** @param onHeaders told the status as soon as the answer begins */
-  post(path: string, body: object, signal: AbortSignal, onHeaders?: (status: number) => void): Promise<HttpReply>
+  get(path: string, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply>
+  post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply>
   /** Like `get`, for a file. */
   download(path: string, signal: AbortSignal): Promise<HttpDownload>
   close(): Promise<void>
@@ -71,21 +73,24 @@ const decoded = (text: string) => {
   }
 }
 
+export interface HttpOptions {
+  /** Lets what only asks (`get`, `download`) use a connection again; for servers that keep idle ones for long. */
+  readonly keepAlive?: boolean
+  readonly maxReplyBytes?: number
+}
+
 /**
- * No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either: these servers
- * close idle connections after 5 s, and a call that meets a closing one would count as lost. Redirects are not followed.
+ * No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either unless asked for: some
+ * servers close idle connections after 5 s, and a POST that meets a closing one would count as lost, without anybody
+ * knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
  */
 export function createServerHttp(
   { name, base, authorization }: ServerAddress,
-  maxReplyBytes = MAX_REPLY_BYTES,
+  { keepAlive = false, maxReplyBytes = MAX_REPLY_BYTES }: HttpOptions = {},
 ): ServerHttp {
-  const dispatcher = new Agent({
-    pipelining: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    maxResponseSize: maxReplyBytes,
-  })
+  const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: maxReplyBytes }
+  const fresh = new Agent({ ...limits, pipelining: 0, connect: { timeout: CONNECT_TIMEOUT_MS } })
+  const kept = keepAlive ? new Agent({ ...limits, connect: { timeout: CONNECT_TIMEOUT_MS } }) : undefined
   const json = { accept: 'application/json', ...(authorization && { authorization }) }
 
   async function call<T>(
@@ -93,35 +98,51 @@ export function createServerHttp(
     signal: AbortSignal,
     asked: Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { headers: Record<string, string> },
     read: (reply: Dispatcher.ResponseData) => Promise<T>,
+    dispatcher: Agent = fresh,
   ): Promise<T> {
     signal.throwIfAborted()
+    let begun = false
     try {
-      return await read(await request(base + path, { dispatcher, signal, ...asked }))
+      const reply = await request(base + path, { dispatcher, signal, ...asked })
+      begun = true
+      return await read(reply)
     } catch (error) {
       signal.throwIfAborted()
-      throw networkFailure(name, error)
+      const failed = networkFailure(name, error)
+      if (dispatcher === fresh || begun || failed.kind !== 'lost') throw failed
     }
+    // The connection may have been one that the server was just closing.
+    return call(path, signal, asked, read)
   }
+
+  const ask = <T>(
+    path: string,
+    signal: AbortSignal,
+    accept: string,
+    read: (reply: Dispatcher.ResponseData) => Promise<T>,
+  ) => call(path, signal, { method: 'GET', headers: { ...json, accept } }, read, kept)
 
   return {
     name,
-    get: (path, signal) => call(path, signal, { method: 'GET', headers: json }, asText),
+    get: (path, signal, onHeaders) => ask(path, signal, json.accept, (reply) => asText(reply, onHeaders)),
     post: (path, body, signal, onHeaders) => {
       const headers = { ...json, 'content-type': 'application/json' }
-      return call(path, signal, { method: 'POST', headers, body: JSON.stringify(body) }, (reply) => {
-        onHeaders?.(reply.statusCode)
-        return asText(reply)
-      })
+      const asked = { method: 'POST' as const, headers, body: JSON.stringify(body) }
+      return call(path, signal, asked, (reply) => asText(reply, onHeaders))
     },
-    download: (path, signal) => call(path, signal, { method: 'GET', headers: { ...json, accept: '*/*' } }, asBytes),
-    close: () => dispatcher.destroy(),
+    download: (path, signal) => ask(path, signal, '*/*', asBytes),
+    close: async () => void (await Promise.all([fresh.destroy(), kept?.destroy()])),
   }
 }
 
-const asText = async ({ statusCode, body }: Dispatcher.ResponseData): Promise<HttpReply> => ({
-  status: statusCode,
-  text: await body.text(),
-})
+async function asText(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  onHeaders: OnHeaders | undefined,
+): Promise<HttpReply> {
+  const length = headers['content-length']
+  onHeaders?.(statusCode, typeof length === 'string' ? Number(length) : undefined)
+  return { status: statusCode, text: await body.text() }
+}
 
 const asBytes = async ({ statusCode, body }: Dispatcher.ResponseData): Promise<HttpDownload> => ({
   status: statusCode,

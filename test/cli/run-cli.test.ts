@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startA1111StandIn } from '../support/a1111-stand-in.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -149,6 +150,27 @@ describe('without DATABASE_URL', () => {
     await easel.json('user create local')
     await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
     expect(JSON.parse((await local('user show local --json')).stdout)).toMatchObject({ username: 'local' })
+  })
+
+  it('checks a GPU server against that stack’s catalog, and against the built-in one where no stack runs', async () => {
+    const server = await startA1111StandIn({ models: ['mine.safetensors'] })
+    onTestFinished(() => server.close())
+    const check = () => local(`backend check ${server.inferenceUrl} --output ${join(directory, 'check.png')}`)
+    await writeFile(join(directory, 'database-url'), `${NOWHERE}\n`)
+    expect((await check()).stderr).toMatch(/has none of the models/)
+
+    await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
+    await easel.db.pool.query('UPDATE model_versions SET enabled = false')
+    expect(await check()).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('models: 0 of 0\n'),
+      stderr: expect.stringMatching(/^error: The catalog offers no model that .*: enable one with [^\n]*\.\n$/),
+    })
+    const mine = `(SELECT min(id) FROM model_versions)`
+    await easel.db.pool.query(
+      `UPDATE model_versions SET enabled = true, filename = 'mine.safetensors' WHERE id = ${mine}`,
+    )
+    expect((await check()).stdout).toContain('models: 1 of 1\n')
   })
 })
 

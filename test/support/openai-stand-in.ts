@@ -92,7 +92,10 @@ const isOfTheWire = (fault: OpenAiSettings['fault']): fault is WireFault =>
 
 /** What each kind of server makes of a request's fields. */
 const READ: Record<OpenAiDialect, (body: Record<string, unknown>) => Record<string, unknown>> = {
-  localai: ({ prompt, model, seed, step }) => ({ prompt, model, seed: Number(seed) | 0, steps: step }),
+  localai: ({ prompt, model, seed, step }) => {
+    const [positive, negative = ''] = String(prompt).split('|')
+    return { prompt: positive, negative, model, seed: Number(seed) | 0, steps: step }
+  },
   vllm: ({ prompt, model, negative_prompt, seed, num_inference_steps, guidance_scale }) => ({
     ...{ prompt, model, negative: negative_prompt, seed, steps: num_inference_steps, cfg: guidance_scale },
   }),

@@ -127,7 +127,7 @@ export async function startSdCppStandIn(options: SdCppStandInOptions = {}): Prom
 }
 
 const isOfTheWire = (fault: SdCppSettings['fault']): fault is WireFault =>
-  typeof fault === 'object' || ['none', 'hang', 'drop', 'drop_mid_reply', 'garbage'].includes(fault)
+  typeof fault === 'object' || ['none', 'hang', 'drop', 'drop_mid_reply', 'slow_reply', 'garbage'].includes(fault)
 
 function callOf({ path }: StandInRequest): SdCppSettings['on'] | 'unknown' {
   if (path === '/sdcpp/v1/capabilities') return 'capabilities'

@@ -2,8 +2,12 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createJournal, type Journal } from './journal.js'
 import { type SwitchableServer, startSwitchableServer } from './switchable-server.js'
+
+/** Between the halves of a slow answer. */
+const SLOW_MS = 600
 
 export interface StandInRequest {
   readonly method: string
@@ -28,6 +32,8 @@ export type WireFault =
   /** Closes the connection instead of answering, or in the middle of the answer. */
   | 'drop'
   | 'drop_mid_reply'
+  /** The second half of an answer of some length comes later than the first. */
+  | 'slow_reply'
   /** 200 with something that is not JSON. */
   | 'garbage'
   /** This status with this body. */
@@ -70,6 +76,7 @@ export async function startStandInServer(options: StandInServerOptions): Promise
     else if (fault === 'drop') response.destroy()
     else if (fault === 'hang') await once(response, 'close')
     else if (fault === 'drop_mid_reply') cutOff(response, JSON.stringify((await answer(request)).body))
+    else if (fault === 'slow_reply') await inTwoHalves(response, JSON.stringify((await answer(request)).body))
     else json(response, await answer(request))
   }
 
@@ -108,6 +115,14 @@ export function objectIn(text: string): Record<string, unknown> | undefined {
 export function json(response: ServerResponse, { status, body }: StandInReply): void {
   const bytes = status === 204 ? undefined : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json' }).end(bytes)
+}
+
+async function inTwoHalves(response: ServerResponse, text: string): Promise<void> {
+  const slowMs = text.length > 16 * 1024 ? SLOW_MS : 0
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+  response.write(text.slice(0, text.length / 2))
+  await delay(slowMs)
+  response.end(text.slice(text.length / 2))
 }
 
 export function cutOff(response: ServerResponse, text: string): void {

@@ -5,7 +5,7 @@ import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
 import { type ProgressReading, readProgress, watchProgress } from './progress.js'
 import { readReply } from './reply.js'
-import { type Asked, txt2imgBody } from './request.js'
+import { type Asked, sentPrompts, txt2imgBody } from './request.js'
 
 const INTERRUPT_AGAIN_MS = 1_000
 
@@ -72,7 +72,7 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
 
 /** A sampler that was listed and then refused is named to the user all the same. */
 function refusal({ request, server }: Asked, status: number, text: string) {
-  const error = replyFailure(server.name, status, text)
+  const error = replyFailure(server.name, status, text, sentPrompts(request))
   return error.kind === 'unsupported' ? samplerUnavailable(server.name, request.sampler) : error
 }
 

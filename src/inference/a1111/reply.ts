@@ -3,7 +3,7 @@ import type { InferredImage, MadeWith } from '../../generation/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { type Fields, fieldsOf } from '../infotext.js'
-import type { Dialect } from './a1111-samplers.js'
+import type { Dialect } from '../sd-samplers.js'
 import { bareName } from './discovery.js'
 import type { Asked } from './request.js'
 

@@ -2,7 +2,7 @@ import type { InferenceRequest } from '../../generation/backend.js'
 import { samplerUnavailable } from '../failure.js'
 import { requireKept } from '../kept-parameters.js'
 import { withoutExtraArgs } from '../sd-cpp-extra-args.js'
-import type { ServerSampler } from './a1111-samplers.js'
+import type { ServerSampler } from '../sd-samplers.js'
 import type { A1111Server, ServerModel } from './discovery.js'
 
 /** One txt2img call: what it asks for, against which its answer is held. */
@@ -26,11 +26,18 @@ export function requireSampler(server: A1111Server, request: InferenceRequest): 
   return mapped
 }
 
+/** Prompt and negative prompt as the server gets them. */
+export const sentPrompts = ({ prompt, negativePrompt }: InferenceRequest): readonly [string, string] => [
+  withoutExtraArgs(prompt),
+  withoutExtraArgs(negativePrompt),
+]
+
 /** The body of POST /sdapi/v1/txt2img. */
 export function txt2imgBody({ request, server: { dialect }, model, sampler, seeds }: Asked): object {
+  const [prompt, negative_prompt] = sentPrompts(request)
   return {
-    prompt: withoutExtraArgs(request.prompt),
-    negative_prompt: withoutExtraArgs(request.negativePrompt),
+    prompt,
+    negative_prompt,
     width: request.width,
     height: request.height,
     steps: request.steps,

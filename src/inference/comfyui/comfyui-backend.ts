@@ -34,7 +34,7 @@ const SIZE_MULTIPLE = 8
 export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
   const { timeoutMs, pollIntervalMs = 1_000, cancelGraceMs = 5_000, patience = PATIENCE } = options
   const address = parseServerUrl(url)
-  const http = createServerHttp(address)
+  const http = createServerHttp(address, { keepAlive: true })
   const link = { http, address, canceler: createCanceler(http) }
   let known: ComfyuiServer | undefined
 

@@ -3,6 +3,7 @@ import type { InferredImage } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { probe } from '../probe.js'
 import type { ServerAddress, ServerHttp } from '../server-http.js'
+import { windUp } from '../wind-up.js'
 import { type Bell, createBell } from './bell.js'
 import type { Canceler } from './cancellation.js'
 import { openEventStream, type ServerEvent } from './event-stream.js'
@@ -12,7 +13,6 @@ import { askPatiently, type Patience } from './patience.js'
 import { fetchPictures } from './pictures.js'
 import { createProgress } from './progress.js'
 import { type Asked, type Submitted, submit } from './submission.js'
-import { windUp } from './wind-up.js'
 
 /** One server, and how to speak to it. */
 export interface Link {
@@ -66,16 +66,12 @@ export async function infer({ http, address, canceler }: Link, asked: Asked, wat
   let mayRun = false
   try {
     await canceler.cancelLeftovers(stop)
-    // The same id twice would run twice.
-    const isKnown = await knows(http, attemptId, stop)
     await events.tried
     stop.throwIfAborted()
     mayRun = true
-    if (!isKnown) {
-      const submitted = await submitOnce(http, asked, stop, end.signal)
-      promptId = submitted.promptId
-      if (submitted.complaint) throw submitted.complaint
-    }
+    const submitted = await submitOnce(http, asked, { stop, signal: end.signal, answerMs: patience.answerMs })
+    promptId = submitted.promptId
+    if (submitted.complaint) throw submitted.complaint
     const entry = await untilEnded(http, promptId, asked, { ...watch, bell, heard })
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
@@ -108,15 +104,22 @@ const knows = async (http: ServerHttp, promptId: string, stop: AbortSignal): Pro
   )) !== 'unknown'
 
 /** `signal` outlives `stop`: a call that is cut off may queue the prompt after the cancel has looked for it. */
-async function submitOnce(http: ServerHttp, asked: Asked, stop: AbortSignal, signal: AbortSignal): Promise<Submitted> {
+async function submitOnce(
+  http: ServerHttp,
+  asked: Asked,
+  { stop, signal, answerMs }: { readonly stop: AbortSignal; readonly signal: AbortSignal; readonly answerMs: number },
+): Promise<Submitted> {
+  const limit = timeLimit(signal, answerMs)
   try {
-    return await submit(http, asked, signal)
+    return await submit(http, asked, limit.signal)
   } catch (error) {
     stop.throwIfAborted()
-    // What is lost may be the answer alone.
+    // What is lost may be the answer alone; the same id sent again would run twice.
     const { attemptId } = asked.request
     if (await knows(http, attemptId, stop).catch(() => false)) return { promptId: attemptId, complaint: undefined }
-    throw error
+    throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the prompt`) : error
+  } finally {
+    limit.clear()
   }
 }
 

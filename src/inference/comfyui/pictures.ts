@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import sharp from 'sharp'
 import { z } from 'zod'
-import type { InferenceRequest, InferredImage, MadeWith } from '../../generation/backend.js'
+import type { InferredImage, MadeWith } from '../../generation/backend.js'
+import { type Bad, requireSize } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
@@ -27,7 +27,7 @@ export async function fetchPictures(
   { graph, request, version }: Asked,
   { patience, stop }: { readonly patience: Patience; readonly stop: AbortSignal },
 ): Promise<InferredImage[]> {
-  const bad = (what: string, cause?: unknown) => failure('bad_output', `${http.name} ${what}`, cause)
+  const bad: Bad = (what, cause) => failure('bad_output', `${http.name} ${what}`, cause)
   requireSameGraph(entry, graph, bad)
   const { name: sampler, scheduler } = graph.sampler
   const madeWith: MadeWith = { backend: 'comfyui', version, sampler, scheduler }
@@ -52,23 +52,10 @@ export async function fetchPictures(
   )
 }
 
-type Bad = (what: string, cause?: unknown) => Error
-
 /** Extensions may change a prompt before it runs; the history shows what did. */
 function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {
   const ran = ranPrompt.safeParse(prompt).data?.[2]
   if (!ran) return
   for (const [id, { class_type, inputs }] of Object.entries(nodes))
     if (!isDeepStrictEqual(ran[id]?.inputs, inputs)) throw bad(`ran a ${class_type} with other settings`)
-}
-
-/** By the header alone; whoever stores the picture decodes it. */
-async function requireSize(bytes: Buffer, { width, height }: InferenceRequest, bad: Bad): Promise<void> {
-  const drawn = await sharp(bytes)
-    .metadata()
-    .catch((error: unknown) => {
-      throw bad('sent an image that cannot be read', error)
-    })
-  if (drawn.width !== width || drawn.height !== height)
-    throw bad(`drew ${drawn.width}x${drawn.height} instead of ${width}x${height}`)
 }

@@ -9,6 +9,8 @@ export interface Declaration {
   readonly models: readonly string[]
   readonly maxSeed: number
   readonly sizeMultiple: number
+  /** Where the server reads the negative prompt: a field of its own, or in the prompt behind a `|`, as LocalAI does. */
+  readonly negative: 'field' | 'pipe'
 }
 
 /** Every server of this kind keeps these, and random seeds are among them; LocalAI makes signed 32-bit integers of all. */
@@ -16,10 +18,10 @@ const SAFE_MAX_SEED = 2147483647
 /** What the strictest of these servers needs. */
 const SAFE_SIZE_MULTIPLE = 64
 
-const OPTIONS = ['sampler', 'model', 'max_seed', 'size_multiple']
+const OPTIONS = ['sampler', 'model', 'max_seed', 'size_multiple', 'negative']
 
 /**
- * Reads the query of `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…`.
+ * Reads the query of `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&negative=pipe`.
  * @throws Error with one sentence: a sampler must be declared, since one that is guessed would be a lie to the user
  */
 export function readDeclaration(query: URLSearchParams): Declaration {
@@ -36,6 +38,7 @@ export function readDeclaration(query: URLSearchParams): Declaration {
     models: query.getAll('model'),
     maxSeed: Number(choice(query, 'max_seed') ?? SAFE_MAX_SEED),
     sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
+    negative: choice(query, 'negative') === null ? 'field' : 'pipe',
   }
 }
 
@@ -51,6 +54,7 @@ const CHOICES = {
     are: `${SAFE_MAX_SEED} to ${MAX_SEED}`,
   },
   size_multiple: { isOne: (text: string) => ['8', '16', '64'].includes(text), are: '8, 16 or 64' },
+  negative: { isOne: (text: string) => text === 'pipe', are: 'pipe, or be left out' },
 }
 
 function choice(query: URLSearchParams, name: keyof typeof CHOICES): string | null {

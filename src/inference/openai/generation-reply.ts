@@ -25,7 +25,7 @@ export async function readGeneration(
 ): Promise<InferredImage> {
   const { data, model: drawnBy } = jsonReply(server, reply, {
     shape: generationReply,
-    prompts: [prompt, negative_prompt],
+    prompts: [promptAlone(prompt, negative_prompt), negative_prompt],
   })
   if (drawnBy && drawnBy !== model)
     throw failure('model_missing', `${server} drew with "${drawnBy}" instead of "${model}"`)
@@ -39,3 +39,7 @@ export async function readGeneration(
   // What the operator has declared: the API has no word for a sampler, nor for a version.
   return { bytes, seed, madeWith: { backend: 'openai', version: null, sampler, scheduler: null } }
 }
+
+/** Without the negative prompt behind it: a server may repeat the one without the other. */
+const promptAlone = (prompt: string, negative: string) =>
+  negative && prompt.endsWith(`|${negative}`) ? prompt.slice(0, -negative.length - 1) : prompt

@@ -6,6 +6,7 @@ import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl, type ServerAddress } from '../server-http.js'
 import { readDeclaration } from './declaration.js'
+import { DEFAULT_PATH } from './default-path.js'
 import { readGeneration } from './generation-reply.js'
 import { generationBody } from './generation-request.js'
 import { filenamesOf, listModels } from './models.js'
@@ -21,15 +22,16 @@ export interface OpenAiOptions {
  *
  * The API has no field for a sampler and echoes no seed, so the operator vouches for the server: `sampler` (repeatable) is
  * what it draws with, and a server that ignores `seed` must not be attached. `model` (repeatable) picks from what it lists;
- * `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64. Whatever else a server does not read, it ignores:
- * LocalAI takes guidance and negative prompt from its own configuration.
+ * `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64. LocalAI needs `negative=pipe`: it takes what follows a
+ * `|` in the prompt for the negative one. Whatever else a server does not read, it ignores: LocalAI takes the guidance
+ * from its own configuration.
  *
  * Each image is a call of its own, with its own seed. There is no progress within a call, and all that can be done to stop
  * one is to hang up.
  */
 export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): InferenceBackend {
   const address = parseServerUrl(url)
-  const { samplers, models: declared, maxSeed, sizeMultiple } = readDeclaration(address.query)
+  const { samplers, models: declared, maxSeed, sizeMultiple, negative } = readDeclaration(address.query)
   const http = createServerHttp({ ...address, base: baseOf(address) })
   const ask = (signal: AbortSignal) =>
     probe({ name: http.name, signal, timeoutMs }, (stop) => listModels(http, declared, stop))
@@ -54,7 +56,7 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
     const model = await requireModel(request, stop)
     const images: InferredImage[] = []
     for (const seed of seeds) {
-      const body = generationBody(request, model, seed)
+      const body = generationBody(request, model, seed, negative)
       const isLast = images.length + 1 === seeds.length
       const reply = await http.post('/images/generations', body, stop, (status) => {
         if (isLast && status === 200) drawn?.()
@@ -86,5 +88,4 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
   }
 }
 
-/** OpenAI's clients are given the address with /v1; without any path it is what is meant. */
-const baseOf = ({ base }: ServerAddress) => (new URL(base).pathname === '/' ? `${base}/v1` : base)
+const baseOf = ({ base }: ServerAddress) => (new URL(base).pathname === '/' ? base + DEFAULT_PATH : base)

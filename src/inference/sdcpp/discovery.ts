@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { MAX_SEED } from '../../generation/generation.js'
 import type { Sampler } from '../../generation/sampler.js'
-import { type ServerSampler, samplersOf } from '../a1111/a1111-samplers.js'
 import { failure } from '../failure.js'
 import { jsonReply } from '../json-reply.js'
 import type { Kept } from '../kept-parameters.js'
+import { type ServerSampler, samplersOf } from '../sd-samplers.js'
 import type { ServerHttp } from '../server-http.js'
 
 /** What one sd-server process has: a single checkpoint, for as long as it runs. */

@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { timeLimit } from '../../abort-signals.js'
+import { linkedSignal, timeLimit } from '../../abort-signals.js'
 import { BackendError } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { jsonReply } from '../json-reply.js'
 import type { ServerHttp } from '../server-http.js'
+import { windUp } from '../wind-up.js'
 import { type Asked, imgGenBody } from './request.js'
 
-/** The server answers these calls from memory; one that takes longer is in trouble. */
-const CALL_TIMEOUT_MS = 10_000
+/** A longer answer about a job has its pictures in it; all others are a few words. */
+const LONGEST_WITHOUT_PICTURES = 16 * 1024
 /** So many looks in a row may fail before the job counts as lost. */
 const MISSES = 3
 
@@ -17,6 +18,8 @@ export interface JobTimes {
   readonly queueMs: number
   /** How long it may be drawn. */
   readonly drawMs: number
+  /** How long an answer may take to begin: the server has it in memory. Pictures in it then take what they take. */
+  readonly answerMs: number
   /** Between two looks at it. */
   readonly pollIntervalMs: number
   /** How long canceling may take. */
@@ -33,59 +36,101 @@ export type Job = z.infer<typeof job>
 /**
  * Submits a job and waits for its end, whatever that is. The server draws one job at a time and can't be interrupted,
  * so the time in its queue, behind a job that was canceled while it was drawn, counts apart from the drawing.
+ * @param drawn told when the server is done; the pictures may still be on their way
  * @throws BackendError `busy` when its turn did not come, `timeout` when it was not drawn in time, `lost` when the server
  *   no longer knows it; the signal's reason when it aborted
  */
-export async function runJob(http: ServerHttp, asked: Asked, times: JobTimes, signal: AbortSignal): Promise<Job> {
-  const { queueMs, drawMs, pollIntervalMs, cancelGraceMs } = times
-  const id = await submit(http, asked, cancelGraceMs, signal)
-  const past = (status: Job['status']) => (stop: AbortSignal) => waitWhile(http, id, { status, pollIntervalMs, stop })
+export async function runJob(
+  http: ServerHttp,
+  asked: Asked,
+  times: JobTimes,
+  signal: AbortSignal,
+  drawn: () => void,
+): Promise<Job> {
+  const id = await submit(http, asked, times, signal)
+  const patience = patienceWith(http.name, times, signal)
   try {
-    const begun = await within(signal, queueMs, past('queued'), () =>
-      failure('busy', `${http.name} did not begin the job within ${queueMs} ms`),
-    )
-    if (begun.status !== 'generating') return begun
-    return await within(signal, drawMs, past('generating'), () =>
-      failure('timeout', `${http.name} took longer than ${drawMs} ms`),
-    )
+    const job = await untilEnded(http, { id, asked, times, patience, drawn })
+    drawn()
+    return job
   } catch (error) {
     // Whatever it was, nobody waits for the job any more. While it is queued it goes; once drawn, it goes on.
-    await http.post(`${pathOf(id)}/cancel`, {}, AbortSignal.timeout(cancelGraceMs)).catch(() => undefined)
+    await http.post(`${pathOf(id)}/cancel`, {}, AbortSignal.timeout(times.cancelGraceMs)).catch(() => undefined)
     throw error
+  } finally {
+    patience.clear()
+  }
+}
+
+interface Patience {
+  /** Aborts with the outer signal, or with what it means that a time is over. */
+  readonly signal: AbortSignal
+  /** The job is drawn now, or has been: its time in the queue counts no more. */
+  readonly begun: () => void
+  readonly clear: () => void
+}
+
+function patienceWith(server: string, { queueMs, drawMs }: JobTimes, signal: AbortSignal): Patience {
+  const over = new AbortController()
+  const both = linkedSignal([signal, over.signal])
+  let timer = setTimeout(
+    () => over.abort(failure('busy', `${server} did not begin the job within ${queueMs} ms`)),
+    queueMs,
+  )
+  let isWaiting = true
+  return {
+    signal: both.signal,
+    begun() {
+      if (!isWaiting) return
+      isWaiting = false
+      clearTimeout(timer)
+      timer = setTimeout(() => over.abort(failure('timeout', `${server} took longer than ${drawMs} ms`)), drawMs)
+    },
+    clear() {
+      clearTimeout(timer)
+      both.clear()
+    },
   }
 }
 
 const pathOf = (id: string) => `/sdcpp/v1/jobs/${encodeURIComponent(id)}`
 
 /** Returns the job's id. A job whose id is lost can't be canceled, so an abort leaves the answer its grace. */
-async function submit(http: ServerHttp, asked: Asked, graceMs: number, signal: AbortSignal): Promise<string> {
+async function submit(http: ServerHttp, asked: Asked, times: JobTimes, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted()
-  const { prompt, negativePrompt } = asked.request
-  const grace = graceAfter(signal, graceMs)
+  const grace = windUp(signal, times.cancelGraceMs)
+  const limit = timeLimit(grace.signal, times.answerMs)
   try {
-    const post = (stop: AbortSignal) => http.post('/sdcpp/v1/img_gen', imgGenBody(asked), stop)
-    const reply = await within(grace.signal, CALL_TIMEOUT_MS, post, () =>
-      failure('lost', `${http.name} did not say whether it took the job`),
-    )
-    const accepted = { shape: z.object({ id: z.string().min(1) }), status: 202, prompts: [prompt, negativePrompt] }
-    return jsonReply(http.name, reply, accepted).id
+    const reply = await http.post('/sdcpp/v1/img_gen', imgGenBody(asked), limit.signal)
+    const shape = z.object({ id: z.string().min(1) })
+    return jsonReply(http.name, reply, { shape, status: 202, prompts: promptsOf(asked) }).id
+  } catch (error) {
+    throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the job`) : error
   } finally {
+    limit.clear()
     grace.clear()
   }
 }
 
-/** The job, as soon as it has left the status. */
-async function waitWhile(
-  http: ServerHttp,
-  id: string,
-  { status, pollIntervalMs, stop }: { status: Job['status']; pollIntervalMs: number; stop: AbortSignal },
-): Promise<Job> {
+const promptsOf = ({ request }: Asked) => [request.prompt, request.negativePrompt]
+
+interface Watched {
+  readonly id: string
+  readonly asked: Asked
+  readonly times: JobTimes
+  readonly patience: Patience
+  readonly drawn: () => void
+}
+
+async function untilEnded(http: ServerHttp, watched: Watched): Promise<Job> {
+  const { times, patience } = watched
+  const { signal: stop } = patience
   for (let misses = 0; ; ) {
-    await delay(pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
+    await delay(times.pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
     stop.throwIfAborted()
     let seen: Job | undefined
     try {
-      seen = await look(http, id, stop)
+      seen = await look(http, watched)
       misses = 0
     } catch (error) {
       stop.throwIfAborted()
@@ -94,55 +139,34 @@ async function waitWhile(
       continue
     }
     if (!seen) throw failure('lost', `${http.name} does not know the job it took: it was restarted or replaced`)
-    if (seen.status !== status) return seen
+    if (seen.status === 'generating') patience.begun()
+    else if (seen.status !== 'queued') return seen
   }
 }
 
 /** The job, or undefined where the server does not know it. */
-async function look(http: ServerHttp, id: string, stop: AbortSignal): Promise<Job | undefined> {
-  const limit = timeLimit(stop, CALL_TIMEOUT_MS)
+async function look(http: ServerHttp, { id, asked, times, patience, drawn }: Watched): Promise<Job | undefined> {
+  const late = new AbortController()
+  const silent = () => failure('lost', `${http.name} did not answer within ${times.answerMs} ms`)
+  const timer = setTimeout(() => late.abort(silent()), times.answerMs)
+  const { signal, clear } = linkedSignal([patience.signal, late.signal])
   try {
-    const reply = await http.get(pathOf(id), limit.signal)
-    return reply.status === 404 || reply.status === 410 ? undefined : jsonReply(http.name, reply, { shape: job })
+    const reply = await http.get(pathOf(id), signal, (status, length) => {
+      if (length !== undefined && length <= LONGEST_WITHOUT_PICTURES) return
+      // Megabytes on a slow line: cut off and asked for anew they would never arrive.
+      clearTimeout(timer)
+      if (status !== 200 || length === undefined) return
+      patience.begun()
+      drawn()
+    })
+    if (reply.status === 404 || reply.status === 410) return undefined
+    return jsonReply(http.name, reply, { shape: job, prompts: promptsOf(asked) })
   } finally {
-    limit.clear()
+    clearTimeout(timer)
+    clear()
   }
 }
 
 /** Whether the next look may fare better: no answer in time, or none at all. */
 const isPassing = (error: unknown) =>
   !(error instanceof BackendError) || error.kind === 'unavailable' || error.kind === 'lost'
-
-/** The work within a time limit of its own. */
-async function within<T>(
-  signal: AbortSignal,
-  ms: number,
-  work: (stop: AbortSignal) => Promise<T>,
-  late: () => BackendError,
-): Promise<T> {
-  const limit = timeLimit(signal, ms)
-  try {
-    return await work(limit.signal)
-  } catch (error) {
-    throw limit.isOver() ? late() : error
-  } finally {
-    limit.clear()
-  }
-}
-
-/** A signal that aborts so long after the other one. */
-function graceAfter(signal: AbortSignal, ms: number): { readonly signal: AbortSignal; readonly clear: () => void } {
-  const controller = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const begin = () => {
-    timer = setTimeout(() => controller.abort(signal.reason), ms)
-  }
-  signal.addEventListener('abort', begin, { once: true })
-  return {
-    signal: controller.signal,
-    clear: () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', begin)
-    },
-  }
-}

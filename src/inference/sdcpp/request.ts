@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '../../generation/backend.js'
-import type { ServerSampler } from '../a1111/a1111-samplers.js'
 import { failure, samplerUnavailable } from '../failure.js'
 import { requireKept } from '../kept-parameters.js'
+import type { ServerSampler } from '../sd-samplers.js'
 import type { SdCppServer } from './discovery.js'
 
 /** One job: what it asks for, against which its result is held. */

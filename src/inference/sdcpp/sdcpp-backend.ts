@@ -14,6 +14,8 @@ export interface SdCppOptions {
   readonly timeoutMs: number
   /** How long a job may wait in the server's queue before. */
   readonly queueMs?: number
+  /** How long an answer may take to begin. */
+  readonly answerMs?: number
   readonly pollIntervalMs?: number
   /** How long canceling a job may take. */
   readonly cancelGraceMs?: number
@@ -25,9 +27,9 @@ export interface SdCppOptions {
  * tells no progress within a job, and draws a canceled job to its end: the next one waits in its queue meanwhile.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
-  const { timeoutMs, queueMs = timeoutMs, pollIntervalMs = 100, cancelGraceMs = 800 } = options
+  const { timeoutMs, queueMs = timeoutMs, answerMs = 10_000, pollIntervalMs = 100, cancelGraceMs = 800 } = options
   const http = createServerHttp(parseServerUrl(url))
-  const times = { queueMs, drawMs: timeoutMs, pollIntervalMs, cancelGraceMs }
+  const times = { queueMs, drawMs: timeoutMs, answerMs, pollIntervalMs, cancelGraceMs }
   const ask = (signal: AbortSignal) => probe({ name: http.name, signal, timeoutMs }, (stop) => discover(http, stop))
 
   return {
@@ -44,6 +46,7 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
 
     async generate(request, { signal, onProgress, onDrawn }) {
       const report = risingProgress(onProgress)
+      const drawn = once(onDrawn)
       try {
         // Asked each time: another process with another checkpoint may have taken the port.
         const server = await ask(signal)
@@ -51,8 +54,8 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
         const images: InferredImage[] = []
         for (const seeds of consecutiveRuns(request.seeds)) {
           const asked = { request, server, sampler, seeds }
-          const result = await runJob(http, asked, times, signal)
-          if (images.length + seeds.length === request.seeds.length) onDrawn?.()
+          const isLast = images.length + seeds.length === request.seeds.length
+          const result = await runJob(http, asked, times, signal, isLast ? drawn : () => undefined)
           images.push(...(await readResult(result, asked)))
           report(images.length / request.seeds.length)
         }
@@ -63,5 +66,13 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
     },
 
     close: () => http.close(),
+  }
+}
+
+function once(tell: (() => void) | undefined): () => void {
+  let told = false
+  return () => {
+    if (!told) tell?.()
+    told = true
   }
 }

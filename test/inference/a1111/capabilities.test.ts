@@ -130,7 +130,7 @@ it('keeps a path that a reverse proxy adds', async () => {
 
 it('cuts off a reply that grows beyond the limit', async () => {
   const { standIn } = await givenBackend()
-  const http = createServerHttp(parseServerUrl(standIn.inferenceUrl), 100)
+  const http = createServerHttp(parseServerUrl(standIn.inferenceUrl), { maxReplyBytes: 100 })
   const error = await failureOf(http.get('/sdapi/v1/sd-models', new AbortController().signal))
   await http.close()
   expect(error.kind).toBe('bad_output')

@@ -20,6 +20,8 @@ describe('an answer to txt2img means', () => {
       { status: 422, body: { detail: [{ loc: ['body', 'width'], msg: 'not an integer', input: 'a secret prompt' }] } },
       'invalid_request',
     ],
+    [{ status: 422, body: { detail: 'cannot parse "a secret prompt"' } }, 'invalid_request'],
+    [{ status: 500, body: exception('ValueError', 'bad token in a secret prompt of so') }, 'backend_fault'],
     [
       { status: 500, body: { error: 'server_error', message: '[json.exception.type_error.302] type must be number' } },
       'invalid_request',
@@ -45,7 +47,7 @@ describe('an answer to txt2img means', () => {
   ] as const)('%j: %s', async (fault, kind) => {
     const { standIn, generate } = await givenBackend()
     standIn.set({ fault })
-    const error = await failureOf(generate({ prompt: 'a secret prompt' }))
+    const error = await failureOf(generate({ prompt: '<sd_cpp_extra_args>a secret prompt' }))
     expect(error.kind).toBe(kind)
     expect(error.publicMessage).toMatch(/^[A-Z][^.]*\.$/)
     expect(error.publicMessage).not.toMatch(/127\.0\.0\.1|http|Exception|safetensors/)

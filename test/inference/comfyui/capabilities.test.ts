@@ -80,14 +80,6 @@ describe('the probe says unavailable', () => {
     expect((await failureOf(generate())).kind).toBe('unavailable')
     expect(standIn.asked()).toEqual([])
   })
-
-  it('when it knows its checkpoints but not the prompt’s place', async () => {
-    const { standIn, generate, capabilities } = await givenBackend()
-    await capabilities()
-    standIn.set({ fault: 'garbage', on: 'GET /history' })
-    expect((await failureOf(generate())).kind).toBe('unavailable')
-    expect(standIn.asked()).toEqual([])
-  })
 })
 
 describe('credentials', () => {
@@ -153,7 +145,7 @@ describe('a download', () => {
   it('is cut off beyond the limit', async () => {
     const { standIn, generate } = await givenBackend()
     await generate()
-    const http = createServerHttp(parseServerUrl(standIn.inferenceUrl), 100)
+    const http = createServerHttp(parseServerUrl(standIn.inferenceUrl), { maxReplyBytes: 100 })
     const view = standIn.journal.find(({ path }) => path.startsWith('/view'))?.path ?? ''
     const error = await failureOf(http.download(view, new AbortController().signal))
     await http.close()

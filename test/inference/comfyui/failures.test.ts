@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { BackendErrorKind } from '../../../src/generation/backend.js'
-import { failureOf, givenBackend, PONY } from './given.js'
+import { lookUp } from '../../../src/inference/comfyui/history.js'
+import { failureOf, givenBackend, givenHttp, PONY } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }
 
 const SECRET = 'a picture of someone called Jane Roe'
@@ -198,6 +199,13 @@ describe('a prompt is lost when', () => {
     expect((await failureOf(generate())).kind).toBe('unavailable')
   })
 
+  it('the server does not tell what became of it, and it is taken back', async () => {
+    const { standIn, generate, queue } = await givenBackend({ latencyMs: 10_000 })
+    standIn.set({ fault: 'garbage', on: 'GET /history' })
+    expect((await failureOf(generate())).kind).toBe('lost')
+    expect(await queue()).toEqual([])
+  })
+
   it('the server falls silent for too long', async () => {
     const { standIn, generate } = await givenBackend(
       { latencyMs: 10_000 },
@@ -207,6 +215,15 @@ describe('a prompt is lost when', () => {
     await standIn.seen(({ path }) => path === '/prompt')
     standIn.set({ fault: 'hang', on: '' })
     expect((await failed).kind).toBe('lost')
+  })
+})
+
+it('an answer to a submission that does not come is waited for like any other, then looked for', async () => {
+  const { standIn, generate } = await givenBackend({}, { patience: { answerMs: 200, awayMs: 0, silentMs: 0 } })
+  standIn.set({ fault: 'hang' })
+  expect(await failureOf(generate())).toMatchObject({
+    kind: 'lost',
+    message: expect.stringContaining('did not say whether it took the prompt'),
   })
 })
 
@@ -223,8 +240,8 @@ describe('a prompt is not lost when', () => {
     const attemptId = randomUUID()
     await generate({ attemptId })
     standIn.set({ fault: { status: 200, body: {} }, on: 'GET /history', times: 1 })
-    expect(await generate({ attemptId })).toHaveLength(1)
-    expect(standIn.asked()).toHaveLength(1)
+    const http = givenHttp(standIn.inferenceUrl)
+    expect(await lookUp(http, attemptId, new AbortController().signal)).toMatchObject({ status: { succeeded: true } })
   })
 
   it.each(['drop', 'garbage', { status: 502 }] as const)(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
 import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/backend.js'
 import { type ComfyuiOptions, createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
+import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
 import { type StandInOptions, startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
 
 export const PONY = 'ponyDiffusionV6XL.safetensors'
@@ -33,6 +34,13 @@ export async function givenBackend(standInOptions: StandInOptions = {}, options:
       return [...(queue.queue_running ?? []), ...(queue.queue_pending ?? [])].map(([, id]) => id)
     },
   }
+}
+
+/** What the backend speaks through, closed when the test ends. */
+export function givenHttp(url: string) {
+  const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
+  onTestFinished(() => http.close())
+  return http
 }
 
 export const aRequest = (asked: Partial<InferenceRequest> = {}): InferenceRequest => ({

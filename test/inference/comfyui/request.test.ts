@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { SAMPLERS, type Sampler } from '../../../src/generation/sampler.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
-import { until } from '../../support/until.js'
 import { aRequest, failureOf, givenBackend, PONY, SDXL } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }
 
@@ -171,27 +170,13 @@ describe('files', () => {
   })
 })
 
-describe('an attempt that the server has already', () => {
-  it('is not run again when it is finished, and its images are fetched', async () => {
-    const { standIn, generate } = await givenBackend()
-    const attemptId = randomUUID()
-    const images = await generate({ attemptId })
-    expect(await generate({ attemptId })).toEqual(images)
-    expect(standIn.asked()).toHaveLength(1)
-  })
-
-  it('is not run again when it runs, and is waited for', async () => {
-    const { standIn, generate, queue } = await givenBackend({ latencyMs: 20_000 })
-    const attemptId = randomUUID()
-    const first = generate({ attemptId, steps: 200 })
-    await until(async () => (await queue()).length === 1, 'the prompt')
-    const second = generate({ attemptId, steps: 200 })
-    const opened = () => standIn.journal.filter(({ path }) => path.startsWith('/ws?')).length
-    await until(() => opened() === 2, 'the second call')
-    standIn.set({ latencyMs: 0 })
-    expect(await second).toEqual(await first)
-    expect(standIn.asked()).toHaveLength(1)
-  })
+it('goes to a server that is known without a question before it, while the GPU waits', async () => {
+  const { standIn, generate } = await givenBackend()
+  await generate()
+  const before = standIn.journal.length
+  await generate()
+  const asked = standIn.journal.slice(before).map(({ method, path }) => `${method} ${path}`)
+  expect(asked.filter((call) => !call.startsWith('GET /ws?'))[0]).toBe('POST /prompt')
 })
 
 it('draws with the model that was asked for', async () => {

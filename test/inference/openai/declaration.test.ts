@@ -11,8 +11,12 @@ describe('the start is refused, without the key, for', () => {
     ['', 'must say which sampler the server draws with'],
     ['/v1?sampler=Euler%20a', 'sampler must be one of euler_a, euler, '],
     ['/v1?sampler=', 'sampler must be one of euler_a, euler, '],
-    ['/v1?sampler=euler&samplr=heun', 'has no option "samplr"; it has sampler, model, max_seed, size_multiple.'],
+    [
+      '/v1?sampler=euler&samplr=heun',
+      'has no option "samplr"; it has sampler, model, max_seed, size_multiple, negative.',
+    ],
     ['/v1?sampler=euler&size_multiple=32', 'size_multiple must be 8, 16 or 64.'],
+    ['/v1?sampler=euler&negative=field', 'negative must be pipe, or be left out.'],
     ['/v1?sampler=euler&max_seed=1000', 'max_seed must be 2147483647 to 4294967295.'],
     ['/v1?sampler=euler&max_seed=4294967296', 'max_seed must be 2147483647 to 4294967295.'],
   ])('openai+http://gpu1:8080%s', (rest, complaint) => {

@@ -45,6 +45,14 @@ describe('an answer means', () => {
     expect(await generate()).toHaveLength(1)
   })
 
+  it('nothing that repeats the prompt alone, where the negative one went with it', async () => {
+    const { standIn, generate } = await givenBackend({}, { rest: '/v1?sampler=euler_a&negative=pipe' })
+    standIn.set({ fault: { status: 400, body: openAi('rejected: Jane Roe') } })
+    const error = await failureOf(generate({ prompt: 'Jane Roe', negativePrompt: 'blurry' }))
+    expect(error.kind).toBe('invalid_request')
+    expectDiscreet(error, 'Jane Roe')
+  })
+
   it('a picture that names another seed than it was given: the server ignores seeds', async () => {
     const { generate } = await givenBackend({ dialect: 'sdcpp', models: ['sdxl'] })
     expect(await failureOf(generate({ model: 'sdxl', seeds: [7] }))).toMatchObject({

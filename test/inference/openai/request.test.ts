@@ -39,6 +39,21 @@ it.each(['localai', 'vllm'] as const)('%s draws what was asked, whichever names 
   expect(batch[1]?.bytes.toString('base64')).toBe(first)
 })
 
+it('puts the negative prompt where LocalAI reads it, and no part of the prompt', async () => {
+  const { standIn, generate } = await givenBackend({ dialect: 'localai' }, { rest: '?sampler=euler_a&negative=pipe' })
+  const draw = async (asked: object) => (await generate(asked))[0]?.bytes.toString('base64')
+  const plain = await draw({ prompt: 'a cat, a dog', negativePrompt: 'blurry, dark' })
+  expect(await draw({ prompt: 'a cat, a dog', negativePrompt: 'rain' })).not.toBe(plain)
+  expect(await draw({ prompt: 'a cat| a dog', negativePrompt: 'blurry| dark' })).toBe(plain)
+  await draw({ prompt: 'a cat|a dog', negativePrompt: '' })
+  expect(standIn.asked().map(({ prompt }) => prompt)).toEqual([
+    'a cat, a dog|blurry, dark',
+    'a cat, a dog|rain',
+    'a cat, a dog|blurry, dark',
+    'a cat,a dog',
+  ])
+})
+
 it.each([
   ['ponyDiffusionV6XL.safetensors', ['ponyDiffusionV6XL'], 'ponyDiffusionV6XL'],
   ['ponyDiffusionV6XL', ['ponyDiffusionV6XL'], 'ponyDiffusionV6XL'],

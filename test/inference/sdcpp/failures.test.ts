@@ -123,6 +123,17 @@ it.each(['drop', { status: 502 }, { status: 503 }] as const)(
   },
 )
 
+it('pictures on a slow line are asked for once, and the server is free for the next meanwhile', async () => {
+  const { standIn, generate } = await givenBackend({}, { answerMs: 300 })
+  standIn.set({ fault: 'slow_reply', on: 'job' })
+  let drawnAt = Number.POSITIVE_INFINITY
+  const onDrawn = () => {
+    drawnAt = performance.now()
+  }
+  expect(await generate({ width: 1024, height: 1024 }, { onDrawn })).toHaveLength(1)
+  expect(performance.now() - drawnAt).toBeGreaterThan(100)
+})
+
 it('a look that is answered with something else is bad output, and the job is canceled', async () => {
   const { standIn, generate } = await givenBackend()
   standIn.set({ hold: true, fault: { status: 200, body: { status: 'dreaming' } }, on: 'job' })

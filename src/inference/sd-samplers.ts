@@ -1,4 +1,4 @@
-import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../../generation/sampler.js'
+import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../generation/sampler.js'
 
 /**
  * The kinds of server that speak /sdapi, each with its own names:
