@@ -133,9 +133,20 @@ describe('user delete', () => {
          FROM generate_series(1, 2001) n`,
       [user.id, user.keyId],
     )
+    await easel.db.pool.query(
+      `INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+       SELECT slugs[1], id, 0, 1, 8, 8, 1, 'x' FROM generations WHERE user_id = $1`,
+      [user.id],
+    )
+    // As a purge leaves it that was ended on its way.
+    await easel.db.pool.query(`UPDATE generations SET prompt = '' WHERE user_id = $1 AND id LIKE 'gen_purge1%'`, [
+      user.id,
+    ])
     const last = '2001'.padStart(22, '0')
     await givenPicture(easel, last)
-    expect(await easel.json(`user delete ${user.username} --purge`)).toMatchObject({ purged: { prompts: 2001 } })
+    expect(await easel.json(`user delete ${user.username} --purge`)).toMatchObject({
+      purged: { prompts: 2001 - 1111, pictures: 2001 },
+    })
     expect(await fileOf(last)).toBeUndefined()
   })
 })

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
+import { operatorGenerationStore } from '../../src/db/operator-generation-store.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { chargesOf, creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
@@ -45,6 +46,27 @@ describe('jobs list', () => {
     for (let i = 0; i < 52; i++) await givenGeneration(easel.db, user)
     expect(await easel.json(`jobs list --user ${user.username}`)).toHaveLength(50)
     expect(await easel.json(`jobs list --user ${user.username} --limit 52`)).toHaveLength(52)
+  })
+
+  it.each([
+    ['of all', {}, ['queue', 'processing', 'newest_succeeded', 'newest_failed']],
+    ['that succeeded', { status: 'succeeded' }, ['newest_succeeded']],
+    ['that failed', { status: 'failed' }, ['newest_failed']],
+    ['of a user', { userId: '00000000-0000-0000-0000-000000000000' }, ['history']],
+  ] as const)('can read the newest %s from an index, however many there are', async (_which, filter, indexes) => {
+    const { sql, params } = operatorGenerationStore(easel.db)
+      .list({ status: undefined, userId: undefined, limit: 50, ...filter })
+      .toSQL()
+    const client = await easel.db.pool.connect()
+    // So few rows are read at once and sorted, unless that is forbidden.
+    await client.query('BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off')
+    await client.query(`${indexes.length > 1 ? '' : 'SET LOCAL enable_sort = off; '}SET LOCAL enable_hashjoin = off`)
+    const { rows } = await client.query(`EXPLAIN ${sql}`, params)
+    await client.query('ROLLBACK')
+    client.release()
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    for (const index of indexes) expect(plan).toContain(`using generations_${index}`)
+    expect(plan).not.toContain('Seq Scan on generations')
   })
 
   it('says when there is none, and what it does not understand', async () => {
