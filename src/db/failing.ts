@@ -18,17 +18,18 @@ export async function failGenerations(orm: Orm, which: SQL, reason: SQL, refund:
   }>(sql`
     WITH ended AS (
       UPDATE generations g
-         SET status = 'failed', error = ${reason}, finished_at = now(), lease_until = NULL
+         SET status = 'failed', error = ${reason}, finished_at = greatest(now(), g.created_at, g.started_at),
+             lease_until = NULL
        WHERE g.status IN ('queued', 'processing') AND (${which})
-      RETURNING g.id, g.user_id, g.cost, g.attempt, g.metered,
+      RETURNING g.id, g.user_id, g.cost, g.attempt, g.metered, g.finished_at,
         CASE WHEN g.started_at IS NULL THEN '{}' ELSE g.slugs END AS leftovers
     ), given AS (
       UPDATE users u SET credits = u.credits + ended.cost FROM ended
        WHERE u.id = ended.user_id AND NOT ended.metered AND ${refund}::boolean
-      RETURNING u.id AS user_id, u.credits, ended.id, ended.cost
+      RETURNING u.id AS user_id, u.credits, ended.id, ended.cost, ended.finished_at
     ), entered AS (
-      INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
-      SELECT user_id, 'refund', cost, credits, id FROM given
+      INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id, created_at)
+      SELECT user_id, 'refund', cost, credits, id, finished_at FROM given
     )
     SELECT id, user_id, attempt, metered, leftovers, pg_notify('generation_finished', id) FROM ended`)
   return rows.map(({ user_id: accountId, id, attempt, metered, leftovers }) => ({
