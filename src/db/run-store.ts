@@ -8,15 +8,29 @@ import { MOVED } from './generation-watch.js'
 /** How long a claim holds without a heartbeat (generation/lease.ts beats three times meanwhile); a crash costs as much. */
 export const LEASE_SECONDS = 7
 
-/** What makes a queued generation `g` claimable: $2 models or null, $3 samplers, $4 largest seed, $5 multiple of sizes. */
+/**
+ * What makes a queued generation `g` claimable: $2 models or null, $3 samplers, $4 largest seed, $5 multiple of sizes. Not
+ * `% $5 = 0`: Postgres takes that for so rare that it would sort the whole queue instead of taking the first in order.
+ */
 const CLAIMABLE = `g.status = 'queued' AND g.not_before <= now() AND g.deadline_at > now()
   AND ($2::text[] IS NULL OR g.filename = ANY ($2::text[])) AND g.sampler = ANY ($3::text[])
   AND least(g.seed + g.batch_size - 1, 4294967295) <= $4::bigint
-  AND g.width % $5::integer = 0 AND g.height % $5::integer = 0`
+  AND g.width % $5::integer < 1 AND g.height % $5::integer < 1`
+
+/** Nothing before that is of the backend's models, so that it need not go through all that waits for another one. */
+const startOf = (lane: string) => `
+  CASE WHEN $2::text[] IS NULL THEN 0
+       WHEN (SELECT q.filename FROM generations q WHERE q.status = 'queued' AND q.lane = '${lane}'
+              ORDER BY q.seq LIMIT 1) = ANY ($2::text[]) THEN 0
+       ELSE (SELECT min(f.seq) FROM unnest($2::text[]) AS m (filename) CROSS JOIN LATERAL (
+              SELECT q.seq FROM generations q
+               WHERE q.status = 'queued' AND q.lane = '${lane}' AND q.filename = m.filename
+               ORDER BY q.seq LIMIT 1) AS f) END`
 
 const firstOf = (lane: string) => `
   SELECT g.id, g.lane, g.filename, g.passed_over_at FROM generations g
-   WHERE (SELECT streak FROM turn) IS NOT NULL AND g.lane = '${lane}' AND ${CLAIMABLE}
+   WHERE (SELECT streak FROM turn) IS NOT NULL AND g.lane = '${lane}' AND g.seq >= ${startOf(lane)}
+     AND ${CLAIMABLE}
    ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED`
 
 /** How long a generation `g` will take a backend that needs $9 ms for one step over one pixel. */

@@ -1,9 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { createDatabase } from '../../src/db/client.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { useDatabase } from '../support/database.js'
-import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import {
+  chargesOf,
+  givenGeneration,
+  givenWaiting as givenManyWaiting,
+  givenUser,
+  MODEL,
+  rowOf,
+} from '../support/givens.js'
 
 const context = useDatabase()
 const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
@@ -80,6 +88,31 @@ describe('claiming', () => {
     expect((await claim(serves))?.id).toBe(fits.id)
     expect(await claim(serves)).toBeUndefined()
     expect(await claim({ ...ANYTHING, models: ['other.safetensors'] })).toBeUndefined()
+  })
+
+  it.each([
+    { fits: 'nothing', models: ['none'], place: -1, analyzed: false },
+    { fits: 'the last one', models: ['none', MODEL.filename], place: 1000, analyzed: false },
+    { fits: 'the first one', models: ['f'], place: 0, analyzed: true },
+  ])('does not go through the whole queue where $fits fits', async ({ models, place, analyzed }) => {
+    const user = await givenUser(context.db, { developer: { concurrency: 1000 } })
+    const { create_image: many } = await givenManyWaiting(context.db, user, { personal: 1000, create_image: 1000 })
+    const last = await givenGeneration(context.db, await givenUser(context.db), { lane: 'create_image' })
+    if (analyzed) await context.db.pool.query('ANALYZE generations')
+    // A connection counts its own rows while a transaction is open.
+    const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+    try {
+      await one.pool.query('BEGIN')
+      const claimed = await runStore(one, { refundFailed: true }).claim(BY, { ...ANYTHING, models })
+      const { rows } = await one.pool.query(
+        `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_xact_user_tables WHERE relname = 'generations'`,
+      )
+      await one.pool.query('COMMIT')
+      expect(claimed?.id).toBe([...many, last.id][place])
+      expect(rows[0].n).toBeLessThan(300)
+    } finally {
+      await one.pool.end()
+    }
   })
 
   it('finds nothing in an empty queue', async () => {
