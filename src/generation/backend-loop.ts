@@ -1,4 +1,6 @@
+import { timeLimit } from '../abort-signals.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from './backend.js'
+import { backendExperience } from './backend-experience.js'
 import { inferencePace } from './inference-pace.js'
 import { type InferenceRun, inferenceRun } from './inference-run.js'
 import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
@@ -18,14 +20,10 @@ const PROBE_CAP_MS = 4000
 /** Generations whose pictures are being checked and stored while others are drawn; beyond it the GPU waits. */
 const MOST_FINISHING = 4
 
-/** So many different generations failed in a row: the server is to blame, and not each of them. */
-const OUT_OF_ORDER = 3
-/** Then its faults count again: with their pauses some five minutes later. */
-const MOST_SPARED = 20
 /** Longer than a generation waits for a backend that has its model. */
 const LEFT_OUT_MS = 300_000
-/** What another worker has finished would stay for ever. */
-const MOST_REMEMBERED = 100
+const NEVER = new AbortController().signal
+const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
 
 const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
 
@@ -52,6 +50,7 @@ export class BackendLoop {
   /** Attempts that have not ended: one that is drawn, one that waits for its turn, and those being stored. */
   readonly #unfinished = new Set<Promise<void>>()
   readonly #pace = inferencePace()
+  readonly #experience = backendExperience()
   #serves = UNKNOWN
   /** The model that it was last asked to draw with, and so holds. */
   #loaded: string | undefined
@@ -63,10 +62,6 @@ export class BackendLoop {
   #busy: Promise<boolean> | undefined
   #checking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Generations in whose midst the server went away: how many others it has finished since. */
-  readonly #drops = new Map<string, { othersFinished: number }>()
-  /** Generations whose inference has failed since the last one that was finished: how often. */
-  readonly #faults = new Map<string, number>()
   /** Models that it lists but did not have when they were asked for: until when it is not asked again. */
   readonly #leftOut = new Map<string, number>()
 
@@ -169,8 +164,8 @@ export class BackendLoop {
       this.#loaded = this.#serves.models === null ? undefined : filename
     })
     const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, {
-      isCulprit: () => this.#isCulprit(id),
-      spared: () => this.#spared(id),
+      isCulprit: () => this.#experience.isCulprit(id),
+      spared: () => this.#experience.spared(id),
       lacksModel: () => this.#leaveOut(filename),
     })
       .then(
@@ -190,24 +185,12 @@ export class BackendLoop {
     if (typeof outcome === 'object') {
       const { down } = outcome
       if (down instanceof StoreFault) this.#storeFailed = true
-      else if (down.kind === 'lost') this.#noteDrop(id)
+      else if (down.kind === 'lost') this.#experience.noteDrop(id)
       this.#wentDown(down)
       return
     }
-    this.#drops.delete(id)
+    this.#experience.noteEnd(id, outcome === 'succeeded')
     if (outcome === 'succeeded' || outcome === 'failed') this.#outages = 0
-    if (outcome !== 'succeeded') return
-    this.#faults.clear()
-    for (const drop of this.#drops.values()) drop.othersFinished++
-  }
-
-  /** A server that fails one generation after the other is out of order, whatever they are. */
-  #spared(id: string): number | undefined {
-    const before = this.#faults.get(id) ?? 0
-    this.#faults.set(id, before + 1)
-    const [oldest] = this.#faults.keys()
-    if (oldest !== undefined && this.#faults.size > MOST_REMEMBERED) this.#faults.delete(oldest)
-    return this.#faults.size >= OUT_OF_ORDER && before < MOST_SPARED ? before : undefined
   }
 
   #leaveOut(filename: string): void {
@@ -220,17 +203,6 @@ export class BackendLoop {
   #withoutLeftOut(serves: Serves): Serves {
     for (const [filename, until] of this.#leftOut) if (performance.now() > until) this.#leftOut.delete(filename)
     return { ...serves, models: serves.models?.filter((filename) => !this.#leftOut.has(filename)) ?? null }
-  }
-
-  #noteDrop(id: string): void {
-    const [oldest] = this.#drops.keys()
-    if (oldest !== undefined && this.#drops.size >= MOST_REMEMBERED) this.#drops.delete(oldest)
-    this.#drops.set(id, { othersFinished: 0 })
-  }
-
-  /** A server that dies of this one generation, and finished others between its deaths, is not to blame. */
-  #isCulprit(id: string): boolean {
-    return (this.#drops.get(id)?.othersFinished ?? 0) > 0
   }
 
   #wentDown(error: unknown): void {
@@ -246,10 +218,7 @@ export class BackendLoop {
   /** Asks the backend what it serves, and reports it; each look ends with the next one being due. */
   async #check(): Promise<void> {
     const wasUp = this.#up
-    // Not AbortSignal.timeout: on Node 20 the garbage collector may take it out of a combined signal.
-    const limit = new AbortController()
-    const late = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
-    const timer = setTimeout(() => limit.abort(late), CAPABILITIES_WITHIN_MS)
+    const limit = timeLimit(NEVER, CAPABILITIES_WITHIN_MS)
     try {
       const { models, samplers, maxSeed, sizeMultiple } = await this.#backend.capabilities(limit.signal)
       if (this.#storeFailed) await this.#ports.images.check()
@@ -260,9 +229,9 @@ export class BackendLoop {
         this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
     } catch (error) {
       // A server at work may be deaf, while it loads a checkpoint: what it draws tells whether it is up.
-      if (!this.#busy || !this.#up) this.#wentDown(limit.signal.aborted ? late : error)
+      if (!this.#busy || !this.#up) this.#wentDown(limit.isOver() ? LATE : error)
     } finally {
-      clearTimeout(timer)
+      limit.clear()
     }
     await this.#ports.backends
       .announce(this.#options.worker, this.#backend.name, this.#up, this.#serves)

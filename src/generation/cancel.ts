@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../failpoint.js'
 import type { ActiveGenerationLock, CancelStore, EndedGeneration, GenerationQueue, ImageStore } from './ports.js'
 
@@ -31,13 +32,6 @@ const REMOVED_WITHIN_MS = 1000
 export async function clearLeftovers({ lock, queue, images }: LeftoverPorts, ended: EndedGeneration): Promise<void> {
   if (!ended.metered) await lock.release(ended.accountId, ended.id)
   await queue.unring(ended)
-  if (ended.leftovers.length === 0) return
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, REMOVED_WITHIN_MS)
-  })
-  const removed = (async () => {
-    for (const slug of ended.leftovers) await images.remove(slug).catch(() => undefined)
-  })()
-  await Promise.race([removed, late]).finally(() => clearTimeout(timer))
+  const removed = Promise.allSettled(ended.leftovers.map((slug) => images.remove(slug)))
+  await Promise.race([removed, delay(REMOVED_WITHIN_MS, undefined, { ref: false })])
 }

@@ -33,6 +33,11 @@ async function workOff(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await worker().succeed(await worker().claim())
 }
 
+const GIVEN_BACK = [
+  ['charge', -1],
+  ['refund', 1],
+]
+
 describe('generate', () => {
   it('resolves to the pictures, each with its seed, and tells how it goes', async () => {
     const owner = await user()
@@ -159,10 +164,7 @@ describe('generate', () => {
       await expect(generating).rejects.toThrow('enough')
     }
     await abort(one, false)
-    expect(await chargesOf(context.service.db, one)).toEqual([
-      ['charge', -1],
-      ['refund', 1],
-    ])
+    expect(await chargesOf(context.service.db, one)).toEqual(GIVEN_BACK)
     await abort(two, true)
     expect(await chargesOf(context.service.db, two)).toEqual([['charge', -1]])
     await workOff(1)
@@ -177,10 +179,7 @@ describe('generate', () => {
       return answer
     })
     await expect(client.generate(PROMPT, { signal: stop.signal })).rejects.toThrow('enough')
-    expect(await chargesOf(context.service.db, owner)).toEqual([
-      ['charge', -1],
-      ['refund', 1],
-    ])
+    expect(await chargesOf(context.service.db, owner)).toEqual(GIVEN_BACK)
   })
 
   it('is canceled, too, when it is aborted between two tries, the answer to the first being lost', async () => {
@@ -198,10 +197,7 @@ describe('generate', () => {
     }
     const [one, two] = [await user(), await user()]
     await abort(one, false)
-    expect(await chargesOf(context.service.db, one)).toEqual([
-      ['charge', -1],
-      ['refund', 1],
-    ])
+    expect(await chargesOf(context.service.db, one)).toEqual(GIVEN_BACK)
     await abort(two, true)
     expect(await chargesOf(context.service.db, two)).toEqual([['charge', -1]])
     await workOff(1)

@@ -31,7 +31,7 @@ export function generateRoutes(app: App, ports: CreateImageApiOptions['ports'], 
       '`image.completed` with the `data` of the 200, or `generation.failed`.',
     headers: idempotencyKeyHeader,
     body: createImageBody,
-    response: { 200: createdImage, 202: queuedImage, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 500, 504) },
+    response: { 200: createdImage, 202: queuedImage, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 504) },
   }
   app.post('/images/generate', { schema }, async (request, reply) => {
     const { webhookUrl } = request.body

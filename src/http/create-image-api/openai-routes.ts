@@ -67,7 +67,7 @@ export function openAiRoutes(app: App, ports: CreateImageApiOptions['ports'], cr
           'and refuses what it cannot honour; `X-Ignored-Fields` names what changes nothing.',
         headers: idempotencyKeyHeader,
         body: openAiBody,
-        response: { 200: pictures, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 500, 504) },
+        response: { 200: pictures, ...refusals(400, 402, 403, 404, 409, 413, 415, 422, 504) },
       },
     },
     async (request, reply) => {

@@ -31,7 +31,7 @@ export function generateRoutes(app: App, ports: PersonalApiOptions['ports']): vo
         headers: idempotencyKeyHeader,
         querystring: submitQuery,
         body: generateBody,
-        response: { 200: dryRun, 201: submitted, ...refusals(400, 402, 403, 404, 409, 413, 415, 422) },
+        response: { 200: dryRun, 201: submitted, ...refusals(400, 402, 404, 409, 413, 415, 422) },
       },
     },
     async (request, reply) => {

@@ -41,7 +41,7 @@ export function moderateRoutes(
         summary: 'Check a prompt',
         description: 'Says what moderation would say to a submit with this prompt. Costs nothing.',
         body: moderateBody,
-        response: { 200: moderation, ...refusals(400, 403, 404, 413, 415) },
+        response: { 200: moderation, ...refusals(400, 404, 413, 415) },
       },
     },
     async ({ body }): Promise<z.output<typeof moderation>> => {

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { linkedSignal, timeLimit } from '../../abort-signals.js'
+import { linkedSignal, timeLimit, windUp } from '../../abort-signals.js'
 import { BackendError } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { jsonReply } from '../json-reply.js'
 import type { ServerHttp } from '../server-http.js'
-import { windUp } from '../wind-up.js'
 import { type Asked, imgGenBody } from './request.js'
 
 /** A longer answer about a job has its pictures in it; all others are a few words. */
