@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 /** Entry point: the operator's command line. */
 import { runCli } from './cli/run-cli.js'
+import { COMMAND } from './command-name.js'
 
 // A reader that has seen enough (`| head`) is no error.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))
-const exitCode = await runCli(process.argv.slice(2), process.env, process)
+const exitCode = await runCli(process.argv.slice(2), process.env, {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  command: COMMAND,
+})
 // All is closed and written by now (pipes and files are written at once here); a client's timer would still hold us up.
 process.exit(exitCode)

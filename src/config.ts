@@ -47,6 +47,11 @@ const backendUrl = z.string().superRefine((text, context) => {
       code: 'custom',
       message: 'has an entry without a scheme; write each like preview: or a1111+http://host:7860',
     })
+  } else if (scheme === 'http' || scheme === 'https') {
+    context.addIssue({
+      code: 'custom',
+      message: `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
+    })
   } else if (!BACKEND_SCHEMES.includes(scheme)) {
     context.addIssue({
       code: 'custom',
@@ -69,9 +74,12 @@ function serverOf(entry: string): string {
 
 const variables = z.object({
   DATABASE_URL: urlWith(['postgres:', 'postgresql:']),
+  DATABASE_LISTEN_URL: urlWith(['postgres:', 'postgresql:']).optional(),
+  APP_DATABASE_URL: urlWith(['postgres:', 'postgresql:']).optional(),
   REDIS_URL: urlWith(['redis:', 'rediss:']).optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: wholeNumber(1, 65535).default(3000),
+  METRICS_PORT: wholeNumber(1, 65535).optional(),
   BASE_URL: httpOrigin.optional(),
   API_BASE_URL: httpOrigin.optional(),
   STORAGE_URL: z
@@ -79,6 +87,7 @@ const variables = z.object({
     .default('file:.easel/images')
     .refine((text) => /^file:./.test(text), "must be file:PATH (s3:// storage isn't built yet)"),
   CDN_BASE_URL: httpOrigin.optional(),
+  CDN_PURGE_URL: urlWith(['http:', 'https:']).optional(),
   INFERENCE_URL: z
     .string()
     .default('preview:')
@@ -100,7 +109,13 @@ const variables = z.object({
   AFFINITY_MAX_DELAY_SECONDS: wholeNumber(0, 3600).default(15),
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
   RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
-  MODERATION_URL: urlWith(['http:', 'https:']).optional(),
+  MODERATION_URL: urlWith(['http:', 'https:'])
+    // fetch refuses such a URL at each call, and says so with the password in it.
+    .refine(
+      (text) => !URL.canParse(text) || !(new URL(text).username || new URL(text).password),
+      'must hold no user name or password: put the key into MODERATION_API_KEY',
+    )
+    .optional(),
   MODERATION_API_KEY: z.string().optional(),
   MODERATION_RULES: z.string().optional(),
   REFUND_FAILED: flag.default(true),
@@ -150,13 +165,21 @@ const variables = z.object({
 /** Everything a process is told from outside, parsed once. */
 export interface Config {
   readonly databaseUrl: string
+  /** Of connections that LISTEN: `databaseUrl`, or a way past the pooler that it leads to. */
+  readonly databaseListenUrl: string
+  /** As whom servers, workers and the command line connect, where that is not the owner of the tables; for `migrate`. */
+  readonly appDatabaseUrl: string | undefined
   /** Undefined: one-machine mode. */
   readonly redisUrl: string | undefined
   readonly host: string
   readonly port: number
+  /** Of /health and /ready alone. */
+  readonly metricsPort: number | undefined
   readonly baseUrl: string
   readonly apiBaseUrl: string
   readonly cdnBaseUrl: string
+  /** See cdn-purge.ts; it may hold a secret. */
+  readonly cdnPurgeUrl: string | undefined
   /** Absolute directory of the pictures. */
   readonly storagePath: string
   readonly inferenceUrls: readonly string[]
@@ -202,12 +225,16 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
     databaseUrl: v.DATABASE_URL,
+    databaseListenUrl: v.DATABASE_LISTEN_URL ?? v.DATABASE_URL,
+    appDatabaseUrl: v.APP_DATABASE_URL,
     redisUrl: v.REDIS_URL,
     host: v.HOST,
     port: v.PORT,
+    metricsPort: v.METRICS_PORT,
     baseUrl,
     apiBaseUrl: v.API_BASE_URL ?? baseUrl,
     cdnBaseUrl: v.CDN_BASE_URL ?? `${baseUrl}/cdn`,
+    cdnPurgeUrl: v.CDN_PURGE_URL,
     storagePath: resolve(v.STORAGE_URL.slice('file:'.length)),
     inferenceUrls: v.INFERENCE_URL,
     inferenceTimeoutMs: v.INFERENCE_TIMEOUT_SECONDS * 1000,

@@ -1,13 +1,15 @@
 /** How each process starts and ends: configuration errors in one line, signals to an orderly end, a hard stop behind it. */
+import { format } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
+import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
 import { watchEventLoop } from './event-loop-watch.js'
 import { createLogger } from './logger.js'
 
 export interface Running {
-  /** Ends what runs in order; called once. */
-  stop(): Promise<void>
+  /** Ends what runs in order; called once. `crashed`: after an error that nobody caught. */
+  stop(crashed?: boolean): Promise<void>
 }
 
 /** See failpoint.ts. */
@@ -26,6 +28,7 @@ export async function runProcess(
   try {
     const config = parseConfig(process.env)
     log = createLogger(config.logLevel, name)
+    printThrough(log)
     for (const variable of BREAKING)
       if (process.env[variable])
         log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
@@ -34,13 +37,19 @@ export async function runProcess(
     closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
       if (err) log?.fatal({ err }, 'uncaught error, stopping')
       else log?.info({ signal }, 'stopping')
-      await running.stop()
+      await running.stop(err !== undefined)
       log?.info('stopped')
     })
   } catch (error) {
-    process.stderr.write(`error: ${sentenceOf(error)}\n`)
+    process.stderr.write(`error: ${withCommand(sentenceOf(error))}\n`)
     process.exit(1)
   }
+}
+
+/** Libraries print warnings of their own: they become lines of the log like any other. */
+function printThrough(log: Logger): void {
+  for (const name of ['log', 'info', 'warn', 'error'] as const)
+    console[name] = (...printed: unknown[]) => log.warn({ printed: format(...printed) }, 'a library printed')
 }
 
 function sentenceOf(error: unknown): string {

@@ -9,6 +9,7 @@ export const ERROR_CODES = [
   'payload_too_large',
   'unsupported_media_type',
   'not_found',
+  'method_not_allowed',
   'subscription_required',
   'model_unavailable',
   'content_policy_violation',
@@ -167,6 +168,9 @@ export const generationIdMissing = () =>
 export const endpointNotFound = (method: string, path: string) =>
   new AppError('not_found', `No such endpoint: ${method} ${path}.`)
 
+export const methodNotAllowed = (method: string, path: string, allowed: string) =>
+  new AppError('method_not_allowed', `Method ${method} is not allowed on ${path}: use ${allowed}.`)
+
 export const generationFailed = (reason: string) => new AppError('generation_failed', reason)
 
 export const generationTimedOut = (generationId: string, seconds: number, stillRuns: boolean) =>
@@ -196,6 +200,8 @@ export const shuttingDown = (generationId?: string) =>
   )
 
 export const pictureNotFound = () => new AppError('not_found', 'Picture not found: check the ID.')
+
+export const pictureTakenDown = () => new AppError('not_found', 'This picture was removed and is no longer available.')
 
 export const pictureRemoved = () =>
   new AppError('not_found', 'The picture of this generation was removed. Submit it again with a new Idempotency-Key.')

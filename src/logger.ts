@@ -1,4 +1,8 @@
 import { type Logger, pino } from 'pino'
+import { isOfOutage } from './outage-log.js'
+
+/** Pino's number. */
+const ERROR = 50
 
 /**
  * One logger per process, JSON lines on stderr. Keys and prompts never get in: nothing logs a body, and what might
@@ -23,6 +27,13 @@ export function createLogger(level: string, process: string): Logger {
         censor: '[redacted]',
       },
       serializers: { err: describeError },
+      hooks: {
+        // Each of the many errors of an outage would repeat what outage-log.ts has said.
+        logMethod(args, method, level) {
+          const [facts] = args as unknown as [{ err?: unknown } | undefined]
+          if (level >= ERROR || !isOfOutage(facts?.err)) method.apply(this, args)
+        },
+      },
     },
     pino.destination(2),
   )

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
+import { backendAbilities } from './db/backend-abilities.js'
 import { cancelStore } from './db/cancel-store.js'
 import { durationEstimates } from './db/duration-estimates.js'
 import { generationWatch } from './db/generation-watch.js'
@@ -17,7 +18,9 @@ import { queuePositions } from './db/queue-positions.js'
 import { submissionStore } from './db/submission-store.js'
 import type { Running } from './entry.js'
 import { createFollowing } from './generation/follow.js'
+import { listenForHealth } from './health-port.js'
 import { buildApp } from './http/app.js'
+import type { StreamTimes } from './http/personal-api/event-routes.js'
 import type { PlaceLimits } from './http/places.js'
 import { openImageStore } from './images/create-image-store.js'
 import { withInfotext } from './images/infotext-png.js'
@@ -41,6 +44,7 @@ export interface ServerOptions {
   readonly auditTimes?: AuditTimes
   readonly places?: PlaceLimits
   readonly maxWaiting?: number
+  readonly streamTimes?: StreamTimes
   /** In place of the DNS, for what webhooks are sent to. */
   readonly resolveHost?: ResolveHost
 }
@@ -55,8 +59,10 @@ export async function startServer(
   const images = await openImageStore(config, (err) => log.error({ err }, 'pictures can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db } = foundation
-  const watch = generationWatch(db, config.databaseUrl, (err) =>
-    log.warn({ err }, 'waiting for generations is disturbed'),
+  const watch = generationWatch(
+    db,
+    config.databaseListenUrl,
+    foundation.missesNotices('waiting for generations is disturbed'),
   )
   const positions = queuePositions(db)
   const { progress, previews } = foundation
@@ -67,10 +73,13 @@ export async function startServer(
     ...{ db, config, log, imageUrl: (slug) => images.url(slug), resolveHost: options.resolveHost },
     ringing: foundation.openProducerConnection(),
     hearing: foundation.openWorkerConnection(),
+    onError: foundation.complain('webhooks are rung for late'),
+    missesNotices: foundation.missesNotices('webhooks are heard of late'),
   })
   const ports = {
     webhooks: webhooks.ports,
     models: modelStore(db),
+    abilities: backendAbilities(db),
     moderator,
     lock: foundation.lock,
     submissions: submissionStore(db),
@@ -92,13 +101,20 @@ export async function startServer(
   }
   const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }
   const limit = { counter: foundation.counter, ...config.rateLimit }
+  const ready = async () => {
+    if (draining.signal.aborted) return false
+    return db.pool.query('SELECT 1 FROM generations LIMIT 1').then(
+      () => true,
+      () => false,
+    )
+  }
   const app = await buildApp({
     log,
     trustedProxies: config.trustedProxies,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     storagePath: config.storagePath,
-    personal: { ports, authentication, limit, leaving: leaving.signal },
+    personal: { ports, authentication, limit, leaving: leaving.signal, streamTimes: options.streamTimes },
     createImage: {
       ports,
       authentication,
@@ -108,18 +124,15 @@ export async function startServer(
       maxWaiting: options.maxWaiting,
     },
     pages: { pictures: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
-    ready: async () => {
-      if (draining.signal.aborted) return false
-      return db.pool.query('SELECT 1 FROM generations LIMIT 1').then(
-        () => true,
-        () => false,
-      )
-    },
+    ready,
+    moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },
     places: options.places,
   })
   const reconciler = foundation.startReconciler(images)
+  const takedowns = foundation.startTakedowns(images)
   const audit = foundation.startAudit()
+  let health: Awaited<ReturnType<typeof listenForHealth>> | undefined
   const stop = async () => {
     draining.abort()
     const auditEnded = audit.stop()
@@ -129,12 +142,16 @@ export async function startServer(
     // Webhooks that come now are sent by other servers, or by the next.
     await Promise.all([app.close(), webhooks.stop()])
     clearTimeout(waitersEnd)
+    takedowns.stop()
     await Promise.all([reconciler.stop(), auditEnded])
     await watch.close()
     await foundation.close()
+    await health?.stop()
   }
   try {
     const url = await app.listen({ host: config.host, port: config.port })
+    const { host, metricsPort } = config
+    if (metricsPort !== undefined) health = await listenForHealth({ host, port: metricsPort }, ready)
     log.info({ url, mode: config.redisUrl ? 'redis' : 'one machine' }, 'server listening')
     return { stop, url }
   } catch (error) {

@@ -27,17 +27,18 @@ export interface WebhookOptions {
   /** For ringing, and for hearing: a connection each. */
   readonly ringing: QueueConnection
   readonly hearing: QueueConnection
+  readonly onError: (error: Error) => void
+  readonly missesNotices: (error: Error) => void
   readonly resolveHost?: ResolveHost | undefined
 }
 
 /** Wires the webhooks of one server: the ports of its routes, and the sending of what is due. */
 export function startWebhooks(options: WebhookOptions): { readonly ports: EndpointPorts; stop(): Promise<void> } {
-  const { db, config, log, imageUrl, resolveHost } = options
+  const { db, config, log, imageUrl, resolveHost, onError } = options
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
-  const onError = (err: Error) => log.warn({ err }, 'webhooks are rung for late')
   const bells = webhookBells(options.ringing, onError)
   const dispatcher = new WebhookDispatcher({
     deliveries,
@@ -53,7 +54,12 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
     if (!(await bells.ring({ seq, attempts: 0 }, 0))) await dispatcher.look()
   }
   // Whoever ends a generation notifies; the bell reaches one server, and where it can't be rung this one looks itself.
-  const heard = listenTo(config.databaseUrl, 'webhook_due', (seq) => void hear(Number(seq)), onError)
+  const heard = listenTo(
+    config.databaseListenUrl,
+    'webhook_due',
+    (seq) => void hear(Number(seq)),
+    options.missesNotices,
+  )
   const worker = startWebhookBellWorker({
     connection: options.hearing,
     onBell: () => dispatcher.look(),

@@ -7,6 +7,7 @@ import { runStore } from './db/run-store.js'
 import { workerCall } from './db/worker-call.js'
 import type { Running } from './entry.js'
 import { BackendLoop } from './generation/backend-loop.js'
+import { listenForHealth } from './health-port.js'
 import { openImageStore } from './images/create-image-store.js'
 import { finishPicture } from './images/picture.js'
 import { smallPreviews } from './images/small-previews.js'
@@ -19,6 +20,8 @@ const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
 /** An idle backend looks for work this often even when nothing rings. */
 const LOOK_MS = 2000
+/** Each backend reports itself every 5 s: a worker that Postgres has not heard of for so long is not ready. */
+const SILENT_MS = 15_000
 
 export interface WorkerOptions {
   /** Prefix of everything in Redis; tests give each run its own. */
@@ -37,11 +40,19 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   )
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
-  const ends = generationEnds(config.databaseUrl, (err) => log.warn({ err }, 'cancellations are heard late'))
+  const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are heard late'))
+  const registry = backendRegistry(db)
+  let announcedAt = Number.NEGATIVE_INFINITY
   const ports = {
     runs: runStore(db, config),
     ends,
-    backends: backendRegistry(db),
+    backends: {
+      ...registry,
+      announce: async (...given: Parameters<typeof registry.announce>) => {
+        await registry.announce(...given)
+        announcedAt = performance.now()
+      },
+    },
     lock,
     queue,
     images,
@@ -58,8 +69,11 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const lookForWork = () => {
     for (const loop of loops) void loop.serve()
   }
-  const call = workerCall(db, config.databaseUrl, lookForWork, (err) =>
-    log.warn({ err }, 'calls of other workers are lost'),
+  const call = workerCall(
+    db,
+    config.databaseListenUrl,
+    lookForWork,
+    foundation.missesNotices('calls of other workers are lost'),
   )
   // A delivery only rings: the idle backends look for work in turn. When none has found any, another worker may.
   const serve = async () => {
@@ -71,9 +85,12 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     connection: foundation.openWorkerConnection(),
     concurrency: loops.length,
     onBell: serve,
-    onError: (err) => log.warn({ err }, 'queue error'),
+    onError: foundation.complain('queue error'),
   })
   const look = setInterval(lookForWork, LOOK_MS)
+  const ready = () => performance.now() - announcedAt < SILENT_MS
+  const { host, metricsPort: port } = config
+  const health = port === undefined ? undefined : await listenForHealth({ host, port }, ready)
   const reconciler = foundation.startReconciler(images)
   const audit = foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
@@ -85,18 +102,19 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   log.info({ worker: processId, backends: backends.map(({ name }) => name) }, 'worker started')
 
   return {
-    async stop() {
+    async stop(crashed = false) {
       clearInterval(look)
       const auditEnded = audit.stop()
       const drained = Promise.all(loops.map((loop) => loop.drain()))
       const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())
       await Promise.race([drained, late])
-      await Promise.all(loops.map((loop) => loop.close()))
+      await Promise.all(loops.map((loop) => loop.close(crashed)))
       await bells.close(CLOSE_MS)
       await call.close()
       await ends.close()
       await Promise.all([reconciler.stop(), auditEnded])
       await foundation.close()
+      await health?.stop()
     },
   }
 }

@@ -12,12 +12,18 @@ import type { Config } from './config.js'
 import { createDatabase, type Database } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from './db/live-boards.js'
+import { requireNotices } from './db/notices.js'
 import { reconcileStore } from './db/reconcile-store.js'
 import { requireUsableDatabase } from './db/refusal.js'
+import { takedownStore } from './db/takedown-store.js'
 import type { PreviewBoard, ProgressBoard } from './generation/follow-ports.js'
 import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './generation/ports.js'
 import { startReconciler } from './generation/reconciler.js'
+import { startTakedowns } from './generation/takedown.js'
 import { storedPictures } from './images/stored-pictures.js'
+import { isOutage } from './outage.js'
+import { isOfOutage, outageLog, TOLD_AFTER_MS } from './outage-log.js'
+import { cdnPurge } from './outbound/cdn-purge.js'
 import { generationQueue, type QueueConnection } from './queue/generation-queue.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
 import { redisAvailability } from './redis/availability.js'
@@ -38,7 +44,13 @@ export interface Foundation {
   openWorkerConnection(): QueueConnection
   /** For BullMQ's producing end. */
   openProducerConnection(): QueueConnection
+  /** What to do with an error of the queue: one line in a while, none during an outage. */
+  complain(sentence: string): (error: Error) => void
+  /** What to do when notices of Postgres are lost. */
+  missesNotices(sentence: string): (error: Error) => void
   startReconciler(images: ImageStore): { stop(): Promise<void> }
+  /** Makes sure that pictures which were taken down are gone, from the CDN too. */
+  startTakedowns(images: ImageStore): { stop(): void }
   /** Counts what must never happen, once in a while in one of all processes. */
   startAudit(): { stop(): Promise<void> }
   close(): Promise<void>
@@ -56,32 +68,52 @@ const NAMESPACE = 'easel'
 /** Opens Postgres, the queue and, where there is one, Redis. */
 export async function openFoundation(config: Config, log: Logger, options: FoundationOptions): Promise<Foundation> {
   const namespace = options.namespace ?? NAMESPACE
+  const postgres = outageLog(log, 'postgres')
+  const redis = outageLog(log, 'redis')
+  const onPostgresError = (err: Error) => {
+    if (isOutage(err)) postgres.failed('pool', err)
+  }
   const db = createDatabase(config.databaseUrl, {
     maxConnections: options.maxConnections,
-    onError: (err) => log.warn({ err }, 'postgres connection lost'),
+    onError: onPostgresError,
+    onSuccess: () => postgres.recovered('pool'),
   })
-  const onRedisError = quietly((err) => log.warn({ err }, 'redis is not reachable'))
-  const onQueueError = quietly((err) => log.warn({ err }, 'queue error'))
+  const isTold = (err: unknown) => isOfOutage(err) || ((postgres.away || redis.away) && isOutage(err))
+  // Told late: the queue may hear of an outage before its connections do.
+  const complain = (sentence: string) =>
+    quietly((err) => {
+      const tell = () => postgres.away || redis.away || isTold(err) || log.warn({ err }, sentence)
+      setTimeout(tell, TOLD_AFTER_MS).unref()
+    })
+  const onQueueError = complain('queue error')
 
   const { redisUrl } = config
   const opened: Redis[] = []
-  const open = (redis: Redis) => {
-    opened.push(redis)
-    return redis
+  const open = (create: (url: string, onError: (error: Error) => void) => Redis) => {
+    const source = `connection ${opened.length + 1}`
+    const client = create(redisUrl as string, (err) => redis.failed(source, err))
+    // One that is lost says why only when it is opened anew.
+    client.on('reconnecting', () => redis.failed(source, new Error('Connection is closed')))
+    for (const event of ['ready', 'end']) client.on(event, () => redis.recovered(source))
+    opened.push(client)
+    return client
   }
-  const shared = redisUrl === undefined ? undefined : open(createFailFastRedis(redisUrl, onRedisError))
+  const shared = redisUrl === undefined ? undefined : open(createFailFastRedis)
   const connection = (client: () => Redis): QueueConnection =>
     redisUrl === undefined
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
       : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
-  const openProducerConnection = () => connection(() => open(createProducerRedis(redisUrl as string, onQueueError)))
+  const openProducerConnection = () => connection(() => open(createProducerRedis))
   const queue = generationQueue(openProducerConnection(), onQueueError)
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   try {
-    await Promise.all([requireUsableDatabase(db), ...opened.map((redis) => whenReady(redis))])
+    await Promise.all([
+      requireUsableDatabase(db).then(() => requireNotices(db, config.databaseListenUrl)),
+      ...opened.map((client) => whenReady(client)),
+    ])
   } catch (error) {
-    for (const redis of opened) redis.disconnect()
+    for (const client of opened) client.disconnect()
     await db.pool.end()
     throw error
   }
@@ -94,7 +126,12 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     previews: shared ? redisPreviewBoard(shared, namespace, availability) : postgresPreviewBoard(db),
     counter: shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow(),
     openProducerConnection,
-    openWorkerConnection: () => connection(() => open(createPatientRedis(redisUrl as string, onQueueError))),
+    openWorkerConnection: () => connection(() => open(createPatientRedis)),
+    complain,
+    missesNotices: (sentence) => (err) => {
+      onPostgresError(err)
+      log.warn({ err }, sentence)
+    },
 
     startReconciler: (images) =>
       startReconciler({
@@ -107,14 +144,27 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         lock,
         sentinel: shared ? redisSentinel(shared, namespace) : noSentinel,
         duty: dutyLease(db, 'reconciler', processId),
-        log,
+        log: {
+          info: (facts, text) => log.info(facts, text),
+          warn: (facts, text) => isTold((facts as { err?: unknown }).err) || log.warn(facts, text),
+          error: (facts, text) => log.error(facts, text),
+        },
+      }),
+
+    startTakedowns: (images) =>
+      startTakedowns({
+        takedowns: takedownStore(db),
+        images,
+        purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
+        onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed pictures is tried again')),
       }),
 
     startAudit: () =>
       startPeriodicAudit(
         {
           turn: auditTurn(db.pool, processId),
-          audit: (signal) => auditService(config, { namespace, sample: AUDITED_PICTURES, everyFile: false, signal }),
+          audit: (signal) =>
+            auditService(config, { namespace, sample: AUDITED_PICTURES, whole: false, everyFile: false, signal }),
           log,
         },
         options.auditTimes,
@@ -122,7 +172,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
 
     async close() {
       await queue.close()
-      for (const redis of opened) redis.disconnect()
+      for (const client of opened) client.disconnect()
       await db.pool.end().catch(() => undefined)
     },
   }
@@ -134,7 +184,7 @@ const AUDITED_PICTURES = 100
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
   config: Config,
-  options: Pick<AuditOptions, 'sample' | 'everyFile' | 'signal'> & { readonly namespace?: string },
+  options: Pick<AuditOptions, 'sample' | 'whole' | 'everyFile' | 'signal'> & { readonly namespace?: string },
 ): Promise<Check[]> {
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
@@ -155,7 +205,7 @@ export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8
 const QUIET_MS = 5000
 
 /** An outage makes every client complain several times a second; one line in five seconds says as much. */
-function quietly(tell: (error: Error) => void): (error: Error) => void {
+function quietly(tell: (error: unknown) => void): (error: unknown) => void {
   let toldAt = Number.NEGATIVE_INFINITY
   return (error) => {
     if (performance.now() - toldAt < QUIET_MS) return

@@ -16,9 +16,12 @@ function refusalOf(env: Record<string, string | undefined>): string {
 }
 
 const VARIABLES = [
+  'DATABASE_LISTEN_URL',
+  'APP_DATABASE_URL',
   'REDIS_URL',
   'HOST',
   'PORT',
+  'METRICS_PORT',
   'BASE_URL',
   'API_BASE_URL',
   'STORAGE_URL',
@@ -42,9 +45,12 @@ const VARIABLES = [
 
 const DEFAULTS = {
   databaseUrl: 'postgres://easel@db/easel',
+  databaseListenUrl: 'postgres://easel@db/easel',
+  appDatabaseUrl: undefined,
   redisUrl: undefined,
   host: '127.0.0.1',
   port: 3000,
+  metricsPort: undefined,
   baseUrl: 'http://localhost:3000',
   apiBaseUrl: 'http://localhost:3000',
   cdnBaseUrl: 'http://localhost:3000/cdn',
@@ -183,6 +189,16 @@ describe('a value that cannot be used stops the start with the variable’s name
     ['RATE_LIMIT_MAX', '-1', 'must be a whole number from 1 to 1000000'],
     ['RATE_LIMIT_WINDOW_SECONDS', '1e3', 'must be a whole number from 1 to 86400'],
     ['MODERATION_URL', 'moderation.example', 'must be a URL that begins with http:// or https://'],
+    [
+      'MODERATION_URL',
+      'https://user:secret@moderation.example',
+      'must hold no user name or password: put the key into MODERATION_API_KEY',
+    ],
+    [
+      'MODERATION_URL',
+      'https://:secret@moderation.example',
+      'must hold no user name or password: put the key into MODERATION_API_KEY',
+    ],
     ['REFUND_FAILED', 'yes', 'must be true or false'],
     ['REFUND_FAILED', '1', 'must be true or false'],
     ['REFUND_FAILED', 'TRUE', 'must be true or false'],
@@ -203,6 +219,14 @@ describe('a value that cannot be used stops the start with the variable’s name
     expect(refusalOf({ ...REQUIRED, INFERENCE_URL: 'preview:,teleport+http://user:secret@gpu1:7860' })).toMatch(
       /^INFERENCE_URL the backend scheme "teleport\+http" isn't built yet; use preview, a1111\+http, /,
     )
+  })
+
+  it('INFERENCE_URL with a server whose kind is not said', () => {
+    const sentence = refusalOf({ ...REQUIRED, INFERENCE_URL: 'http://gpu1:8188' })
+    expect(sentence).toMatch(
+      /^INFERENCE_URL has an entry that does not say what kind of server it is; write comfyui\+http:/,
+    )
+    expect(sentence).toContain('"easel backend check http://…" finds out which')
   })
 
   it.each([

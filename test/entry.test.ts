@@ -1,6 +1,11 @@
-import { expect, it } from 'vitest'
+import { execFile, spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { expect, inject, it } from 'vitest'
 import { call, PROMPT } from './support/client.js'
+import type {} from './support/global-setup.js'
 import { startServerProcess } from './support/server-process.js'
+import { compiled } from './support/services.js'
 import { until } from './support/until.js'
 
 /** Runs in the process before anything of its own. */
@@ -29,4 +34,43 @@ it('a process says what it was told to break, and ends with 1 at an uncaught err
   } finally {
     await server.stop()
   }
+})
+
+it.each([
+  ['src/server.ts', { PORT: 'x' }, /^error: PORT must be .*\n$/],
+  ['src/worker.ts', { INFERENCE_URL: 'ftp://gpu' }, /^error: INFERENCE_URL .*\n$/],
+  ['src/server.ts', { DATABASE_URL: undefined }, /^error: DATABASE_URL .*\n$/],
+  ['src/worker.ts', { DATABASE_URL: undefined }, /^error: DATABASE_URL .*\n$/],
+  ['src/server.ts', { database: 'postgres' }, /^error: The database .* run "node dist\/cli.js migrate" first\.\n$/],
+  ['src/worker.ts', { database: 'postgres' }, /^error: The database .* run "node dist\/cli.js migrate" first\.\n$/],
+] as const)('%s that cannot start with %o exits 1 with one sentence', async (script, wrong, sentence) => {
+  const { database, ...variables } = { database: undefined, ...wrong }
+  const url = new URL(inject('services').postgresAdminUrl)
+  if (database) url.pathname = database
+  const env = { PATH: process.env.PATH, DATABASE_URL: url.href, ...variables }
+  const child = spawn(process.execPath, [compiled(script)], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((resolve) => child.once('exit', resolve)),
+  ])
+  expect({ out, errors, code }).toEqual({ out: '', errors: expect.stringMatching(sentence), code: 1 })
+})
+
+it('a process is stopped as one that crashed after an uncaught error alone', { timeout: 60_000 }, async () => {
+  const stoppedBy = async (what: string) => {
+    const code = `
+      import { runProcess } from '${compiled('src/entry.ts')}'
+      await runProcess('test', 5000, async () => ({ stop: async (crashed) => void process.stdout.write('crashed: ' + crashed) }))
+      setInterval(() => {}, 1000)
+      setTimeout(() => { ${what} })`
+    const env = { PATH: process.env.PATH, DATABASE_URL: 'postgres://nowhere' }
+    const ended = promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { env })
+    return (await ended.catch((error) => error)).stdout
+  }
+  expect(await stoppedBy(`throw new Error('nobody expected this')`)).toBe('crashed: true')
+  expect(await stoppedBy(`process.kill(process.pid, 'SIGTERM')`)).toBe('crashed: false')
 })

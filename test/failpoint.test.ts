@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { armed, type Failpoint, failpoint, guardOff, SWITCHABLE_GUARDS, switchedOff } from '../src/failpoint.js'
+import { compiled } from './support/services.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'easel-failpoint-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -65,21 +65,20 @@ describe('a failpoint', () => {
 
 describe('the variables of a process', () => {
   const run = (code: string, env: Record<string, string>) =>
-    spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', code], {
-      cwd: fileURLToPath(new URL('..', import.meta.url)),
+    spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
       env: { PATH: process.env.PATH, ...env },
       encoding: 'utf8',
     })
 
   it('let it die at the place they name', () => {
-    const code = `import { failpoint } from './src/failpoint.ts'
+    const code = `import { failpoint } from '${compiled('src/failpoint.ts')}'
       await failpoint('run.after_infer'); console.log('alive'); await failpoint('run.after_put'); console.log('still')`
     const { signal, stdout } = run(code, { FAILPOINTS: 'run.after_put=kill@1' })
     expect({ signal, stdout }).toEqual({ signal: 'SIGKILL', stdout: 'alive\n' })
   })
 
   it('take away the guards they name', () => {
-    const code = `import { guardOff } from './src/failpoint.ts'
+    const code = `import { guardOff } from '${compiled('src/failpoint.ts')}'
       console.log(guardOff('lock.verify'), guardOff('lock.expiry'))`
     expect(run(code, { GUARDS_OFF: 'lock.expiry' }).stdout).toBe('false true\n')
   })

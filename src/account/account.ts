@@ -1,6 +1,7 @@
 import { noActiveSubscription } from '../errors.js'
 
 export interface Subscription {
+  /** As it is now by Postgres's clock, everybody's: one whose end has passed is expired, whatever it was called before. */
   readonly status: string
   readonly plan: string
   readonly endDate: Date
@@ -29,15 +30,11 @@ export interface Caller {
 export interface AccountStore {
   /** Looks a live (not revoked) key up by its SHA-256; a deleted account's keys are still found. */
   findCaller(keyHash: Buffer): Promise<Caller | undefined>
+  /** The same for many at once, in their order. */
+  findCallers(keyHashes: readonly Buffer[]): Promise<readonly (Caller | undefined)[]>
 }
 
-/** What the account endpoint shows: a subscription whose end has passed is expired, whatever it was called before. */
-export function subscriptionStatus({ status, endDate }: Subscription, now: Date): string {
-  return endDate <= now ? 'expired' : status
-}
-
-/** @throws subscription_required unless the subscription is active and its end lies ahead */
-export function requireActiveSubscription(account: Account, now: Date): void {
-  const { subscription } = account
-  if (!subscription || subscriptionStatus(subscription, now) !== 'active') throw noActiveSubscription()
+/** @throws subscription_required unless there is one and it is active */
+export function requireActiveSubscription({ subscription }: Account): void {
+  if (subscription?.status !== 'active') throw noActiveSubscription()
 }

@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { EXAMPLES, type Look, type SqlCheck, type Violations } from './check.js'
+import { EXAMPLES, type Look, type Slice, type SqlCheck, type Violations } from './check.js'
+import type { Place } from './slices.js'
 
 /** Set-based statements over whole tables take longer than a request's may. */
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -7,16 +8,20 @@ const STATEMENT_TIMEOUT_MS = 60_000
 /** One core at most, and enough memory to join a million rows in one go; compiling takes longer than it saves. */
 const SETTINGS = `
   SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000;
-  SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
+  SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
 
 /** Not every platform has it: ends the statement of an audit that has gone. */
 const OPTIONAL_SETTING = 'SET client_connection_check_interval = 1000'
 
-/** One connection that can't write. */
+/** One connection that can't write anything but how far the audit has come. */
 export interface AuditDatabase {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
   /** Counts what a check's query finds. */
-  look(check: SqlCheck): Promise<Look>
+  look(check: SqlCheck, slice: Slice): Promise<Look>
+  /** What lies between was right and need not be looked at again; unless another audit has moved the start meanwhile. */
+  moveOn(start: Place, end: Place): Promise<void>
+  /** What comes after was not, and is to be looked at again. */
+  moveBack(to: Place): Promise<void>
   /** Also ends the statement that is running. */
   close(): Promise<void>
 }
@@ -46,15 +51,30 @@ export async function auditDatabase(url: string): Promise<AuditDatabase> {
     )
     return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
   }
+  const write = async (change: string, values: unknown[]) => {
+    await client.query('BEGIN READ WRITE')
+    await client.query(`UPDATE audit_progress ${change}`, values)
+    await client.query('COMMIT')
+  }
   return {
     rows: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       (await client.query<Row>(text, values)).rows,
 
-    async look({ query, mendedWithinMs }) {
+    async look({ query: of, mendedWithinMs }, slice) {
+      const query = typeof of === 'string' ? of : of(slice)
       const first = await violations(query)
       if (first.violations === 0 || mendedWithinMs === undefined) return first
       return { ...first, again: { afterMs: mendedWithinMs, look: () => violations(query) } }
     },
+
+    moveOn: (start, end) =>
+      write('SET seq = $1, ledger_id = $2 WHERE seq = $3 AND ledger_id = $4', [
+        ...[end.seq, end.ledgerId],
+        ...[start.seq, start.ledgerId],
+      ]),
+
+    moveBack: ({ seq, ledgerId }) =>
+      write('SET seq = least(seq, $1), ledger_id = least(ledger_id, $2)', [seq, ledgerId]),
 
     close,
   }

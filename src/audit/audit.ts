@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditDatabase, auditDatabase } from './audit-database.js'
 import type { AuditRedis } from './audit-redis.js'
 import { bellCheck } from './bell-check.js'
-import type { Check, Look } from './check.js'
+import { type Check, EXAMPLES, type Look } from './check.js'
 import { creditChecks } from './credit-checks.js'
 import { generationChecks } from './generation-checks.js'
 import { imageChecks } from './image-checks.js'
@@ -21,6 +21,7 @@ import {
 } from './picture-checks.js'
 import { postgresBells } from './postgres-bells.js'
 import { eventCheck, redisBells } from './redis-bells.js'
+import { partsToAudit } from './slices.js'
 import { webhookChecks } from './webhook-checks.js'
 
 export interface AuditOptions {
@@ -31,6 +32,8 @@ export interface AuditOptions {
   readonly refundFailed: boolean
   readonly pictures: StoredPictures
   readonly sample: Sample
+  /** Whether to begin with the first generation again instead of where the last audit that found nothing stopped. */
+  readonly whole: boolean
   /** Whether to walk through all files, too. */
   readonly everyFile: boolean
   /** Ends it at once: it rejects. */
@@ -45,7 +48,7 @@ export async function audit(options: AuditOptions): Promise<Check[]> {
   const close = () => void db.close()
   signal.addEventListener('abort', close)
   try {
-    const seen: (Look & { readonly name: string })[] = []
+    const seen = await throughSlices(db, options, signal)
     for (const [name, look] of looks(db, options, signal)) {
       signal.throwIfAborted()
       seen.push({ name, ...(await look()) })
@@ -57,18 +60,48 @@ export async function audit(options: AuditOptions): Promise<Check[]> {
   }
 }
 
+type Seen = (Look & { readonly name: string })[]
+
+/**
+ * What the tables say, a slice of the history after the other. Where nothing is wrong so far the next audit begins behind
+ * it; what is wrong is so found again each time, until it is mended.
+ */
+async function throughSlices(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): Promise<Seen> {
+  const checks = [...creditChecks(options.refundFailed), ...generationChecks, ...imageChecks, ...webhookChecks]
+  const parts = await partsToAudit(db, options.whole)
+  const seen = new Map<string, Look>()
+  let right = true
+  for (const { slice, start, end } of parts) {
+    const before = right
+    for (const check of checks) {
+      signal.throwIfAborted()
+      const once = typeof check.query === 'string'
+      if (once && end !== parts.at(-1)?.end) continue
+      const found = await db.look(check, slice)
+      const { violations = 0, examples = [] } = seen.get(check.name) ?? {}
+      if (found.violations > 0 && !once) right = false
+      seen.set(check.name, {
+        ...found,
+        violations: violations + found.violations,
+        examples: [...examples, ...found.examples].slice(0, EXAMPLES),
+      })
+    }
+    if (right) await db.moveOn(start, end)
+    else if (before) await db.moveBack(start)
+  }
+  return checks.map(({ name }) => ({ name, ...(seen.get(name) as Look) }))
+}
+
 type NamedLook = readonly [name: string, look: () => Promise<Look>]
 
 function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): NamedLook[] {
-  const { redis, refundFailed, pictures, sample, everyFile } = options
+  const { redis, pictures, sample, everyFile } = options
   const files = { db, pictures, sample, signal }
-  const inSql = [...creditChecks(refundFailed), ...generationChecks, ...imageChecks, ...webhookChecks]
   const ofRedis = (of: AuditRedis): NamedLook[] => [
     ['queue-events-are-of-known-jobs', () => eventCheck(db, of)],
     ['locks-belong-to-active-jobs', () => lockCheck(db, of)],
   ]
   return [
-    ...inSql.map((check): NamedLook => [check.name, () => db.look(check)]),
     ['queue-holds-only-jobs-to-run', () => bellCheck(db, redis ? redisBells(redis) : postgresBells(db))],
     ...(redis ? ofRedis(redis) : []),
     ['images-are-stored-intact', () => picturesStored(files)],
@@ -79,7 +112,7 @@ function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): N
 }
 
 /** What may have been caught in the middle of something is looked at once more, each after its time. */
-async function lookAgain(seen: readonly (Look & { name: string })[], signal: AbortSignal): Promise<Check[]> {
+async function lookAgain(seen: Seen, signal: AbortSignal): Promise<Check[]> {
   const since = performance.now()
   const checks: Check[] = []
   for (const { name, again, violations, examples } of seen) {

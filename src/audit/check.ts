@@ -17,10 +17,19 @@ export interface Look extends Violations {
   readonly again?: { readonly afterMs: number; readonly look: () => Promise<Violations> }
 }
 
+/**
+ * A part of what has happened, as SQL to read from like a table. What has ended and what is in the ledger does not change
+ * any more, so it is looked at once; what has not ended, each time.
+ */
+export interface Slice {
+  readonly generations: string
+  readonly ledger: string
+}
+
 export interface SqlCheck {
   readonly name: string
-  /** A query with one column and a row for each violation: a text that names it. */
-  readonly query: string
+  /** A query with one column and a row for each violation, a text that names it: over everything, or of a slice. */
+  readonly query: string | ((slice: Slice) => string)
   /** How soon the service mends it by itself. */
   readonly mendedWithinMs?: number
 }

@@ -1,10 +1,11 @@
 /** Money: what every user holds follows from the ledger, and the ledger follows from the generations. */
 import { CANCELED } from '../generation/failure.js'
-import type { SqlCheck } from './check.js'
+import type { Slice, SqlCheck } from './check.js'
 
-const entries = (kind: 'charge' | 'refund') => `SELECT * FROM credit_ledger WHERE kind = '${kind}'`
-const repeated = (kind: 'charge' | 'refund') =>
-  `SELECT generation_id FROM credit_ledger WHERE kind = '${kind}' GROUP BY generation_id HAVING count(*) > 1`
+const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
+  SELECT e.generation_id FROM ${ledger} e
+    JOIN credit_ledger o ON o.generation_id = e.generation_id AND o.kind = e.kind AND o.id <> e.id
+   WHERE e.kind = '${kind}'`
 
 /** Also the longer reasons begin so. */
 const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
@@ -12,45 +13,47 @@ const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 /** @param refundFailed whether a failed generation without a refund counts as one, as a canceled one always does */
 export const creditChecks = (refundFailed: boolean): readonly SqlCheck[] => [
   {
+    // Which is the balance in the last entry, since those add up.
     name: 'balance-is-sum-of-ledger',
     query: `
       SELECT u.username FROM users u
-        LEFT JOIN (SELECT user_id, sum(delta) AS total FROM credit_ledger GROUP BY user_id) l ON l.user_id = u.id
-       WHERE u.credits <> coalesce(l.total, 0)`,
+       WHERE u.credits <> coalesce(
+         (SELECT l.balance FROM credit_ledger l WHERE l.user_id = u.id ORDER BY l.id DESC LIMIT 1), 0)`,
   },
   {
     name: 'ledger-balances-add-up',
-    // Sorting the rows is much faster than fetching them one by one in the order of an index, hence MATERIALIZED.
-    query: `
-      WITH e AS MATERIALIZED (SELECT id, user_id, delta, balance FROM credit_ledger)
-      SELECT 'ledger entry ' || id FROM (
-        SELECT id, delta, balance, lag(balance, 1, 0::bigint) OVER (PARTITION BY user_id ORDER BY id) AS before
-          FROM e) l
-       WHERE balance <> before + delta`,
+    query: ({ ledger }) => `
+      SELECT 'ledger entry ' || e.id FROM ${ledger} e
+       WHERE e.balance <> e.delta + coalesce(
+         (SELECT l.balance FROM credit_ledger l WHERE l.user_id = e.user_id AND l.id < e.id ORDER BY l.id DESC LIMIT 1),
+         0)`,
   },
   {
     name: 'no-negative-balance',
-    query: `
-      SELECT username FROM users WHERE credits < 0
-      UNION ALL SELECT 'ledger entry ' || id FROM credit_ledger WHERE balance < 0`,
+    query: ({ ledger }) => `
+      SELECT 'ledger entry ' || e.id FROM ${ledger} e WHERE e.balance < 0
+      UNION ALL SELECT username FROM users WHERE credits < 0`,
   },
   {
     name: 'charged-exactly-once',
-    query: `
-      SELECT coalesce(g.id, e.generation_id) FROM generations g
-        FULL JOIN (${entries('charge')}) e ON e.generation_id = g.id
-       WHERE CASE WHEN g.id IS NULL OR g.metered THEN e.id IS NOT NULL
-                  ELSE e.id IS NULL OR e.delta <> -g.cost OR e.user_id <> g.user_id END
-      UNION ${repeated('charge')}`,
+    query: (slice) => `
+      SELECT g.id FROM ${slice.generations} g
+       WHERE NOT g.metered
+         AND NOT EXISTS (SELECT FROM credit_ledger e WHERE e.generation_id = g.id AND e.kind = 'charge')
+      UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
+       WHERE e.kind = 'charge' AND (g.id IS NULL OR g.metered OR e.delta <> -g.cost OR e.user_id <> g.user_id)
+      UNION ${repeated(slice, 'charge')}`,
   },
   {
     name: 'refunded-exactly-once',
-    query: `
-      SELECT coalesce(g.id, e.generation_id) FROM generations g
-        FULL JOIN (${entries('refund')}) e ON e.generation_id = g.id
+    query: (slice) => `
+      SELECT g.id FROM ${slice.generations} g
+        LEFT JOIN credit_ledger e ON e.generation_id = g.id AND e.kind = 'refund'
        WHERE CASE WHEN e.id IS NULL THEN g.status = 'failed' AND NOT g.metered AND (${refundFailed} OR ${WAS_CANCELED})
-                  ELSE g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost
-                       OR e.user_id <> g.user_id END
-      UNION ${repeated('refund')}`,
+                  ELSE g.status <> 'failed' END
+      UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
+       WHERE e.kind = 'refund'
+         AND (g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost OR e.user_id <> g.user_id)
+      UNION ${repeated(slice, 'refund')}`,
   },
 ]

@@ -1,6 +1,7 @@
 /** Generations: one at a time, in time, in order. */
-import { MAX_TRIES } from '../generation/failure.js'
+import { MAX_DEATHS, MAX_TRIES } from '../generation/failure.js'
 import type { SqlCheck } from './check.js'
+import { NOT_ENDED } from './slices.js'
 
 const ACTIVE = `g.status IN ('queued', 'processing')`
 
@@ -39,13 +40,13 @@ export const generationChecks: readonly SqlCheck[] = [
        WHERE ${ACTIVE} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
   },
   {
+    // Each with the one before it, so that all of them do.
     name: 'charged-jobs-never-overlapped',
-    query: `
-      SELECT id FROM (
-        SELECT id, created_at, max(coalesce(finished_at, 'infinity')) OVER (
-                 PARTITION BY user_id ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until
-          FROM generations WHERE NOT metered) g
-       WHERE created_at + ${LONGEST_STATEMENT} < busy_until`,
+    query: ({ generations }) => `
+      SELECT g.id FROM ${generations} g
+       WHERE NOT g.metered AND g.created_at + ${LONGEST_STATEMENT} < (
+         SELECT coalesce(b.finished_at, 'infinity') FROM generations b
+          WHERE b.user_id = g.user_id AND b.seq < g.seq AND NOT b.metered ORDER BY b.seq DESC LIMIT 1)`,
   },
   {
     name: 'metered-jobs-keep-to-their-keys-limit',
@@ -55,7 +56,7 @@ export const generationChecks: readonly SqlCheck[] = [
   },
   {
     name: 'jobs-end-by-their-deadline',
-    query: `SELECT id FROM generations g WHERE ${ACTIVE} AND deadline_at < now() - ${LATE}`,
+    query: `SELECT id FROM generations g WHERE ${NOT_ENDED} AND deadline_at < now() - ${LATE}`,
     mendedWithinMs: RECONCILED_WITHIN_MS,
   },
   {
@@ -65,10 +66,11 @@ export const generationChecks: readonly SqlCheck[] = [
   },
   {
     name: 'job-states-are-consistent',
-    query: `
-      SELECT id FROM generations
+    query: ({ generations }) => `
+      SELECT id FROM ${generations} g
        WHERE started_at < created_at - ${CLOCK} OR finished_at < created_at - ${CLOCK}
-          OR finished_at < started_at - ${CLOCK} OR tries >= ${MAX_TRIES} OR tries >= attempt
+          OR finished_at < started_at - ${CLOCK} OR tries >= ${MAX_TRIES} OR deaths >= ${MAX_DEATHS}
+          OR tries + deaths >= attempt
           OR CASE status
                WHEN 'queued' THEN lease_until IS NOT NULL OR worker IS NOT NULL
                WHEN 'processing' THEN lease_until IS NULL OR worker IS NULL OR started_at IS NULL
@@ -78,12 +80,12 @@ export const generationChecks: readonly SqlCheck[] = [
   {
     // Each is written in the statement that submits or ends its job: another time tells that this happened again.
     name: 'records-share-their-jobs-times',
-    query: `
-      SELECT g.id FROM credit_ledger l JOIN generations g ON g.id = l.generation_id
+    query: ({ generations }) => `
+      SELECT g.id FROM credit_ledger l JOIN ${generations} g ON g.id = l.generation_id
        WHERE l.created_at IS DISTINCT FROM CASE l.kind WHEN 'charge' THEN g.created_at ELSE g.finished_at END
-      UNION SELECT g.id FROM images i JOIN generations g ON g.id = i.generation_id
+      UNION SELECT g.id FROM images i JOIN ${generations} g ON g.id = i.generation_id
        WHERE i.created_at IS DISTINCT FROM g.finished_at
-      UNION SELECT g.id FROM usage u JOIN generations g ON g.id = u.generation_id
+      UNION SELECT g.id FROM usage u JOIN ${generations} g ON g.id = u.generation_id
        WHERE u.created_at IS DISTINCT FROM g.finished_at`,
   },
 ]

@@ -65,7 +65,11 @@ export function startPeriodicAudit(
 function report(log: RunLog, checks: readonly Check[], tookMs: number): void {
   const violated = checks.filter(({ violations }) => violations > 0)
   if (violated.length === 0) log.info({ checks: countsOf(checks), tookMs }, 'audit found nothing wrong')
-  else log.error({ violated: countsOf(violated), tookMs }, 'audit found violations; "easel audit" names some of each')
+  else
+    log.error(
+      { violated: countsOf(violated), tookMs },
+      'audit found violations; the command "audit" names some of each',
+    )
 }
 
 const countsOf = (checks: readonly Check[]) =>

@@ -1,8 +1,10 @@
 /** The files of pictures: every one that a row shows is there and whole, and there are no others. */
 import { webcrypto } from 'node:crypto'
+import { newSlug } from '../generation/generation.js'
 import type { AuditDatabase } from './audit-database.js'
 import { counted, type Violations } from './check.js'
 import { pngSize } from './png-size.js'
+import { NOT_ENDED } from './slices.js'
 
 export interface StoredPictures {
   /** Undefined: there is no such file. */
@@ -91,9 +93,7 @@ export async function filesRecorded({ db, pictures, signal }: Pictures): Promise
     }
   }
   if (strangers.length === 0) return counted([])
-  const coming = await db.rows<{ slug: string }>(
-    `SELECT unnest(slugs) AS slug FROM generations WHERE status IN ('queued', 'processing')`,
-  )
+  const coming = await db.rows<{ slug: string }>(`SELECT unnest(slugs) AS slug FROM generations WHERE ${NOT_ENDED}`)
   const awaited = new Set(coming.map(({ slug }) => slug))
   // Whose generation ended after its files were looked at has a row by now.
   return counted(
@@ -115,7 +115,10 @@ async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<
 async function* imageRows({ db, sample }: Pictures, which: string): AsyncGenerator<ImageRow[]> {
   const columns = 'slug, width, height, sha256'
   if (sample !== undefined) {
-    yield await db.rows<ImageRow>(`SELECT ${columns} FROM images WHERE ${which} ORDER BY random() LIMIT $1`, [sample])
+    // Slugs are random, so those that come after one drawn here are, too; no need to read all of them.
+    const page = (side: string) =>
+      `(SELECT ${columns} FROM images WHERE ${which} AND slug ${side} $1 ORDER BY slug LIMIT $2)`
+    yield await db.rows<ImageRow>(`${page('>=')} UNION ALL ${page('<')} LIMIT $2`, [newSlug(), sample])
     return
   }
   for (let after = ''; ; ) {

@@ -29,6 +29,29 @@ export interface ModelStore {
   listEnabled(): Promise<ModelVersion[]>
 }
 
+/**
+ * The names of model versions for clients that want a readable one: the Create Image model ID, else model and version as
+ * in `pony-diffusion-v6-xl`. A name that an older version has already leaves the ID.
+ */
+export function readableNames(models: readonly ModelVersion[]): Map<string, ModelVersion> {
+  const named = new Map<string, ModelVersion>()
+  for (const model of models) if (model.createImageModel !== null) named.set(model.createImageModel, model)
+  const others = models.filter(({ createImageModel }) => createImageModel === null)
+  for (const model of others.sort((a, b) => a.id - b.id)) {
+    const name = hyphenated(`${model.modelName} ${model.name}`)
+    named.set(/\D/.test(name) && !named.has(name) ? name : `${model.id}`, model)
+  }
+  return named
+}
+
+const hyphenated = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}.]+/gu, '-')
+    .replace(/^-|-$/g, '')
+
 /** @throws not_found or model_unavailable, naming the version ID */
 export function requireAvailable(model: ModelVersion | undefined, id: number): ModelVersion {
   if (!model) throw modelVersionNotFound(id)

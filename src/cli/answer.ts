@@ -10,6 +10,8 @@ export interface Answer {
   readonly exitCode?: number
   /** A sentence for stderr about what is amiss; the exit code is then 1. */
   readonly complaint?: string
+  /** A sentence for stderr that changes no exit code. */
+  readonly warning?: string
 }
 
 /** Turns a command's work into an action for commander: arguments in, answer printed. */

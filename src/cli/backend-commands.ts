@@ -8,8 +8,11 @@ import { modelStore } from '../db/model-store.js'
 import { BackendError, type InferenceBackend } from '../generation/backend.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import { finishPicture } from '../images/picture.js'
+import { bareName } from '../inference/a1111/discovery.js'
 import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
+import { recognize } from '../inference/recognize.js'
+import { parseServerUrl } from '../inference/server-http.js'
 import type { Answer, Runner } from './answer.js'
 import { withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
@@ -17,10 +20,12 @@ import { OperatorError } from './operator-error.js'
 interface CheckOptions {
   readonly model?: readonly string[]
   readonly output?: string
+  readonly strict?: boolean
 }
 
 /** Loading a large checkpoint from a slow disk takes a minute or two. */
 const DRAW_MS = 300_000
+const RECOGNIZE_MS = 10_000
 
 export function backendCommands(program: Command, run: Runner): void {
   program
@@ -28,29 +33,34 @@ export function backendCommands(program: Command, run: Runner): void {
     .description('GPU servers')
     .command('check')
     .description('reach a GPU server, list what it lacks, and have it draw one picture')
-    .argument('<url>', 'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860')
+    .argument(
+      '<url>',
+      'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860, or an address to find out its kind',
+    )
     .option('--model <file...>', "checkpoints it should have; the catalog's unless given")
     .option(
       '--output <path>',
       'where the picture is written (default: easel-backend-check.png here, or where temporary files go)',
     )
+    .option('--strict', 'exit 1 for a sampler that it lacks, too')
     .action(run.unconnected(checkBackendAt))
 }
 
 type FindConfig = () => Promise<Config | undefined>
 
-async function checkBackendAt(find: FindConfig, url: string, { model, output }: CheckOptions): Promise<Answer> {
+async function checkBackendAt(find: FindConfig, url: string, options: CheckOptions): Promise<Answer> {
+  const { model, output, strict = false } = options
   const path = output === undefined ? await usualPath() : resolve(output)
   // Before minutes are spent on a picture that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
-  const backend = openBackend(url)
+  const backend = openBackend(await entryOf(url))
   try {
     const wanted = model ?? (await catalogFiles(find))
     const check = await checkBackend(backend, wanted, finishPicture, new AbortController().signal)
     if (check.picture) await writing(path, writeFile(path, check.picture.png))
-    return answerOf(backend.name, check, wanted, path)
+    return answerOf(backend.name, check, wanted, { path, strict })
   } catch (error) {
-    throw error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
+    throw advised(error)
   } finally {
     await backend.close()
   }
@@ -74,6 +84,25 @@ async function writing(path: string, work: Promise<void>): Promise<void> {
   }
 }
 
+/** The URL itself, or for a plain address the same with the scheme of what answers there. */
+async function entryOf(url: string): Promise<string> {
+  if (!/^https?:/.test(url)) return url
+  try {
+    const found = await recognize(parseServerUrl(`unknown+${url}`), AbortSignal.timeout(RECOGNIZE_MS))
+    if (found) return `${found.kind}+${url}`
+  } catch (error) {
+    if (error instanceof BackendError) throw advised(error)
+    const isLate = (error as Error).name === 'TimeoutError'
+    throw new OperatorError(isLate ? 'Nobody answers there in time: check the address.' : (error as Error).message)
+  }
+  throw new OperatorError(
+    'None of the servers that Easel can use answers there: check the address, and that its API is on.',
+  )
+}
+
+const advised = (error: unknown) =>
+  error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
+
 function openBackend(url: string): InferenceBackend {
   try {
     return createBackend(url, { timeoutMs: DRAW_MS })
@@ -89,12 +118,23 @@ async function catalogFiles(find: FindConfig): Promise<string[]> {
   return withOperator(config, async ({ db }) => (await modelStore(db).listEnabled()).map(({ filename }) => filename))
 }
 
-function answerOf(name: string, check: BackendCheck, wanted: readonly string[], path: string): Answer {
-  const { models, missingModels, missingSamplers, maxSeed, sizeMultiple, picture } = check
-  const wrong = complaintOf(name, check, wanted)
+function answerOf(
+  name: string,
+  check: BackendCheck,
+  wanted: readonly string[],
+  { path, strict }: { readonly path: string; readonly strict: boolean },
+): Answer {
+  const { models, ambiguous, missingModels, missingSamplers, maxSeed, sizeMultiple, picture } = check
+  const complaint = complaintOf(name, check, wanted)
+  const warning = complaint === undefined ? warningOf(name, check) : undefined
+  const isAmiss = complaint !== undefined || missingModels.length > 0 || (strict && missingSamplers.length > 0)
   const lines = [
     `${name} answers`,
-    `models: ${wanted.length - missingModels.length} of ${wanted.length}${listed(missingModels)}`,
+    `models: ${wanted.length - missingModels.length} of ${wanted.length}${listed(missingModels.map((file) => withNearest(file, models ?? [])))}`,
+    ...(missingModels.length > 0 && models ? [`it has: ${ownNames(models).join(', ') || 'no models'}`] : []),
+    ...ambiguous.map(
+      (file) => `${file} is the name of several checkpoints there, so none of them is used: rename all but one`,
+    ),
     `samplers: ${SAMPLERS.length - missingSamplers.length} of ${SAMPLERS.length}${listed(missingSamplers)}`,
     ...(sizeMultiple > 8 ? [`sizes: multiples of ${sizeMultiple} only`] : []),
     ...(picture
@@ -105,27 +145,40 @@ function answerOf(name: string, check: BackendCheck, wanted: readonly string[], 
   ]
   return {
     json: {
-      ...{ ok: wrong === undefined, backend: name, models, missing_models: missingModels },
+      ...{ ok: !isAmiss, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
       ...{ missing_samplers: missingSamplers, max_seed: maxSeed, size_multiple: sizeMultiple },
       picture: picture && { path, model: picture.model, sampler: picture.sampler, took_ms: picture.tookMs },
     },
     text: lines.join('\n'),
-    ...(wrong !== undefined && { complaint: wrong }),
+    exitCode: isAmiss ? 1 : 0,
+    ...(complaint !== undefined && { complaint }),
+    ...(warning !== undefined && { warning }),
   }
 }
 
+/** A catalog's name that differs from the server's in its ending or folder only is likely a slip. */
+function withNearest(file: string, models: readonly string[]): string {
+  const nearest = models.find((model) => bareName(model) === bareName(file))
+  return nearest === undefined ? file : `${file} (it has ${nearest})`
+}
+
+/** Without those that the same model may be called by, too. */
+const ownNames = (models: readonly string[]) =>
+  models.filter(
+    (name) => !models.some((other) => other !== name && (name.startsWith(`${other}.`) || other.endsWith(`/${name}`))),
+  )
+
 const listed = (missing: readonly string[]) => (missing.length > 0 ? `; missing: ${missing.join(', ')}` : '')
 
-function complaintOf(
-  name: string,
-  { missingModels, missingSamplers, picture }: BackendCheck,
-  wanted: readonly string[],
-) {
+function complaintOf(name: string, { missingModels, picture }: BackendCheck, wanted: readonly string[]) {
   if (wanted.length === 0)
     return `The catalog offers no model that ${name} could draw with: enable one with "easel models enable", or name the server's own with --model.`
   if (missingModels.length === wanted.length)
     return `${name} has none of the models: put their files where it looks for checkpoints, or name its own with --model.`
-  if (!picture) return `${name} lists none of the samplers: update it.`
+  return picture ? undefined : `${name} lists none of the samplers: update it.`
+}
+
+function warningOf(name: string, { missingModels, missingSamplers }: BackendCheck) {
   const lacks = [
     ...(missingModels.length > 0 ? [`the models ${missingModels.join(', ')}`] : []),
     ...(missingSamplers.length > 0 ? [`the samplers ${missingSamplers.join(', ')}`] : []),
@@ -136,7 +189,8 @@ function complaintOf(
 
 function adviceFor({ kind }: BackendError): string {
   if (kind === 'auth') return 'put the right user:password@ into the URL'
-  if (kind === 'unavailable' || kind === 'lost') return 'check the address, and that it runs with its API on'
+  if (kind === 'unavailable' || kind === 'unusable' || kind === 'lost')
+    return 'check the address, and that it runs with its API on'
   if (kind === 'timeout') return 'look at its log'
   return 'look at its log and try a newer version of it'
 }

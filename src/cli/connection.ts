@@ -1,10 +1,12 @@
 /** Where the command line finds its database, and what it opens for one command. */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Config, parseConfig } from '../config.js'
 import { createDatabase, type Database } from '../db/client.js'
 import { createLogger } from '../logger.js'
+import { requireOwn } from '../own-directory.js'
 import { type Foundation, openFoundation } from '../wiring.js'
 import { OperatorError } from './operator-error.js'
 
@@ -15,7 +17,7 @@ export const LOCAL_DIRECTORY = '.easel'
 
 /**
  * DATABASE_URL, or without one the database of the stack that `npm start` runs from this directory.
- * @throws OperatorError when there is neither
+ * @throws OperatorError when there is neither; ForeignDirectory
  */
 export async function databaseUrlFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<string> {
   const url = await findDatabaseUrl(env, localDirectory)
@@ -27,6 +29,8 @@ export async function databaseUrlFor(env: Environment, localDirectory = LOCAL_DI
 
 async function findDatabaseUrl(env: Environment, localDirectory: string): Promise<string | undefined> {
   if (env.DATABASE_URL) return env.DATABASE_URL
+  if (!existsSync(localDirectory)) return undefined
+  await requireOwn(localDirectory)
   const url = await readFile(join(localDirectory, 'database-url'), 'utf8').then(
     (text) => text.trim(),
     () => undefined,

@@ -49,7 +49,7 @@ async function listModels({ db }: Operator): Promise<Answer> {
         ...[m.id, m.modelName, m.name, m.baseModel, m.type, m.filename],
         ...[m.creditsPerImage, m.nsfw, m.enabled, m.createImageModel],
       ]),
-      'No model versions: "easel models import FILE.json" adds some.',
+      'No model versions: import some with "models import FILE.json".',
     ),
   }
 }

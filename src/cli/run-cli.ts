@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { withCommand } from '../command-name.js'
 import type { Answer, Runner } from './answer.js'
 import { auditCommand } from './audit-command.js'
 import { backendCommands } from './backend-commands.js'
@@ -23,6 +24,8 @@ export interface CliSurroundings {
   readonly stderr: Output
   /** Where the one-machine stack lies; `.easel` unless given. */
   readonly localDirectory?: string
+  /** How a person calls it; `easel` unless given. */
+  readonly command?: string
 }
 
 /**
@@ -32,13 +35,16 @@ export interface CliSurroundings {
 export async function runCli(
   args: readonly string[],
   env: Environment,
-  { stdout, stderr, localDirectory }: CliSurroundings,
+  { stdout, stderr, localDirectory, command = 'easel' }: CliSurroundings,
 ): Promise<number> {
   let exitCode = 0
-  const program = new Command('easel')
-  const print = ({ json, text, complaint, exitCode: code = complaint === undefined ? 0 : 1 }: Answer) => {
+  const program = new Command(command)
+  const say = (kind: 'error' | 'warning', sentence: string) =>
+    stderr.write(`${kind}: ${withCommand(sentence, command)}\n`)
+  const print = ({ json, text, complaint, warning, exitCode: code = complaint === undefined ? 0 : 1 }: Answer) => {
     stdout.write(`${program.opts().json ? JSON.stringify(json) : text}\n`)
-    if (complaint !== undefined) stderr.write(`error: ${complaint}\n`)
+    if (complaint !== undefined) say('error', complaint)
+    if (warning !== undefined) say('warning', warning)
     exitCode = code
   }
   const bare: Runner['bare'] =
@@ -55,13 +61,13 @@ export async function runCli(
   }
   describe(program, run)
   program.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-  settle(program, 'easel')
+  settle(program, command)
   try {
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
-    stderr.write(`error: ${sentenceOf(error)}\n`)
+    say('error', sentenceOf(error))
     return 1
   }
 }

@@ -1,4 +1,4 @@
-import { type Subscription, subscriptionStatus } from '../account/account.js'
+import type { Subscription } from '../account/account.js'
 import type { Database } from '../db/client.js'
 import { type OperatorUser, operatorUserStore } from '../db/operator-user-store.js'
 import type { Cell } from './layout.js'
@@ -21,7 +21,7 @@ export async function requireUserOrDeleted(db: Database, username: string): Prom
 /** As the account endpoint shows it. */
 export const subscriptionJson = (subscription: Subscription | null) =>
   subscription && {
-    status: subscriptionStatus(subscription, new Date()),
+    status: subscription.status,
     plan: subscription.plan,
     endDate: subscription.endDate.toISOString(),
   }
@@ -34,6 +34,4 @@ export const userJson = ({ id, username, credits, subscription }: OperatorUser) 
 })
 
 export const subscriptionCells = (subscription: Subscription | null): readonly [plan: Cell, status: Cell, end: Cell] =>
-  subscription
-    ? [subscription.plan, subscriptionStatus(subscription, new Date()), subscription.endDate]
-    : [null, null, null]
+  subscription ? [subscription.plan, subscription.status, subscription.endDate] : [null, null, null]

@@ -89,7 +89,7 @@ export interface paths {
         };
         /**
          * See how a generation is doing
-         * @description Poll until `status` is `succeeded` or `failed`. Until then `Retry-After` says when the next poll is worth it, `X-Eta-Seconds` when the end is to be expected (where that is known), and `X-Progress` from 0 to 1 how much is drawn. With `wait` the answer comes as soon as there is something new; that counts as one request.
+         * @description Poll until `status` is `succeeded` or `failed`. Until then `Retry-After` says when the next poll is worth it, `X-Eta-Seconds` when the end is to be expected, and `X-Progress` from 0 to 1 how much is drawn, each where that is known. With `wait` the answer comes as soon as there is something new; that counts as one request.
          */
         get: operations["pollGeneration"];
         put?: never;
@@ -421,7 +421,7 @@ export interface paths {
         };
         /**
          * The models on offer, in OpenAI's shape
-         * @description Under Create Image's ID where there is one, else under the model version's.
+         * @description Under Create Image's ID where there is one, else under the names of model and version. `model` may also be a model version's ID.
          */
         get: operations["listOpenAiModels"];
         put?: never;
@@ -461,6 +461,33 @@ export interface components {
             username: string;
         };
         Capabilities: {
+            /** @description What POST /v1/images/generate takes instead; its other limits are the same */
+            create_image: {
+                defaults: {
+                    cfg_scale: number;
+                    height: number;
+                    /** @enum {string} */
+                    model: "noobai-xl" | "duchaiten" | "duchaiten-real" | "hassaku-illustrious" | "wai-nsfw-illustrious" | "plant-milk";
+                    negative_prompt: string;
+                    /** @enum {string} */
+                    sampler: "euler-a" | "dpm-2m-karras" | "dpm-sde-karras" | "ddim";
+                    seed: number;
+                    steps: number;
+                    width: number;
+                };
+                limits: {
+                    cfg_scale: {
+                        max: number;
+                        min: number;
+                    };
+                    steps: {
+                        max: number;
+                        min: number;
+                    };
+                };
+                models: ("noobai-xl" | "duchaiten" | "duchaiten-real" | "hassaku-illustrious" | "wai-nsfw-illustrious" | "plant-milk")[];
+                samplers: ("euler-a" | "dpm-2m-karras" | "dpm-sde-karras" | "ddim")[];
+            };
             defaults: {
                 batch_size: number;
                 cfg_scale: number;
@@ -589,7 +616,7 @@ export interface components {
                  * @description A stable code for programs
                  * @enum {string}
                  */
-                code: "unauthorized" | "forbidden" | "invalid_parameter" | "not_found" | "content_policy_violation" | "insufficient_credits" | "rate_limit_exceeded" | "idempotency_conflict" | "generation_failed" | "timeout" | "unavailable" | "internal_error";
+                code: "unauthorized" | "forbidden" | "invalid_parameter" | "not_found" | "method_not_allowed" | "content_policy_violation" | "insufficient_credits" | "rate_limit_exceeded" | "idempotency_conflict" | "generation_failed" | "timeout" | "unavailable" | "internal_error";
                 /** @description One sentence that says what to do */
                 message: string;
                 /** @description The offending field of the request */
@@ -2022,7 +2049,7 @@ export interface operations {
                     "Retry-After"?: number;
                     /** @description Seconds to the expected end, once the model was measured */
                     "X-Eta-Seconds"?: number;
-                    /** @description 0 to 1, while it is drawn */
+                    /** @description 0 to 1, while it is drawn and the GPU server tells */
                     "X-Progress"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;
@@ -2047,7 +2074,7 @@ export interface operations {
                     "Retry-After"?: number;
                     /** @description Seconds to the expected end, once the model was measured */
                     "X-Eta-Seconds"?: number;
-                    /** @description 0 to 1, while it is drawn */
+                    /** @description 0 to 1, while it is drawn and the GPU server tells */
                     "X-Progress"?: string;
                     /** @description Requests that fit into the window */
                     "X-RateLimit-Limit"?: number;

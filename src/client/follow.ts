@@ -15,7 +15,7 @@ export interface Progress {
   readonly status: 'queued' | 'processing'
   /** 1 for the next one up; while queued. */
   readonly queuePosition?: number
-  /** 0 to 1; while processing. */
+  /** 0 to 1; while processing, where the GPU server tells. */
   readonly progress?: number
   /** Whole seconds to its end, as far as that is known. */
   readonly etaSeconds?: number
@@ -189,12 +189,12 @@ async function byPolls(
 
 function progressOf(polled: Unfinished, headers: Headers): Progress {
   const eta = headers.get('x-eta-seconds')
+  const drawn = headers.get('x-progress')
   return {
     id: polled.id,
     status: polled.status,
     ...(eta !== null && { etaSeconds: Number(eta) }),
-    ...(polled.status === 'queued'
-      ? { queuePosition: polled.queue_position }
-      : { progress: Number(headers.get('x-progress') ?? 0) }),
+    ...(polled.status === 'queued' && { queuePosition: polled.queue_position }),
+    ...(drawn !== null && { progress: Number(drawn) }),
   }
 }

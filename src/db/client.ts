@@ -12,7 +12,10 @@ export type Orm = NodePgDatabase<typeof schema>
 
 export interface DatabaseOptions {
   readonly maxConnections: number
+  /** Told of each connection that can't be had or was lost. */
   readonly onError: (error: Error) => void
+  /** Told of each query that has worked. */
+  readonly onSuccess?: () => void
 }
 
 /** The server's own deadlines end before ours, so that a query we gave up on does not run on behind our back. */
@@ -27,7 +30,7 @@ const SESSION_SETTINGS = `
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
 
 /** Opens a pool; nothing is connected until the first query. */
-export function createDatabase(url: string, { maxConnections, onError }: DatabaseOptions): Database {
+export function createDatabase(url: string, { maxConnections, onError, onSuccess }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
@@ -46,6 +49,25 @@ export function createDatabase(url: string, { maxConnections, onError }: Databas
   // Without these two listeners a connection that dies takes the process with it.
   pool.on('error', onError)
   pool.on('connect', (client) => client.on('error', onError))
+  const connect: () => Promise<pg.PoolClient> = pool.connect.bind(pool)
+  pool.connect = (() =>
+    connect().catch((error) => {
+      onError(error)
+      throw error
+    })) as typeof pool.connect
+  pool.query = (async (...asked: Parameters<pg.PoolClient['query']>) => {
+    const client = await pool.connect()
+    try {
+      const answer = await client.query(...asked)
+      client.release()
+      onSuccess?.()
+      return answer
+    } catch (error) {
+      if (outcomeUnknown(error)) onError(error as Error)
+      client.release(!isRefusal(error))
+      throw error
+    }
+  }) as typeof pool.query
   return { orm: drizzle(pool, { schema }), pool }
 }
 
@@ -75,6 +97,12 @@ export async function withTransaction<T>(
     throw error
   }
 }
+
+/**
+ * The statement was refused for its data or for its time, and the connection is as good as before. Not so after others:
+ * a prepared statement whose table was altered fails on its connection for ever (0A000).
+ */
+const isRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
 
 /** Thrown inside withTransaction to undo its work on purpose. */
 export class Rollback extends Error {}

@@ -1,4 +1,5 @@
 import type { DurationEstimates, WorkInSight } from '../generation/follow-ports.js'
+import { type Pace, paceOf, type Sample } from '../generation/inference-pace.js'
 import type { Database } from './client.js'
 
 /** A snapshot serves everybody for this long; then the next one is taken while the old one still serves. */
@@ -21,13 +22,14 @@ const SIGHT = {
         FROM generations g WHERE g.status = 'processing' ORDER BY g.seq DESC LIMIT 200
     ), pace AS (
       SELECT model.filename, (
-        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY recent.ms) FROM (
-          SELECT extract(epoch FROM g.finished_at - g.started_at) * 1000 / (${PIXEL_STEPS}) AS ms FROM generations g
+        SELECT json_agg(recent) FROM (
+          SELECT ${PIXEL_STEPS} AS "pixelSteps", g.steps, extract(epoch FROM g.finished_at - g.started_at) * 1000 AS ms
+            FROM generations g
            WHERE g.status = 'succeeded' AND g.attempt = 1 AND g.filename = model.filename
-           ORDER BY g.finished_at DESC LIMIT 25) recent) AS ms
+           ORDER BY g.finished_at DESC LIMIT 25) recent) AS samples
         FROM (SELECT filename FROM queued UNION SELECT filename FROM running) model
     )
-    SELECT (SELECT json_agg(json_build_array(filename, ms)) FROM pace WHERE ms IS NOT NULL) AS pace,
+    SELECT (SELECT json_agg(json_build_array(filename, samples)) FROM pace WHERE samples IS NOT NULL) AS samples,
       (SELECT json_agg(q) FROM (SELECT filename, count(*) AS count, sum(pixel_steps) AS "pixelSteps"
          FROM queued GROUP BY filename) q) AS queued,
       (SELECT json_agg(json_build_object('filename', filename, 'pixelSteps', pixel_steps, 'elapsedMs', elapsed_ms))
@@ -36,7 +38,7 @@ const SIGHT = {
 }
 
 interface SightRow {
-  readonly pace: [filename: string, ms: number][] | null
+  readonly samples: [filename: string, samples: Sample[]][] | null
   readonly queued: WorkInSight['queued'] | null
   readonly running: WorkInSight['running'] | null
   readonly backends: WorkInSight['backends'] | null
@@ -45,14 +47,17 @@ interface SightRow {
 /** Estimates from one shared snapshot per process, taken only while somebody asks. */
 export function durationEstimates({ pool }: Database): DurationEstimates {
   /** Kept over the snapshots: one that was taken a moment ago may not have met a newcomer's checkpoint. */
-  const pace = new Map<string, number>()
+  const pace = new Map<string, Pace>()
   let latest: { readonly at: number; readonly sight: WorkInSight } | undefined
   let taking: Promise<void> | undefined
 
   const take = async (): Promise<void> => {
     const { rows } = await pool.query<SightRow>(SIGHT)
-    const { pace: measured, queued, running, backends } = rows[0] as SightRow
-    for (const [filename, ms] of measured ?? []) pace.set(filename, ms)
+    const { samples: measured, queued, running, backends } = rows[0] as SightRow
+    for (const [filename, samples] of measured ?? []) {
+      const its = paceOf(samples)
+      if (its) pace.set(filename, its)
+    }
     const sight = { pace, queued: queued ?? [], running: running ?? [], backends: backends ?? [] }
     latest = { at: performance.now(), sight }
   }

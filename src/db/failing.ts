@@ -14,6 +14,7 @@ export async function failGenerations(orm: Orm, which: SQL, reason: SQL, refund:
     user_id: string
     attempt: number
     metered: boolean
+    reason: string
     leftovers: string[]
   }>(sql`
     WITH ended AS (
@@ -21,7 +22,7 @@ export async function failGenerations(orm: Orm, which: SQL, reason: SQL, refund:
          SET status = 'failed', error = ${reason}, finished_at = greatest(now(), g.created_at, g.started_at),
              lease_until = NULL
        WHERE g.status IN ('queued', 'processing') AND (${which})
-      RETURNING g.id, g.user_id, g.cost, g.attempt, g.metered, g.finished_at,
+      RETURNING g.id, g.user_id, g.cost, g.attempt, g.metered, g.finished_at, g.error AS reason,
         CASE WHEN g.started_at IS NULL THEN '{}' ELSE g.slugs END AS leftovers
     ), given AS (
       UPDATE users u SET credits = u.credits + ended.cost FROM ended
@@ -31,12 +32,13 @@ export async function failGenerations(orm: Orm, which: SQL, reason: SQL, refund:
       INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id, created_at)
       SELECT user_id, 'refund', cost, credits, id, finished_at FROM given
     )
-    SELECT id, user_id, attempt, metered, leftovers, pg_notify('generation_finished', id) FROM ended`)
-  return rows.map(({ user_id: accountId, id, attempt, metered, leftovers }) => ({
+    SELECT id, user_id, attempt, metered, reason, leftovers, pg_notify('generation_finished', id) FROM ended`)
+  return rows.map(({ user_id: accountId, id, attempt, metered, reason, leftovers }) => ({
     id,
     accountId,
     attempt,
     metered,
+    reason,
     leftovers,
   }))
 }

@@ -74,7 +74,7 @@ export function generationWatch(
     const seen = new Map<string, GenerationStatus>()
     for (const [id, { status, watchers }] of all) {
       if (status !== undefined) seen.set(id, status)
-      // Nobody has looked yet, or somebody was not told: the look failed that was meant for him.
+      // Nobody has looked yet, or somebody was not told: the look that was meant for them failed.
       if (status === undefined || [...watchers].some((watcher) => watcher.seen !== status)) due.add(id)
     }
     void readDue()

@@ -1,33 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type PgQueryable, runMigrations } from 'bullmq'
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/node-postgres'
-import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import pg from 'pg'
 import { SEED_MODELS } from '../catalog/seed.js'
+import { sqlState } from './client.js'
 import { modelVersions } from './schema.js'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
+/** The journal, in the form of Drizzle's own migrator. Not that one itself: it runs all files in one transaction. */
+const JOURNAL = 'drizzle.__drizzle_migrations'
+const CREATE_JOURNAL = `
+  CREATE SCHEMA IF NOT EXISTS drizzle;
+  CREATE TABLE IF NOT EXISTS ${JOURNAL} (id serial PRIMARY KEY, hash text NOT NULL, created_at bigint)`
+
+/** First line of a file whose statements run one by one outside a transaction; each must be safe to repeat. */
+const NO_TRANSACTION = '-- no-transaction\n'
+/** The last file from before that mark. */
+const LAST_UNMARKED = 1794900011000
+const INDEX = /^CREATE (UNIQUE )?INDEX (?:CONCURRENTLY IF NOT EXISTS )?(\w+) ON (\w+)/m
+
+/** All who come after a statement that waits for a table wait with it: it gives up, lets them pass and tries again. */
+const LOCK_TIMEOUT_MS = 500
+const LET_PASS_MS = 500
+const LOCKED_WITHIN_MS = 300_000
+const TURN_MS = 250
+
 /**
  * Brings a database up to date: our tables, what BullMQ's Postgres backend needs, and the catalog if that is empty.
- * Safe when several replicas do it at once; the later ones wait and find nothing to do.
+ * Safe while the service runs, and when several replicas do it at once; the later ones wait and find nothing to do.
  */
-export async function migrateDatabase(databaseUrl: string): Promise<void> {
+export async function migrateDatabase(databaseUrl: string, folder = MIGRATIONS): Promise<void> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 5000,
+    keepAlive: true,
     application_name: 'easel migrate',
   })
+  // A connection that dies also fails the query it was for.
+  client.on('error', () => undefined)
   await client.connect()
   try {
-    // Drizzle's migrate() takes no lock; without this one, two at once fail.
-    await client.query(`SELECT pg_advisory_lock(hashtext('easel:migrate'))`)
+    while (!(await hasTurn(client))) await delay(TURN_MS)
+    await client.query(`SET statement_timeout = 0; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await client.query(CREATE_JOURNAL)
+    const { rows } = await client.query(`SELECT coalesce(max(created_at), 0) AS last FROM ${JOURNAL}`)
+    for (const file of readMigrationFiles({ migrationsFolder: folder }))
+      if (file.folderMillis > Number(rows[0].last)) await apply(client, file)
+    await patiently(() => runMigrations(client as unknown as PgQueryable))
     const db = drizzle(client)
-    await migrate(db, { migrationsFolder: MIGRATIONS })
-    await runMigrations(client as unknown as PgQueryable)
     const [some] = await db.select({ id: modelVersions.id }).from(modelVersions).limit(1)
     if (!some) await db.insert(modelVersions).values([...SEED_MODELS])
   } finally {
     await client.end()
+  }
+}
+
+/** Asked again and again: CREATE INDEX CONCURRENTLY would wait for a process that waits for the lock, and the process for it. */
+async function hasTurn(client: pg.Client): Promise<boolean> {
+  return (await client.query(`SELECT pg_try_advisory_lock(hashtext('easel:migrate')) AS ours`)).rows[0].ours
+}
+
+async function apply(client: pg.Client, { sql, hash, folderMillis }: MigrationMeta): Promise<void> {
+  const marked = sql[0]?.startsWith(NO_TRANSACTION)
+  const together: string[] = []
+  for (const statement of sql) {
+    if (marked) await runAlone(client, statement)
+    else if (folderMillis <= LAST_UNMARKED && (await isOnExistingTable(client, statement)))
+      await runAlone(client, statement.replace(INDEX, 'CREATE $1INDEX CONCURRENTLY IF NOT EXISTS $2 ON $3'))
+    else together.push(statement)
+  }
+  await patiently(async () => {
+    await client.query('BEGIN')
+    try {
+      for (const statement of together) await client.query(statement)
+      await client.query(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES ($1, $2)`, [hash, folderMillis])
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => undefined)
+      throw error
+    }
+  })
+}
+
+async function isOnExistingTable(client: pg.Client, statement: string): Promise<boolean> {
+  const table = INDEX.exec(statement)?.[3]
+  return table !== undefined && (await client.query('SELECT to_regclass($1) AS there', [table])).rows[0].there !== null
+}
+
+async function runAlone(client: pg.Client, statement: string): Promise<void> {
+  const index = INDEX.exec(statement)?.[2]
+  await patiently(async () => {
+    // What waits in this way stands in nobody's way.
+    if (/\bCONCURRENTLY\b/.test(statement)) await client.query('SET lock_timeout = 0')
+    try {
+      if (index && (await isBroken(client, index))) await client.query(`DROP INDEX CONCURRENTLY ${index}`)
+      await client.query(statement)
+    } finally {
+      await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`).catch(() => undefined)
+    }
+  })
+}
+
+/** Left by a CREATE INDEX CONCURRENTLY that was broken off: it costs every write and serves no query. */
+async function isBroken(client: pg.Client, index: string): Promise<boolean> {
+  const broken = `SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid`
+  return (await client.query(broken, [index])).rowCount === 1
+}
+
+/** Repeats what did not get its locks in time. */
+async function patiently(work: () => Promise<unknown>): Promise<void> {
+  const until = performance.now() + LOCKED_WITHIN_MS
+  for (;;) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (!/^(55P03|40P01)$/.test(sqlState(error) ?? '') || performance.now() > until) throw error
+      await delay(LET_PASS_MS)
+    }
   }
 }

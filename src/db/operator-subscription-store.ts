@@ -7,18 +7,21 @@ export interface SubscriptionChange {
   readonly endDate: Date | undefined
 }
 
+/** As a subscription `s` is now, whatever a process's own clock says; null without one. */
+export const STATUS_NOW = `CASE WHEN s.end_date <= now() THEN 'expired' ELSE s.status END`
+
 const CHANGE = `
-  UPDATE subscriptions
+  UPDATE subscriptions s
      SET plan = coalesce($2, plan), status = coalesce($3, status), end_date = coalesce($4, end_date)
    WHERE user_id = $1
-  RETURNING status, plan, end_date AS "endDate"`
+  RETURNING ${STATUS_NOW} AS status, plan, end_date AS "endDate"`
 
 const BEGIN = `
   INSERT INTO subscriptions AS s (user_id, plan, status, end_date)
   VALUES ($1, $2, coalesce($3, 'active'), coalesce($4::timestamptz, $5::timestamptz))
   ON CONFLICT (user_id) DO UPDATE
     SET plan = excluded.plan, status = coalesce($3, s.status), end_date = coalesce($4, s.end_date)
-  RETURNING status, plan, end_date AS "endDate"`
+  RETURNING ${STATUS_NOW} AS status, plan, end_date AS "endDate"`
 
 export const operatorSubscriptionStore = ({ pool }: Database) => ({
   /**

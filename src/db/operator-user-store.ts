@@ -1,6 +1,8 @@
 import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Subscription } from '../account/account.js'
 import { type Database, violatedConstraint } from './client.js'
+import { STATUS_NOW } from './operator-subscription-store.js'
 import { subscriptions, users } from './schema.js'
 
 /** A user as the operator sees it: deleted ones too. */
@@ -26,9 +28,15 @@ const CREATE = `
   )
   SELECT id FROM created`
 
+const held = alias(subscriptions, 's')
+
 export const operatorUserStore = ({ orm, pool }: Database) => {
   const select = (where: SQL | undefined) =>
-    orm.select().from(users).leftJoin(subscriptions, eq(subscriptions.userId, users.id)).where(where)
+    orm
+      .select({ user: users, held, status: sql<string>`${sql.raw(STATUS_NOW)}` })
+      .from(users)
+      .leftJoin(held, eq(held.userId, users.id))
+      .where(where)
   const named = (username: string) => sql`lower(${users.username}) = lower(${username})`
 
   return {
@@ -74,13 +82,14 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
   }
 }
 
-function toUser(row: {
-  users: typeof users.$inferSelect
-  subscriptions: typeof subscriptions.$inferSelect | null
+function toUser({
+  user,
+  held,
+  status,
+}: {
+  user: typeof users.$inferSelect
+  held: typeof subscriptions.$inferSelect | null
+  status: string
 }): OperatorUser {
-  const { users: user, subscriptions: held } = row
-  return {
-    ...user,
-    subscription: held && { status: held.status, plan: held.plan, endDate: held.endDate },
-  }
+  return { ...user, subscription: held && { status, plan: held.plan, endDate: held.endDate } }
 }

@@ -23,7 +23,7 @@ export const operatorWebhookStore = ({ pool }: Database) => ({
     await pool.query('DELETE FROM webhook_secrets WHERE user_id = $1', [userId])
   },
 
-  /** Wipes where the user was told: a URL may name him, or hold a token. After `endAllOf`; can be repeated. */
+  /** Wipes where the user was told: a URL may name them, or hold a token. After `endAllOf`; can be repeated. */
   async forgetAllOf(userId: string): Promise<void> {
     const endpoints = await pool.query<{ id: string }>('SELECT id FROM webhook_endpoints WHERE user_id = $1', [userId])
     for (const { id } of endpoints.rows) {

@@ -1,11 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { DEADLINE_PASSED, LACKING, type Lacking, MAX_TRIES, WORKER_LOST } from '../generation/failure.js'
+import { DEADLINE_PASSED, LACKING, type Lacking, MAX_DEATHS, WORKER_LOST } from '../generation/failure.js'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { ReconcileStore } from '../generation/ports.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
 import { failingInPages } from './failing.js'
 import { MOVED } from './generation-watch.js'
+import { markRung, noteUnrung } from './unrung.js'
 
 /** A backend counts as alive while it was seen this recently; workers report every few seconds. */
 const ALIVE = `interval '15 seconds'`
@@ -27,27 +28,30 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
   return {
     async requeueLost() {
       const { rows } = await pool.query(
-        `UPDATE generations SET status = 'queued', attempt = attempt + 1, tries = tries + 1, rung = false, worker = NULL,
-                backend = NULL, lease_until = NULL, not_before = now()
-          WHERE id = ANY (ARRAY(
-                  SELECT id FROM generations
-                   WHERE status = 'processing' AND lease_until < now() AND tries + 1 < $1 FOR NO KEY UPDATE SKIP LOCKED))
-          RETURNING id, attempt, pg_notify('${MOVED}', id)`,
-        [MAX_TRIES],
+        `WITH requeued AS (
+           UPDATE generations SET status = 'queued', attempt = attempt + 1, deaths = deaths + 1, worker = NULL,
+                  backend = NULL, lease_until = NULL, not_before = now()
+            WHERE id = ANY (ARRAY(
+                    SELECT id FROM generations
+                     WHERE status = 'processing' AND lease_until < now() AND deaths + 1 < $1 FOR NO KEY UPDATE SKIP LOCKED))
+           RETURNING id, attempt
+         ), noted AS (${noteUnrung('requeued')})
+         SELECT id, attempt, pg_notify('${MOVED}', id) FROM requeued`,
+        [MAX_DEATHS],
       )
       return rows.map(({ id, attempt }) => ({ id, attempt }))
     },
 
     failLost: () =>
       fail({
-        which: sql`g.status = 'processing' AND g.lease_until < now() AND g.tries + 1 >= ${MAX_TRIES}`,
+        which: sql`g.status = 'processing' AND g.lease_until < now() AND g.deaths + 1 >= ${MAX_DEATHS}`,
         reason: sql`${WORKER_LOST}::text`,
         order: sql`g.seq`,
       }),
 
     failExpired: () =>
       fail({
-        which: sql`g.deadline_at <= now()`,
+        which: sql`g.finished_at IS NULL AND g.deadline_at <= now()`,
         reason: sql`${DEADLINE_PASSED}::text`,
         order: sql`g.deadline_at`,
       }),
@@ -61,29 +65,24 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
 
     async unrung() {
       const { rows } = await pool.query(
-        `SELECT id, attempt FROM generations
-          WHERE status = 'queued' AND NOT rung AND not_before <= now()
-            AND (created_at < now() - interval '2 seconds' OR attempt > 1)
-          ORDER BY seq LIMIT $1`,
+        // One by one: a join might read all that waits.
+        `SELECT g.id, g.attempt FROM unrung u CROSS JOIN LATERAL (
+           SELECT * FROM generations WHERE id = u.generation_id LIMIT 1) g
+          WHERE g.attempt = u.attempt AND g.status = 'queued' AND g.not_before <= now()
+            AND (g.created_at < now() - interval '2 seconds' OR g.attempt > 1)
+          LIMIT $1`,
         [PAGE],
       )
       return rows
     },
 
-    async markRung(deliveries) {
-      await pool.query(
-        `UPDATE generations g SET rung = true FROM unnest($1::text[], $2::integer[]) AS d (id, attempt)
-          WHERE g.id = d.id AND g.attempt = d.attempt AND g.status = 'queued' AND NOT g.rung`,
-        [deliveries.map(({ id }) => id), deliveries.map(({ attempt }) => attempt)],
-      )
-    },
+    markRung: (deliveries) => markRung(db, deliveries),
 
-    async queuedPage(after) {
-      // In the order of the index that the claims use, so that a page costs no more than its rows.
+    async firstQueued() {
+      // In the order of the index that the claims use, so that it costs no more than its rows.
       const { rows } = await pool.query(
-        `SELECT id, attempt, lane, seq FROM generations
-          WHERE status = 'queued' AND rung AND (lane, seq) > ($1, $2) ORDER BY lane, seq LIMIT $3`,
-        [after?.lane ?? '', after?.seq ?? 0, PAGE],
+        `SELECT id, attempt FROM generations WHERE status = 'queued' ORDER BY lane, seq LIMIT $1`,
+        [PAGE],
       )
       return rows
     },
@@ -127,6 +126,11 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
         )
         if (rowCount !== PAGE) break
       }
+      // What was claimed or has ended before anybody rang for it.
+      await pool.query(
+        `DELETE FROM unrung u WHERE NOT EXISTS (
+           SELECT FROM generations g WHERE g.id = u.generation_id AND g.attempt = u.attempt AND g.status = 'queued')`,
+      )
       await pool.query(`DELETE FROM backends WHERE seen_at < now() - interval '10 minutes'`)
       for (const board of ['generation_progress', 'generation_previews'])
         await pool.query(`DELETE FROM ${board} WHERE updated_at < now() - interval '10 minutes'`)
@@ -134,26 +138,32 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
   }
 }
 
-// A backend that is down may have anything, so while one is, nothing that needs a model is given up.
+// A backend that is down may have anything, so while one is, nothing that needs a model is given up; only one that has
+// refused ever since it was started (it has no models at all) is not waited for.
 const ALIVE_BACKEND = sql.raw(`SELECT FROM backends b WHERE b.seen_at > now() - ${ALIVE}`)
 const RECENT_BACKEND = sql.raw(`SELECT FROM backends b WHERE b.seen_at > now() - ${MISSING}`)
-const MIGHT = sql.raw('(NOT b.up OR b.models IS NULL OR g.filename = ANY (b.models))')
+const MIGHT = sql.raw(
+  `(NOT b.up AND b.models IS DISTINCT FROM '{}' OR b.models IS NULL OR g.filename = ANY (b.models))`,
+)
 // Just started or back: after an outage others may be on their way, which can do what this one cannot.
 const CHANGED = sql.raw(`b.changed_at > now() - ${MISSING}`)
 
 // Where one live backend serves everything there is nothing to look for, however long the queue.
 const UNSERVABLE = sql`EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND b.models IS NULL
-  AND b.samplers @> ${sql.param([...SAMPLERS])}::text[] AND b.max_seed >= ${MAX_SEED} AND b.size_multiple <= ${SIZE_STEP})`
+  AND b.samplers @> ${sql.param([...SAMPLERS])}::text[] AND b.max_seed >= ${MAX_SEED} AND b.size_multiple <= ${SIZE_STEP}
+  AND b.max_cfg_scale IS NULL)`
 
 /** Some backend serves the model, and none of those that do, can do this. */
 const noneCan = (can: string): SQL => sql`EXISTS (${ALIVE_BACKEND} AND b.up AND ${MIGHT}) AND NOT EXISTS (
   ${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT} AND (NOT b.up OR ${sql.raw(can)})))`
 
-const LACKS: Readonly<Record<Lacking, SQL>> = {
+/** Over `g`, a generation: no live backend can do it. */
+export const LACKS: Readonly<Record<Lacking, SQL>> = {
   model: sql`g.created_at < now() - ${sql.raw(MISSING)} AND NOT EXISTS (${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT}))`,
   sampler: noneCan('g.sampler = ANY (b.samplers)'),
   seed: noneCan('least(g.seed + g.batch_size - 1, 4294967295) <= b.max_seed'),
   size: noneCan('g.width % b.size_multiple = 0 AND g.height % b.size_multiple = 0'),
+  cfg_scale: noneCan('(b.max_cfg_scale IS NULL OR g.cfg_scale <= b.max_cfg_scale)'),
 }
 
 const VALUE: Readonly<Record<Lacking, SQL>> = {
@@ -161,4 +171,5 @@ const VALUE: Readonly<Record<Lacking, SQL>> = {
   sampler: sql.raw('g.sampler'),
   seed: sql.raw('g.seed'),
   size: sql.raw(`g.width || '×' || g.height`),
+  cfg_scale: sql.raw('g.cfg_scale'),
 }

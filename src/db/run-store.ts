@@ -1,62 +1,93 @@
 import { sql } from 'drizzle-orm'
-import type { ClaimedGeneration, RunStore } from '../generation/ports.js'
+import { MAX_SEED } from '../generation/generation.js'
+import type { ClaimedGeneration, RunStore, Serves } from '../generation/ports.js'
 import { CREATE_IMAGE_RUN } from '../generation/queue-position.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
 import { MOVED } from './generation-watch.js'
+import { noteUnrung } from './unrung.js'
 
 /** How long a claim holds without a heartbeat (generation/lease.ts beats three times meanwhile); a crash costs as much. */
 export const LEASE_SECONDS = 7
 
-/**
- * What makes a queued generation `g` claimable: $2 models or null, $3 samplers, $4 largest seed, $5 multiple of sizes. Not
- * `% $5 = 0`: Postgres takes that for so rare that it would sort the whole queue instead of taking the first in order.
- */
-const CLAIMABLE = `g.status = 'queued' AND g.not_before <= now() AND g.deadline_at > now()
-  AND ($2::text[] IS NULL OR g.filename = ANY ($2::text[])) AND g.sampler = ANY ($3::text[])
-  AND least(g.seed + g.batch_size - 1, 4294967295) <= $4::bigint
-  AND g.width % $5::integer < 1 AND g.height % $5::integer < 1`
+const LANES = `(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
-/** Nothing before that is of the backend's models, so that it need not go through all that waits for another one. */
-const startOf = (lane: string) => `
-  CASE WHEN $2::text[] IS NULL THEN 0
-       WHEN (SELECT q.filename FROM generations q WHERE q.status = 'queued' AND q.lane = '${lane}'
-              ORDER BY q.seq LIMIT 1) = ANY ($2::text[]) THEN 0
-       ELSE (SELECT min(f.seq) FROM unnest($2::text[]) AS m (filename) CROSS JOIN LATERAL (
-              SELECT q.seq FROM generations q
-               WHERE q.status = 'queued' AND q.lane = '${lane}' AND q.filename = m.filename
-               ORDER BY q.seq LIMIT 1) AS f) END`
+/** What a generation `g` needs: its kind, with its lane, as the index `generations_queue_of_kind` has it. */
+const KIND = 'g.filename, g.sampler, generation_needs(g.seed, g.batch_size, g.width, g.height, g.cfg_scale)'
 
-const firstOf = (lane: string) => `
-  SELECT g.id, g.lane, g.filename, g.passed_over_at FROM generations g
-   WHERE (SELECT streak FROM turn) IS NOT NULL AND g.lane = '${lane}' AND g.seq >= ${startOf(lane)}
-     AND ${CLAIMABLE}
-   ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED`
+/** Whether this backend serves the kind `k`: $2 models or null, $3 samplers, $4 the needs that it does not meet. */
+const SERVES = `($2::text[] IS NULL OR k.filename = ANY ($2::text[])) AND k.sampler = ANY ($3::text[])
+  AND k.needs & $4::smallint = 0`
 
-/** How long a generation `g` will take a backend that needs $9 ms for one step over one pixel. */
-const EXPECTED = `make_interval(secs => $9::float8 / 1000 * g.width * g.height * g.steps * g.batch_size)`
+/** Whether a generation need not wait for its next try any more, and its deadline is to come. */
+const DUE = 'not_before <= now() AND deadline_at > now()'
+
+/** In the words of the index of kinds, which no other index has. */
+const QUEUED = `g.status = 'queued' AND g.error IS NULL`
+
+const DUE_OF_KIND = `${QUEUED} AND g.lane = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
+
+/** How many a claim looks at one by one: the first of a lane, then the first of the loaded model. */
+const LOOKS = 50
+
+/** How long a generation `g` will take a backend that needs $8 ms for one step over one pixel. */
+const EXPECTED = `make_interval(secs => $8::float8 / 1000 * g.width * g.height * g.steps * g.batch_size)`
 
 /**
- * The first claimable row in queue order, or the first with the loaded model ($7): as long as the row that comes first,
- * once the other is done, will have been passed over for no longer than $8 ms since that began. Whoever claims holds the turn's row, so claims come one after the other and
- * the lanes' rule (queue-position.ts) holds over all workers; while nothing waits the turn is not touched.
+ * The first claimable row in queue order, or one of the loaded model ($6): as long as the row that comes first, once the
+ * other is done, will have been passed over for no longer than $7 ms since that began.
+ *
+ * Mostly a lane's first rows have one. Where this backend serves none of them, each kind of work that waits costs one step
+ * along the index, however much of it there is. Then whoever claims holds the turn's row, so claims come one after the
+ * other and the lanes' rule (queue-position.ts) holds over all workers. Others may have claimed meanwhile what was first,
+ * so the rows are looked up anew by their kinds.
  */
 const CLAIM = {
   name: 'claim_generation',
   text: `
-    WITH turn AS MATERIALIZED (
-      SELECT create_image_streak AS streak FROM queue_turn
-       WHERE EXISTS (SELECT FROM generations WHERE status = 'queued') FOR UPDATE
-    ), create_image AS MATERIALIZED (${firstOf('create_image')}
-    ), personal AS MATERIALIZED (${firstOf('personal')}
+    WITH RECURSIVE head AS MATERIALIZED (
+      SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${LANES} CROSS JOIN LATERAL (
+        SELECT ${KIND} AS needs, g.seq, g.not_before, g.deadline_at FROM generations g
+         WHERE g.status = 'queued' AND g.lane = lanes.lane ORDER BY g.seq LIMIT ${LOOKS}) k
+       WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
+    ), sought AS (
+      SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN $6::text ELSE '' END AS filename FROM ${LANES}
+    ), kinds (model, lane, filename, sampler, needs) AS (
+      SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
+        SELECT ${KIND} FROM generations g
+         WHERE ${QUEUED} AND g.lane = sought.lane AND g.filename >= sought.filename
+         ORDER BY ${KIND} LIMIT 1) first
+      UNION ALL
+      SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
+        SELECT ${KIND} FROM generations g
+         WHERE ${QUEUED} AND g.lane = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
+         ORDER BY ${KIND} LIMIT 1) following
+       WHERE model IS NULL OR k.filename = model
+    ), served AS MATERIALIZED (
+      SELECT * FROM head
+      UNION
+      SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
+        SELECT g.seq FROM generations g WHERE ${DUE_OF_KIND} ORDER BY g.seq LIMIT 1) first WHERE ${SERVES}
+    ), turn AS MATERIALIZED (
+      SELECT create_image_streak AS streak FROM queue_turn WHERE (SELECT count(*) FROM served) > 0 FOR UPDATE
     ), chosen AS MATERIALIZED (
-      SELECT c.* FROM (SELECT * FROM create_image UNION ALL SELECT * FROM personal) c, turn
-       ORDER BY (c.lane = 'create_image') = (turn.streak < ${CREATE_IMAGE_RUN}) DESC LIMIT 1
+      SELECT first.* FROM (
+        SELECT served.* FROM served, turn
+         ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
+        SELECT g.id, g.lane, g.filename, g.passed_over_at FROM generations g WHERE ${DUE_OF_KIND}
+         ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED) first
+       LIMIT 1
     ), loaded AS MATERIALIZED (
-      SELECT g.id FROM chosen JOIN generations g ON g.lane = chosen.lane
-       WHERE chosen.filename <> $7::text AND g.filename = $7::text AND ${CLAIMABLE}
-         AND now() + ${EXPECTED} <= coalesce(chosen.passed_over_at, now()) + make_interval(secs => $8::float8 / 1000)
-       ORDER BY g.seq LIMIT 1 FOR UPDATE OF g SKIP LOCKED
+      SELECT first.* FROM (
+        SELECT served.*, coalesce(passed_over_at, now()) + make_interval(secs => $7::float8 / 1000) AS until
+          FROM served JOIN chosen USING (lane)
+         WHERE served.filename = $6::text AND chosen.filename <> $6::text ORDER BY seq) k CROSS JOIN LATERAL (
+        SELECT g.id FROM generations g
+         WHERE k.until > now() AND g.id = ANY (ARRAY(
+                 SELECT g.id FROM generations g WHERE ${DUE_OF_KIND} ORDER BY g.seq LIMIT ${LOOKS}))
+           AND g.status = 'queued' AND now() + ${EXPECTED} <= k.until
+         ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED) first
+       LIMIT 1
     ), passed_over AS (
       UPDATE generations g SET passed_over_at = coalesce(g.passed_over_at, now())
         FROM chosen, loaded WHERE g.id = chosen.id
@@ -66,7 +97,7 @@ const CLAIM = {
         FROM chosen
     )
     UPDATE generations g
-       SET status = 'processing', worker = $1, backend = $6, started_at = coalesce(g.started_at, greatest(now(), g.created_at)),
+       SET status = 'processing', worker = $1, backend = $5, started_at = coalesce(g.started_at, greatest(now(), g.created_at)),
            lease_until = now() + interval '${LEASE_SECONDS} seconds'
      WHERE g.id = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
     RETURNING g.*, pg_notify('${MOVED}', g.id)`,
@@ -109,30 +140,37 @@ const SUCCEED = {
 const REQUEUE = {
   name: 'requeue_generation',
   text: `
-    UPDATE generations
-       SET status = 'queued', attempt = attempt + 1, tries = tries + $3::integer, rung = false, worker = NULL,
-           backend = NULL, lease_until = NULL, not_before = now() + make_interval(secs => $4::float8)
-     WHERE id = $1 AND attempt = $2 AND status = 'processing'
-    RETURNING attempt, pg_notify('${MOVED}', id)`,
+    WITH requeued AS (
+      UPDATE generations
+         SET status = 'queued', attempt = attempt + 1, tries = tries + $3::integer, worker = NULL, backend = NULL,
+             lease_until = NULL, not_before = now() + make_interval(secs => $4::float8)
+       WHERE id = $1 AND attempt = $2 AND status = 'processing'
+      RETURNING id, attempt
+    ), noted AS (${noteUnrung('requeued')})
+    SELECT attempt, pg_notify('${MOVED}', id) FROM requeued`,
 }
 
-const ENDED_AS = {
-  name: 'ended_as',
+const STANDING = {
+  name: 'standing_of_generation',
   text: `SELECT status, attempt FROM generations WHERE id = $1`,
 }
 
 export const runStore = (db: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
   const { pool, orm } = db
+  const standing: RunStore['standing'] = async (id) => (await pool.query({ ...STANDING, values: [id] })).rows[0]
   /** A repeated write finds no row any more; if the first one, whose answer was lost, was ours, it still counts. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
-    const { rows } = await pool.query({ ...ENDED_AS, values: [id] })
-    return rows[0]?.status === status && rows[0]?.attempt === attempt
+    const now = await standing(id)
+    return now?.status === status && now.attempt === attempt
   }
 
   return {
-    async claim({ worker, backend }, { models, samplers, maxSeed, sizeMultiple }, affinity) {
+    standing,
+
+    async claim({ worker, backend }, serves, affinity) {
       const { filename = null, maxDelayMs = 0, msPerPixelStep = 0 } = affinity ?? {}
-      const values = [worker, models, samplers, maxSeed, sizeMultiple, backend, filename, maxDelayMs, msPerPixelStep]
+      const { models, samplers } = serves
+      const values = [worker, models, samplers, lacks(serves), backend, filename, maxDelayMs, msPerPixelStep]
       const { rows } = await pool.query({ ...CLAIM, values })
       return rows[0] && toClaimed(rows[0])
     },
@@ -150,10 +188,6 @@ export const runStore = (db: Database, { refundFailed }: { refundFailed: boolean
       return rowCount === 1 || endedAs(generation, 'succeeded')
     },
 
-    async hasFailed(id) {
-      return (await pool.query({ ...ENDED_AS, values: [id] })).rows[0]?.status === 'failed'
-    },
-
     async fail(generation, reason) {
       const { id, attempt } = generation
       const which = sql`g.id = ${id} AND g.attempt = ${attempt} AND g.status = 'processing'`
@@ -167,6 +201,13 @@ export const runStore = (db: Database, { refundFailed }: { refundFailed: boolean
     },
   }
 }
+
+/** The needs, as `generation_needs` counts them, that a backend does not meet. */
+const lacks = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>
+  (maxSeed < MAX_SEED ? 1 : 0) +
+  (sizeMultiple > 8 ? 2 : 0) +
+  (sizeMultiple > 16 ? 4 : 0) +
+  (maxCfgScale === undefined ? 0 : 8)
 
 // biome-ignore lint/suspicious/noExplicitAny: one row of RETURNING g.*, as wide as the table
 function toClaimed(row: any): ClaimedGeneration {

@@ -90,7 +90,7 @@ export const generations = pgTable('generations', {
   cost: int8('cost').notNull(),
   attempt: integer('attempt').notNull().default(1),
   tries: integer('tries').notNull().default(0),
-  rung: boolean('rung').notNull().default(false),
+  deaths: integer('deaths').notNull().default(0),
   notBefore: time('not_before').notNull().default(now),
   passedOverAt: time('passed_over_at'),
   leaseUntil: time('lease_until'),

@@ -16,63 +16,27 @@ const CLEANED_PAGES = 20
 /** What is left then comes when its own wait is over. */
 const HURRIED_PAGES = 50
 const HURRIED_PAGE_SECONDS = 10
-const LIVE = `e.disabled_at IS NULL AND e.deleted_at IS NULL`
 
 /** Of a row that has been given a new secret: the old one, too, for a while. */
 const secretsOf = (row: string) =>
   `array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
-/**
- * From endpoint to endpoint, one probe of the index for each that has something waiting, however much that is, up to the
- * first after $2 that may be sent something. A claim takes one of its endpoint's two places, which are the lock: a row
- * that another claim holds is skipped, one that it has changed is judged anew. `seq` without `attempts`: the delivery
- * itself was taken at that moment.
- */
+/** Looks at what is due and nothing else, however much waits (migrations/0015_webhook_due.sql). */
 const CLAIM = {
   name: 'claim_webhook_delivery',
   text: `
-    WITH RECURSIVE waiting AS (
-      (SELECT endpoint_id AS id FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > $2
-        ORDER BY endpoint_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.endpoint_id FROM webhook_deliveries d WHERE d.status = 'pending' AND d.endpoint_id > w.id
-               ORDER BY d.endpoint_id LIMIT 1)
-        FROM waiting w WHERE w.id IS NOT NULL
-    ), chosen AS MATERIALIZED (
-      SELECT e.id, e.user_id, e.kind, e.failures, first.seq,
-             CASE WHEN e.slot_1_until <= now() THEN 1 ELSE 2 END AS slot,
-             CASE e.kind WHEN 'request' THEN (SELECT ${secretsOf('s')} FROM webhook_secrets s WHERE s.user_id = e.user_id)
-                         ELSE ${secretsOf('e')} END AS secrets
-        FROM waiting w
-             CROSS JOIN LATERAL (
-               SELECT d.seq, d.endpoint_id FROM webhook_deliveries d
-                WHERE d.endpoint_id = w.id AND d.status = 'pending' AND d.next_at <= now()
-                ORDER BY d.next_at LIMIT 1) AS first
-             CROSS JOIN LATERAL (
-               SELECT * FROM webhook_endpoints e
-                WHERE e.id = first.endpoint_id AND ${LIVE} AND e.not_before <= now() AND e.user_id <> ALL ($1::uuid[])
-                  AND CASE WHEN e.failures < ${FAILING} THEN least(e.slot_1_until, e.slot_2_until)
-                           ELSE greatest(e.slot_1_until, e.slot_2_until) END <= now()
-                  FOR NO KEY UPDATE SKIP LOCKED) AS e
-       LIMIT 1
-    ), claimed AS (
-      UPDATE webhook_deliveries d SET attempts = d.attempts + 1, next_at = now() + ${LEASE}
-        FROM chosen WHERE d.seq = chosen.seq AND d.status = 'pending' AND d.next_at <= now()
-      RETURNING d.*
-    ), taken AS (
-      UPDATE webhook_endpoints e
-         SET slot_1_until = CASE chosen.slot WHEN 1 THEN now() + ${LEASE} ELSE e.slot_1_until END,
-             slot_2_until = CASE chosen.slot WHEN 2 THEN now() + ${LEASE} ELSE e.slot_2_until END
-        FROM chosen, claimed WHERE e.id = chosen.id
-    )
-    SELECT chosen.seq, c.event_id AS "eventId", c.type, c.generation_id AS "generationId", chosen.id AS "endpointId",
-           chosen.user_id AS "accountId", chosen.kind, c.url, chosen.secrets, c.created_at AS at, c.attempts,
-           chosen.slot, chosen.failures AS "endpointFailures"
-      FROM chosen LEFT JOIN claimed c ON true`,
+    SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
+           (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
+           (c.endpoint).user_id AS "accountId", (c.endpoint).kind, (c.delivery).url,
+           CASE (c.endpoint).kind
+             WHEN 'request' THEN (SELECT ${secretsOf('s')} FROM webhook_secrets s WHERE s.user_id = (c.endpoint).user_id)
+             ELSE ${secretsOf('(c.endpoint)')} END AS secrets,
+           (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures"
+      FROM claim_webhook_delivery($1::uuid[], ${LEASE}, ${FAILING}) c`,
 }
 
-/** $1 to $3: the delivery, its try, its place. */
-const FREED = `slot_1_until = CASE $3::integer WHEN 1 THEN '-infinity' ELSE slot_1_until END,
+/** $1 to $3: the delivery, its try, its place. The next claim finds out whether more is due. */
+const FREED = `due_at = now(), slot_1_until = CASE $3::integer WHEN 1 THEN '-infinity' ELSE slot_1_until END,
   slot_2_until = CASE $3::integer WHEN 2 THEN '-infinity' ELSE slot_2_until END`
 const THIS_TRY = `seq = $1 AND attempts = $2 AND status = 'pending'`
 
@@ -160,19 +124,13 @@ const CLEANING = [
 ]
 
 export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {
-  /** The endpoint that was last sent something: the next one's turn is after it. */
-  let turn = ''
   const thisTry = ({ seq, attempts, slot }: ClaimedDelivery) => [seq, attempts, slot]
   return {
     async claim(exceptAccounts) {
       for (;;) {
-        const values = [exceptAccounts, turn]
-        const { rows } = await pool.query<ClaimedDelivery & { attempts: number | null }>({ ...CLAIM, values })
+        const { rows } = await pool.query<ClaimedDelivery | { seq: null }>({ ...CLAIM, values: [exceptAccounts] })
         const [claimed] = rows
-        if (!claimed && turn === '') return undefined
-        turn = claimed?.endpointId ?? ''
-        // One that somebody else has just taken: there may be others.
-        if (claimed && claimed.attempts !== null) return claimed
+        if (!claimed || claimed.seq !== null) return claimed
       }
     },
 

@@ -1,49 +1,112 @@
-/** So many different generations failed in a row: the server is to blame, and not each of them. */
+import type { Generation } from './generation.js'
+import type { Serves } from './ports.js'
+
+/** So many accounts' generations failed in a row: what they share is to blame. One account alone could do it on purpose. */
 const OUT_OF_ORDER = 3
-/** Then its faults count again: with their pauses some five minutes later. */
+/** Then its faults count again: with the pauses some minutes later. */
 const MOST_SPARED = 20
 /** What another worker has finished would stay for ever. */
 const MOST_REMEMBERED = 100
+/** For how long a model or a sampler that fails is left out at first, doubling up to the cap. */
+const PAUSE_MS = 500
+const PAUSE_CAP_MS = 30_000
 
-/** What a worker remembers of one backend's failures, to tell a broken server from a broken generation. */
+type Job = Pick<Generation, 'id' | 'accountId' | 'filename' | 'sampler'>
+
+export interface Spared {
+  /** How often this generation was spared a try before. */
+  readonly times: number
+  /** The server fails whatever it is given; else a model or a sampler alone does, and is left out for a while. */
+  readonly down: boolean
+}
+
+/** What a worker remembers of one backend's failures, to tell a broken server, model or sampler from a broken generation. */
 export interface BackendExperience {
   /** The connection broke amid the generation's inference. */
   noteDrop(id: string): void
   /** The generation has ended or gone back otherwise. */
-  noteEnd(id: string, succeeded: boolean): void
+  noteEnd(job: Job, succeeded: boolean): void
   /** A server that dies of this one generation, and finished others between its deaths, is not to blame. */
   isCulprit(id: string): boolean
-  /**
-   * Its inference failed: how often it was spared a try for that before, when the server fails one generation after the
-   * other, whatever they are; undefined when the fault is to be counted.
-   */
-  spared(id: string): number | undefined
+  /** The generation's inference failed: undefined when the fault is its own and to be counted. */
+  spared(job: Job): Spared | undefined
+  /** What of a backend's abilities may be used now. */
+  without(serves: Serves): Serves
 }
+
+/** Failures in a row: of one model, of one sampler, or of the whole server. */
+interface Streak {
+  /** When it last worked, by performance.now. */
+  readonly workedAt: number
+  readonly accounts: Set<string>
+  readonly models: Set<string>
+  readonly samplers: Set<string>
+  pauses: number
+  leftOutUntil: number
+}
+
+const SERVER = 'server'
+const modelKey = (filename: string) => `model ${filename}`
+const samplerKey = (sampler: string) => `sampler ${sampler}`
+
+const newStreak = (workedAt: number): Streak => ({
+  ...{ workedAt, accounts: new Set(), models: new Set(), samplers: new Set(), pauses: 0, leftOutUntil: 0 },
+})
 
 export function backendExperience(): BackendExperience {
   /** How many others it has finished since it went away in the midst of this one. */
   const drops = new Map<string, number>()
-  /** How often the inference has failed since the last one that was finished. */
-  const faults = new Map<string, number>()
+  const timesSpared = new Map<string, number>()
+  const streaks = new Map<string, Streak>()
+
+  const failed = (key: string, { accountId, filename, sampler }: Job): Streak => {
+    const streak = streaks.get(key) ?? newStreak(Number.NEGATIVE_INFINITY)
+    streaks.set(key, streak)
+    streak.accounts.add(accountId)
+    streak.models.add(filename)
+    streak.samplers.add(sampler)
+    return streak
+  }
+
   return {
     noteDrop(id) {
       drops.delete(id)
       remember(drops, id, 0)
     },
-    noteEnd(id, succeeded) {
+    noteEnd({ id, filename, sampler }, succeeded) {
       drops.delete(id)
       if (!succeeded) return
-      faults.clear()
+      const now = performance.now()
+      for (const key of [SERVER, modelKey(filename), samplerKey(sampler)]) streaks.set(key, newStreak(now))
       for (const [other, finished] of drops) drops.set(other, finished + 1)
     },
     isCulprit: (id) => (drops.get(id) ?? 0) > 0,
-    spared(id) {
-      const before = faults.get(id) ?? 0
-      remember(faults, id, before + 1)
-      return faults.size >= OUT_OF_ORDER && before < MOST_SPARED ? before : undefined
+    spared(job) {
+      const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
+        failed(key, job),
+      ) as [Streak, Streak, Streak]
+      const down = isOutOfOrder(server) && server.models.size > 1 && server.samplers.size > 1
+      // Where both are suspect, the one that has not worked for longer.
+      const suspects = [model, sampler].filter(isOutOfOrder).sort((one, other) => one.workedAt - other.workedAt)
+      const blamed = down ? server : suspects[0]
+      const times = timesSpared.get(job.id) ?? 0
+      if (!blamed || times >= MOST_SPARED) return undefined
+      remember(timesSpared, job.id, times + 1)
+      if (!down) blamed.leftOutUntil = performance.now() + Math.min(PAUSE_MS * 2 ** blamed.pauses++, PAUSE_CAP_MS)
+      return { times, down }
+    },
+    without(serves) {
+      const isIn = (key: string) => (streaks.get(key)?.leftOutUntil ?? 0) <= performance.now()
+      return {
+        ...serves,
+        models: serves.models?.filter((filename) => isIn(modelKey(filename))) ?? null,
+        samplers: serves.samplers.filter((sampler) => isIn(samplerKey(sampler))),
+      }
     },
   }
 }
+
+const isOutOfOrder = ({ accounts }: Streak): boolean => accounts.size >= OUT_OF_ORDER
 
 /** The oldest go. */
 function remember(counts: Map<string, number>, id: string, count: number): void {

@@ -1,11 +1,11 @@
 import { timeLimit } from '../abort-signals.js'
-import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from './backend.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
 import { backendExperience } from './backend-experience.js'
 import { inferencePace } from './inference-pace.js'
 import { type InferenceRun, inferenceRun } from './inference-run.js'
 import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
 import { StoreFault } from './publish.js'
-import { type RunOutcome, type RunPorts, runGeneration } from './run.js'
+import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
 
 export interface BackendLoopPorts extends RunPorts {
   readonly backends: BackendRegistry
@@ -26,6 +26,8 @@ const NEVER = new AbortController().signal
 const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
 
 const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
+/** Of a server that has refused from the start: nobody need wait for what it has. */
+const NOTHING: Serves = { ...UNKNOWN, models: [] }
 
 export interface BackendLoopOptions {
   /** Names the worker process in claims and to the operator. */
@@ -56,7 +58,8 @@ export class BackendLoop {
   #loaded: string | undefined
   #up = false
   #storeFailed = false
-  /** Somebody asked for service while it was busy: what he meant may have come after the last look. */
+  #warned = false
+  /** Somebody asked for service while it was busy: what they meant may have come after the last look. */
   #again = false
   #outages = 0
   #busy: Promise<boolean> | undefined
@@ -101,9 +104,12 @@ export class BackendLoop {
     await Promise.all(this.#unfinished)
   }
 
-  /** Puts the running generation back in its place, and closes the backend. */
-  async close(): Promise<void> {
-    this.#leaving.abort(new Error('the worker is leaving'))
+  /**
+   * Puts the running generation back in its place, and closes the backend. `crashed`: leaves it to the reconciler, which
+   * counts the worker as one that died under it.
+   */
+  async close(crashed = false): Promise<void> {
+    this.#leaving.abort(crashed ? new WorkerCrash() : new Error('the worker is leaving'))
     await this.drain()
     await this.#checking
     await this.#backend.close()
@@ -137,7 +143,8 @@ export class BackendLoop {
           ? undefined
           : { filename: this.#loaded, maxDelayMs, msPerPixelStep: this.#pace.msPerPixelStep }
       try {
-        const claimed = await this.#ports.runs.claim({ worker, backend: this.#backend.name }, this.#serves, affinity)
+        const by = { worker, backend: this.#backend.name }
+        const claimed = await this.#ports.runs.claim(by, this.#experience.without(this.#serves), affinity)
         if (claimed) return claimed
       } catch (err) {
         // Postgres is away; the next bell or the next look tries again.
@@ -160,16 +167,19 @@ export class BackendLoop {
     const comes = gpuFree.then(() => {
       if (!this.#up) throw new Error('the backend is down')
     })
-    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace, () => {
-      this.#loaded = this.#serves.models === null ? undefined : filename
+    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace, {
+      begun: () => {
+        this.#loaded = this.#serves.models === null ? undefined : filename
+      },
+      waits: () => this.#warnOfOthers(),
     })
     const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, {
       isCulprit: () => this.#experience.isCulprit(id),
-      spared: () => this.#experience.spared(id),
+      spared: () => this.#experience.spared(generation),
       lacksModel: () => this.#leaveOut(filename),
     })
       .then(
-        (outcome) => this.#noteOutcome(id, outcome),
+        (outcome) => this.#noteOutcome(generation, outcome),
         // Its outcome could not be recorded: the lease runs out and the reconciler takes over.
         (err) => this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler'),
       )
@@ -181,15 +191,24 @@ export class BackendLoop {
     return run
   }
 
-  #noteOutcome(id: string, outcome: RunOutcome): void {
+  #warnOfOthers(): void {
+    if (this.#warned) return
+    this.#warned = true
+    this.#ports.log.warn(
+      { backend: this.#backend.name },
+      'the GPU server draws for others, or what could not be canceled: generations wait in its own queue; give it to one worker alone',
+    )
+  }
+
+  #noteOutcome(generation: ClaimedGeneration, outcome: RunOutcome): void {
     if (typeof outcome === 'object') {
       const { down } = outcome
       if (down instanceof StoreFault) this.#storeFailed = true
-      else if (down.kind === 'lost') this.#experience.noteDrop(id)
+      else if (down.kind === 'lost') this.#experience.noteDrop(generation.id)
       this.#wentDown(down)
       return
     }
-    this.#experience.noteEnd(id, outcome === 'succeeded')
+    this.#experience.noteEnd(generation, outcome === 'succeeded')
     if (outcome === 'succeeded' || outcome === 'failed') this.#outages = 0
   }
 
@@ -219,22 +238,24 @@ export class BackendLoop {
   async #check(): Promise<void> {
     const wasUp = this.#up
     const limit = timeLimit(NEVER, CAPABILITIES_WITHIN_MS)
+    let refuses = false
     try {
-      const { models, samplers, maxSeed, sizeMultiple } = await this.#backend.capabilities(limit.signal)
+      const { models, samplers, ...limits } = await this.#backend.capabilities(limit.signal)
       if (this.#storeFailed) await this.#ports.images.check()
       this.#storeFailed = false
-      this.#serves = this.#withoutLeftOut({ models, samplers, maxSeed, sizeMultiple })
+      this.#serves = this.#withoutLeftOut({ models, samplers, ...limits })
       this.#up = true
       if (!wasUp)
         this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
     } catch (error) {
       // A server at work may be deaf, while it loads a checkpoint: what it draws tells whether it is up.
       if (!this.#busy || !this.#up) this.#wentDown(limit.isOver() ? LATE : error)
+      refuses = isRefusal(error) && this.#serves === UNKNOWN
     } finally {
       limit.clear()
     }
     await this.#ports.backends
-      .announce(this.#options.worker, this.#backend.name, this.#up, this.#serves)
+      .announce(this.#options.worker, this.#backend.name, this.#up, refuses ? NOTHING : this.#serves)
       .catch((err) => this.#ports.log.warn({ err, backend: this.#backend.name }, 'backend could not be announced'))
     if (this.#up) {
       // Whatever was rung while it was down or busy, or is now possible, is found here.

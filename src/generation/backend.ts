@@ -8,6 +8,8 @@ export const CAPABILITIES_WITHIN_MS = 4000
 export interface InferenceRequest {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
   readonly attemptId: string
+  /** Its name among workers, for a server that shows whose work it does: `gen_…-2`. */
+  readonly attempt: string
   /** The checkpoint's file name from the catalog. */
   readonly model: string
   readonly prompt: string
@@ -43,22 +45,36 @@ export interface MadeWith {
 export interface Capabilities {
   /** Checkpoint file names the server can load; null when it draws with any (preview). */
   readonly models: readonly string[] | null
+  /** File names that it can't be asked for, since several of its checkpoints have them. */
+  readonly ambiguous?: readonly string[]
   readonly samplers: readonly Sampler[]
   /** The largest seed the server keeps; a generation with a larger one is not given to it. */
   readonly maxSeed: number
   /** Widths and heights must be multiples of this many pixels; the server would round others. */
   readonly sizeMultiple: number
+  /** The largest cfg_scale the server takes; undefined: any that the API offers. */
+  readonly maxCfgScale?: number | undefined
 }
 
 export interface InferenceOptions {
   /** Aborts the inference: cancel on the server as far as it can (at most 5 s), then throw `canceled`. */
   readonly signal: AbortSignal
+  /**
+   * The server has taken the request and does so many others first, as far as it tells; 0: now it is drawn. Not called by
+   * servers that can't tell.
+   */
+  readonly onWaiting?: (before: number) => void
   /** Fraction done, 0 to 1, never falling within an attempt. */
   readonly onProgress?: (progress: number) => void
   /** An encoded picture of what is drawn so far, where the server has one; as often as it likes. */
   readonly onPreview?: (image: Buffer) => void
   /** Everything is drawn and only the answer is on its way: the server can take its next request. */
   readonly onDrawn?: () => void
+  /**
+   * Whether the attempt of that name has ended, or another has taken its place; false of one that nobody knows. What a
+   * server still does for such an attempt is canceled.
+   */
+  readonly hasEnded?: (attempt: string) => Promise<boolean>
 }
 
 /**
@@ -69,7 +85,7 @@ export interface InferenceBackend {
   readonly name: string
   /**
    * Asks the server what it can do now; also the health probe.
-   * @throws BackendError `unavailable` or `auth` while the server can't be used
+   * @throws BackendError `unavailable` while the server can't be reached, `auth` or `unusable` while it refuses
    */
   capabilities(signal: AbortSignal): Promise<Capabilities>
   /**
@@ -83,8 +99,10 @@ export interface InferenceBackend {
 /**
  * - `unavailable`, `busy`, `auth`, `lost`: the server's fault; costs the generation no try, and the backend is left
  *   alone until it answers again
+ * - `unusable`: the same of a server that answers, but is of another kind or set up for something else
  * - `timeout`, `oom`, `backend_fault`, `bad_output`: names the job; costs one of its three tries, unless the last two
- *   have come of several generations and none was finished between: then it is the server's fault
+ *   have come of several accounts' generations in a row: then it is the fault of the model or the sampler that they share,
+ *   which is left out for a while, or of the server when they share neither
  * - `model_missing`: costs no try; the server is not asked for that model for a while
  * - `invalid_request`, `unsupported`: trying again cannot help
  * - `canceled`: we asked for it
@@ -93,6 +111,7 @@ export type BackendErrorKind =
   | 'unavailable'
   | 'busy'
   | 'auth'
+  | 'unusable'
   | 'lost'
   | 'timeout'
   | 'oom'
@@ -103,11 +122,15 @@ export type BackendErrorKind =
   | 'model_missing'
   | 'canceled'
 
-const SERVER_FAULTS: readonly BackendErrorKind[] = ['unavailable', 'busy', 'auth', 'lost']
+const SERVER_FAULTS: readonly BackendErrorKind[] = ['unavailable', 'busy', 'auth', 'unusable', 'lost']
 
 /** The server's fault: it is left alone until it answers again. */
 export const isServerFault = (error: unknown): error is BackendError =>
   error instanceof BackendError && SERVER_FAULTS.includes(error.kind)
+
+/** It answers and will go on refusing until somebody changes it, or its entry in INFERENCE_URL. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof BackendError && (error.kind === 'auth' || error.kind === 'unusable')
 
 /** `message` is for logs and may name hosts and paths; `publicMessage` is one sentence a subscriber understands. */
 export class BackendError extends Error {

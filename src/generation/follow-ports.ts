@@ -1,5 +1,6 @@
 /** What following a generation asks of the outside, beside ports.ts. */
 import type { GenerationStatus, GenerationView } from './generation.js'
+import type { Pace } from './inference-pace.js'
 
 /** Tells of changes for any number of generations at once; holds no database connection of the pool while nothing changes. */
 export interface GenerationWatch {
@@ -18,7 +19,7 @@ export interface LiveBoard<T> {
   get(ids: readonly string[]): Promise<ReadonlyMap<string, T>>
 }
 
-/** From 0 to 1. */
+/** From 0 to 1. Below: not known yet, while the GPU server does so many other requests first (-1: none, -2: one). */
 export type ProgressBoard = LiveBoard<number>
 
 /** The latest preview of what is being drawn: a WebP of some kilobytes. */
@@ -29,8 +30,8 @@ export const PREVIEWS_EVERY_MS = 1000
 
 /** What there is to do, and how fast it is done; some seconds old. */
 export interface WorkInSight {
-  /** Milliseconds for one step over one pixel of one image: the median of recent successes, by checkpoint file name. */
-  readonly pace: ReadonlyMap<string, number>
+  /** What recent successes took, by checkpoint file name. */
+  readonly pace: ReadonlyMap<string, Pace>
   /** What waits at the front of the queue, summed up by checkpoint. */
   readonly queued: readonly { readonly filename: string; readonly count: number; readonly pixelSteps: number }[]
   readonly running: readonly { readonly filename: string; readonly pixelSteps: number; readonly elapsedMs: number }[]

@@ -1,7 +1,7 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import { type GenerationWatch, PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
 import type { GenerationView } from './generation.js'
-import type { Polled } from './poll.js'
+import { BEGUN, drawnSoFar, type Polled } from './poll.js'
 import type { QueuePositions } from './ports.js'
 
 export interface FollowPorts {
@@ -78,9 +78,9 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
     await inTurns(drawn, async (follower) => {
       const { seen } = follower
       if (seen.status !== 'processing' || !followers.has(follower)) return
-      const fraction = fractions.get(seen.id) ?? 0
-      if (fraction - seen.progress >= PROGRESS_STEP) {
-        follower.seen = { ...seen, progress: fraction }
+      const { progress: fraction } = drawnSoFar(fractions.get(seen.id) ?? -1)
+      if (fraction !== undefined && fraction - (seen.progress ?? 0) >= PROGRESS_STEP) {
+        follower.seen = { ...seen, progress: fraction, before: 0 }
         follower.tell({ kind: 'progress', now: follower.seen })
       }
       const image = images?.get(seen.id)
@@ -111,7 +111,7 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
 function begun(view: GenerationView): Polled {
   const { status } = view
   if (status === 'queued') return { ...view, status, queuePosition: UNPLACED }
-  return status === 'processing' ? { ...view, status, progress: 0 } : { ...view, status }
+  return status === 'processing' ? { ...view, ...BEGUN } : { ...view, status }
 }
 
 async function inTurns<T>(all: Iterable<T>, visit: (one: T) => Promise<void>): Promise<void> {

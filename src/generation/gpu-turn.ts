@@ -5,8 +5,10 @@
 export interface GpuTurn {
   /** Resolves when the GPU is this attempt's; rejects when it is not to be had. */
   readonly comes: Promise<unknown>
-  /** The backend is asked now. */
+  /** The backend is asked now; again when it has waited and begins to draw. */
   begun(): void
+  /** The backend does what others have asked of it first. */
+  waits(): void
   /** 0 to 1. */
   progressed(fraction: number): void
   /** The backend has drawn everything; its answer is still on its way. */

@@ -3,15 +3,21 @@ import { BackendError, type InferenceBackend, type InferredImage, isServerFault 
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
 import { seedsOf } from './generation.js'
 import type { GpuTurn } from './gpu-turn.js'
-import type { ClaimedGeneration } from './ports.js'
+import type { ClaimedGeneration, RunStore } from './ports.js'
 
 const PROGRESS_EVERY_MS = 250
 /** What a backend is given to wind up after an abort; then it is left to itself. */
 const ABORT_GRACE_MS = 6000
 
+export interface InferPorts {
+  readonly runs: Pick<RunStore, 'standing'>
+  readonly progress: ProgressBoard
+  readonly previews: PreviewBoard
+}
+
 /** Has the backend draw; the GPU's turn is over when everything is drawn, or given up by a server that is up. */
 export async function infer(
-  { progress, previews }: { readonly progress: ProgressBoard; readonly previews: PreviewBoard },
+  { runs, progress, previews }: InferPorts,
   backend: InferenceBackend,
   generation: ClaimedGeneration,
   stop: AbortSignal,
@@ -19,11 +25,23 @@ export async function infer(
 ): Promise<InferredImage[]> {
   const { width, height, steps, cfgScale, sampler, prompt, negativePrompt, seed, batchSize, filename } = generation
   let shownAt = 0
+  const show = (value: number) => {
+    progress.set(generation.id, generation.attempt, value).catch(() => undefined)
+  }
+  let waitsFor = 0
+  const onWaiting = (before: number) => {
+    if (before === waitsFor) return
+    waitsFor = before
+    if (before > 0) turn.waits()
+    else turn.begun()
+    show(-1 - before)
+  }
   const onProgress = (fraction: number) => {
+    onWaiting(0)
     turn.progressed(fraction)
     if (performance.now() - shownAt < PROGRESS_EVERY_MS) return
     shownAt = performance.now()
-    progress.set(generation.id, generation.attempt, Math.max(0, Math.min(1, fraction))).catch(() => undefined)
+    show(Math.max(0, Math.min(1, fraction)))
   }
   let nextPreviewAt = 0
   const onPreview = (image: Buffer) => {
@@ -38,10 +56,13 @@ export async function infer(
   }
   stop.throwIfAborted()
   turn.begun()
+  // What the attempt before had drawn is lost.
+  if (generation.attempt > 1) show(-1)
   const inferred = await orAbandon(
     backend.generate(
       {
         attemptId: randomUUID(),
+        attempt: `${generation.id}-${generation.attempt}`,
         model: filename,
         prompt,
         negativePrompt,
@@ -52,7 +73,10 @@ export async function infer(
         sampler,
         seeds: seedsOf(seed, batchSize),
       },
-      { signal: stop, onProgress, onPreview, onDrawn: () => turn.over() },
+      {
+        ...{ signal: stop, onWaiting, onProgress, onPreview },
+        ...{ onDrawn: () => turn.over(), hasEnded: (name: string) => hasEnded(runs, name) },
+      },
     ),
     stop,
   ).catch((error) => {
@@ -69,6 +93,12 @@ export async function infer(
     )
   }
   return inferred
+}
+
+async function hasEnded(runs: InferPorts['runs'], name: string): Promise<boolean> {
+  const [, id, attempt] = /^(gen_\w+)-(\d+)$/.exec(name) ?? []
+  const now = id === undefined ? undefined : await runs.standing(id)
+  return now !== undefined && !(now.status === 'processing' && now.attempt === Number(attempt))
 }
 
 /** A backend that does not heed the abort must not hold the worker. */

@@ -1,4 +1,4 @@
-/** What one backend takes for one step over one pixel, learnt from what it has drawn: a moving average. */
+/** What inferences take, learnt from what has been drawn. */
 
 export interface Work {
   readonly width: number
@@ -11,6 +11,49 @@ const NEWEST_COUNTS = 0.3
 
 export const pixelStepsOf = ({ width, height, steps, batchSize }: Work): number => width * height * steps * batchSize
 
+/** What generations with one checkpoint take: a part that is always the same, and one that grows with the work. */
+export interface Pace {
+  readonly fixedMs: number
+  readonly msPerPixelStep: number
+}
+
+/** One generation that was measured. */
+export interface Sample {
+  readonly pixelSteps: number
+  readonly steps: number
+  readonly ms: number
+}
+
+/** Decoding and storing take about as long as so many steps, where the samples can't tell: they are all alike. */
+const FIXED_AS_STEPS = 8
+/** Samples whose work differs by less say nothing of what more work takes. */
+const UNLIKE = 1.5
+
+/** Medians throughout, so that one that loaded its checkpoint or had to wait spoils nothing. Undefined without samples. */
+export function paceOf(samples: readonly Sample[]): Pace | undefined {
+  const [first] = samples
+  if (!first) return undefined
+  const slopes = samples.flatMap((one) =>
+    samples
+      .filter((other) => other.pixelSteps >= one.pixelSteps * UNLIKE)
+      .map((other) => (other.ms - one.ms) / (other.pixelSteps - one.pixelSteps)),
+  )
+  if (slopes.length === 0) {
+    const msPerStep = median(samples.map(({ ms }) => ms)) / (first.steps + FIXED_AS_STEPS)
+    return { fixedMs: msPerStep * FIXED_AS_STEPS, msPerPixelStep: (msPerStep * first.steps) / first.pixelSteps }
+  }
+  const msPerPixelStep = Math.max(0, median(slopes))
+  const fixedMs = median(samples.map(({ ms, pixelSteps }) => ms - msPerPixelStep * pixelSteps))
+  if (fixedMs >= 0) return { fixedMs, msPerPixelStep }
+  return { fixedMs: 0, msPerPixelStep: median(samples.map(({ ms, pixelSteps }) => ms / pixelSteps)) }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return ((sorted[(sorted.length - 1) >> 1] as number) + (sorted[sorted.length >> 1] as number)) / 2
+}
+
+/** What one backend takes for one step over one pixel: a moving average. */
 export function inferencePace() {
   let average = 0
   return {

@@ -17,13 +17,13 @@ export interface InferenceRun extends GpuTurn {
  * Follows one attempt's use of its GPU.
  * @param comes when the GPU is free for it
  * @param work undefined where loading its model makes the time unforeseeable
- * @param onBegun called when the backend is asked
+ * @param tell `begun` when the backend is asked, `waits` when it does something else first
  */
 export function inferenceRun(
   comes: Promise<unknown>,
   work: Work | undefined,
   pace: ReturnType<typeof inferencePace>,
-  onBegun: () => void,
+  tell: { readonly begun: () => void; readonly waits: () => void },
 ): InferenceRun {
   let begunAt: number | undefined
   let timer: NodeJS.Timeout | undefined
@@ -53,8 +53,13 @@ export function inferenceRun(
     begun() {
       drawing = true
       begunAt = performance.now()
-      onBegun()
+      tell.begun()
       look(0)
+    },
+    waits() {
+      clearTimeout(timer)
+      begunAt = undefined
+      tell.waits()
     },
     progressed: look,
     over() {

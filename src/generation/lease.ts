@@ -15,7 +15,10 @@ export interface Lease {
   readonly signal: AbortSignal
   /** The lease could not be renewed, so somebody may take over any moment; nobody is known to have done so. */
   readonly doubtful: boolean
-  /** Whether the attempt may still change anything outside Postgres; asks Postgres where that is not known for certain. */
+  /**
+   * Whether the attempt may still change anything outside Postgres. Asks Postgres each time: a machine that was suspended
+   * does not know it, its clock stood still as well.
+   */
   stillOurs(): Promise<boolean>
   /** Goes on renewing, but hears no more of the generation's end. */
   ignoreEnds(): void
@@ -58,7 +61,7 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     get doubtful() {
       return doubtful
     },
-    stillOurs: async () => (isLate() ? patiently(() => runs.heartbeat(id, attempt), ASK_FOR_MS) : !gone.signal.aborted),
+    stillOurs: () => patiently(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
     ignoreEnds: unwatch,
     stop() {
       clearInterval(timer)

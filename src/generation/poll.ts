@@ -10,13 +10,21 @@ export interface PollPorts {
   readonly progress: ProgressBoard
 }
 
-/** `queuePosition`: 1 for the next one up; `progress`: 0 to 1. */
+/** `queuePosition`: 1 for the next one up. */
 export type Polled = Omit<GenerationView, 'status'> & PolledStatus
 
 export type PolledStatus =
   | { readonly status: 'queued'; readonly queuePosition: number }
-  | { readonly status: 'processing'; readonly progress: number }
+  | Processing
   | { readonly status: 'succeeded' | 'failed' }
+
+export interface Processing {
+  readonly status: 'processing'
+  /** 0 to 1; undefined while that is not known. */
+  readonly progress: number | undefined
+  /** How many other requests its GPU server does first, as far as it tells. */
+  readonly before: number
+}
 
 export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status === 'succeeded' || status === 'failed'
 
@@ -29,15 +37,23 @@ export async function pollGeneration(ports: PollPorts, account: Account, id: str
   const { status } = generation
   if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
   if (status !== 'processing') return { ...generation, status }
-  return withProgress(ports, { ...generation, status, progress: 0 })
+  return withProgress(ports, { ...generation, ...BEGUN })
 }
 
 /** With its progress as it is now. Live progress is decoration: its absence is no failure. */
 export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: Polled): Promise<Polled> {
   if (polled.status !== 'processing') return polled
   const progress = await ports.progress.get([polled.id]).catch(() => undefined)
-  return { ...polled, progress: progress?.get(polled.id) ?? polled.progress }
+  const value = progress?.get(polled.id)
+  return value === undefined ? polled : { ...polled, ...drawnSoFar(value) }
 }
+
+/** Of which nothing is known yet. */
+export const BEGUN: Processing = { status: 'processing', progress: undefined, before: 0 }
+
+/** What a value on the progress board says. */
+export const drawnSoFar = (value: number): Pick<Processing, 'progress' | 'before'> =>
+  value < 0 ? { progress: undefined, before: -1 - value } : { progress: value, before: 0 }
 
 /** @throws not_found, alike for another account's and for one that never was */
 export async function findOwned(

@@ -31,7 +31,7 @@ export interface SubmittedGeneration {
   readonly createdAt: Date
 }
 
-export interface SubmissionStore {
+export interface SubmissionStore extends Pick<ReconcileStore, 'markRung'> {
   /**
    * Charges and stores the generation in one statement, or leaves no trace. A personal key's generation asks for an
    * active one first, so that "active" wins over "insufficient". With `idempotencyKey` it holds only while that key's
@@ -56,7 +56,7 @@ export type Reservation =
 export interface IdempotencyStore {
   /** Claims the key for a generation that is about to be submitted, or says what became of the first one. */
   reserve(accountId: string, key: string, bodyHash: Buffer, generationId: string): Promise<Reservation>
-  /** Refusals are not kept: frees the key if it is still held for this generation and that was never stored. */
+  /** Failures are not kept: frees the key unless its generation was stored. Without its key it is not stored later. */
   release(accountId: string, key: string, generationId: string): Promise<void>
 }
 
@@ -133,6 +133,8 @@ export interface EndedGeneration {
   readonly accountId: string
   readonly attempt: number
   readonly metered: boolean
+  /** What its owner is told. */
+  readonly reason: string
   /** The slugs under which an attempt may have stored pictures that nobody will see; none if it never started. */
   readonly leftovers: readonly string[]
 }
@@ -144,6 +146,8 @@ export interface Serves {
   readonly maxSeed: number
   /** Both sides of a picture must be multiples of it, in pixels. */
   readonly sizeMultiple: number
+  /** Undefined: any. */
+  readonly maxCfgScale?: number | undefined
 }
 
 /** Lets a claim prefer generations of the model that a backend holds: loading another one takes seconds. */
@@ -179,8 +183,8 @@ export interface RunStore {
   heartbeat(id: string, attempt: number): Promise<boolean>
   /** Images and success in one transaction. False: the attempt was no longer ours and nothing was written. */
   succeed(generation: ClaimedGeneration, images: readonly StoredImage[]): Promise<boolean>
-  /** Whether the generation has ended without pictures: whatever its attempts have stored is waste. */
-  hasFailed(id: string): Promise<boolean>
+  /** Where a generation stands, and its latest attempt; undefined when there is none of that ID. */
+  standing(id: string): Promise<{ readonly status: GenerationView['status']; readonly attempt: number } | undefined>
   /** Failure and refund in one transaction. False: the attempt was no longer ours and nothing was written. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
   /**
@@ -248,10 +252,17 @@ export type FinishPicture = (
   expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },
 ) => Promise<FinishedPicture>
 
+/** What the backends can do that are alive; at most a second old. */
+export interface Abilities {
+  /** Whether some draw with the model and none of those has the sampler. Unknown, as while none is alive, is false. */
+  lackSampler(filename: string, sampler: string): Promise<boolean>
+}
+
 /** Which backends are alive and what they serve, for all processes to see. */
 export interface BackendRegistry {
   /**
-   * Reports one backend; `serves` is what it was last known to serve. A worker that leaves is not struck off: what it
+   * Reports one backend; `serves` is what it was last known to serve. One that is down and has no models at all is not
+   * waited for. A worker that leaves is not struck off: what it
    * served a minute ago may be back in a moment.
    */
   announce(worker: string, backend: string, up: boolean, serves: Serves): Promise<void>
@@ -262,16 +273,11 @@ export interface Delivery {
   readonly attempt: number
 }
 
-export interface QueuePlace {
-  readonly lane: Lane
-  readonly seq: number
-}
-
 /** What the reconciler reads and mends in Postgres; each rule is guarded by its own condition, so two at once do no harm. */
 export interface ReconcileStore {
   /** Attempts whose worker stopped renewing its lease, put back in their place. */
   requeueLost(): Promise<Delivery[]>
-  /** Those that have used up their tries. */
+  /** Those under which one worker too many has died. */
   failLost(): Promise<EndedGeneration[]>
   failExpired(): Promise<EndedGeneration[]>
   /** Queued generations that no live backend can serve, for lack of this. */
@@ -279,8 +285,8 @@ export interface ReconcileStore {
   /** Queued generations whose delivery is not known to have reached the queue. */
   unrung(): Promise<Delivery[]>
   markRung(deliveries: readonly Delivery[]): Promise<void>
-  /** The others, in pages by lane and seq. */
-  queuedPage(after: QueuePlace | undefined): Promise<(Delivery & QueuePlace)[]>
+  /** The first of what is queued: more than there are backends that may be idle. */
+  firstQueued(): Promise<Delivery[]>
   /** Charged active generations, in pages by account. */
   activePage(afterAccountId: string | undefined): Promise<{ id: string; accountId: string; remainingMs: number }[]>
   endedAmong(ids: readonly string[]): Promise<string[]>
@@ -288,11 +294,4 @@ export interface ReconcileStore {
   wastedSlugs(): Promise<string[]>
   /** Forgets what has expired. */
   clean(): Promise<void>
-}
-
-/** A duty that one process at a time does. */
-export interface DutyLease {
-  /** Takes or renews the duty; false while another process has it. */
-  hold(): Promise<boolean>
-  release(): Promise<void>
 }

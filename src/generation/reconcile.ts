@@ -1,12 +1,19 @@
 import { failpoint, guardOff, type SwitchableGuard } from '../failpoint.js'
 import { clearLeftovers, type LeftoverPorts } from './cancel.js'
 import type { Lacking } from './failure.js'
-import type { DutyLease, EndedGeneration, ReconcileStore } from './ports.js'
+import type { EndedGeneration, ReconcileStore } from './ports.js'
 import type { RunLog } from './run.js'
+
+/** A duty that one process at a time does. */
+export interface DutyLease {
+  /** Takes or renews the duty; false while another process has it. */
+  hold(): Promise<boolean>
+  release(): Promise<void>
+}
 
 export interface ReconcilePorts extends LeftoverPorts {
   readonly rows: ReconcileStore
-  /** Something in Redis that a wipe takes along; `set` puts it back once all has been rebuilt. */
+  /** Something in Redis that a wipe takes along; `set` puts it back. */
   readonly sentinel: { present(): Promise<boolean>; set(): Promise<void> }
   readonly duty: DutyLease
   readonly log: RunLog
@@ -25,12 +32,12 @@ export type OnFault = (rule: string, error: unknown) => void
 /** Locks outlive their generation's deadline by this much, so that they never end before it. */
 export const LOCK_MARGIN_MS = 60_000
 
-const LACKING: readonly Lacking[] = ['model', 'sampler', 'seed', 'size']
+const LACKING: readonly Lacking[] = ['model', 'sampler', 'seed', 'size', 'cfg_scale']
 
 /**
  * Heals what a crash left behind: Postgres is the truth, the queue and the locks are made to follow it. Every rule is
  * guarded by its own condition, so that two reconcilers at once do no harm, and fails for itself.
- * @returns whether all that a full pass looks at has been put right; true where this was none
+ * @returns whether Redis is known to follow Postgres; true where that was not looked at
  */
 export async function reconcile(
   ports: ReconcilePorts,
@@ -56,14 +63,17 @@ export async function reconcile(
   await end('reconcile.fail_expired', rows.failExpired)
   for (const lacking of LACKING) await end('reconcile.fail_unservable', () => rows.failUnservable(lacking))
 
-  const wiped = async () => !guardOff('reconcile.notice_wipe') && !(await ports.sentinel.present())
-  if (!full && !(await wiped())) return true
-  const rebuilt = await attempt('rebuild', () => rebuild(ports))
-  await attempt('reconcile.sweep', async () => {
-    for (const slug of await rule('reconcile.sweep', rows.wastedSlugs)) await images.remove(slug).catch(() => undefined)
-  })
-  if (!guardOff('reconcile.clean')) await attempt('reconcile.clean', rows.clean)
-  return rebuilt
+  const wiped = !guardOff('reconcile.notice_wipe') && !(await ports.sentinel.present())
+  const restored = !(full || wiped) || (await attempt('reconcile.restore', () => restore(ports)))
+  if (full) {
+    await attempt('reconcile.clear_locks', () => clearLocks(ports))
+    await attempt('reconcile.sweep', async () => {
+      for (const slug of await rule('reconcile.sweep', rows.wastedSlugs))
+        await images.remove(slug).catch(() => undefined)
+    })
+    if (!guardOff('reconcile.clean')) await attempt('reconcile.clean', rows.clean)
+  }
+  return restored
 }
 
 /** What a rule has found to do: nothing where a chaos run has switched it off. */
@@ -79,7 +89,7 @@ async function requeueLost({ rows, log }: ReconcilePorts): Promise<void> {
 
 async function clearEnded(ports: ReconcilePorts, ended: readonly EndedGeneration[]): Promise<void> {
   for (const generation of ended) {
-    ports.log.warn({ generationId: generation.id }, 'generation ended by the reconciler')
+    ports.log.warn({ generationId: generation.id, reason: generation.reason }, 'generation ended by the reconciler')
     await failpoint('reconcile.after_fail')
     await clearLeftovers(ports, generation)
   }
@@ -96,13 +106,12 @@ async function ring({ rows, queue }: ReconcilePorts): Promise<void> {
 }
 
 /**
- * Everything anew, in pages: at start, once a minute, and when Redis has lost its keys.
- * @returns whether it came to the end
+ * At start, once a minute, and when Redis has lost its keys; the sentinel comes last, so that what failed is tried again.
+ * The queue needs no bell for each that waits: whoever hears one works until nothing is left that they can do, so a bell
+ * for each that may be idle is enough, however long the queue.
+ * @returns whether that is known to have worked
  */
-async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise<boolean> {
-  for (let page = await rows.queuedPage(undefined); page.length > 0; page = await rows.queuedPage(page.at(-1))) {
-    if (!(await queue.ring(page))) return false
-  }
+async function restore({ rows, lock, queue, sentinel }: ReconcilePorts): Promise<boolean> {
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = true; more; ) {
     const page = await rule('reconcile.restore_locks', () => rows.activePage(after))
@@ -112,11 +121,18 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
       generationId: id,
       ttlMs: remainingMs + LOCK_MARGIN_MS,
     }))
-    // Without the sentinel the next pass begins anew.
     if (!(await lock.keep(locks))) return false
     after = page.at(-1)?.accountId
   }
-  // A lock whose generation has ended is a leftover; one whose generation is not known yet belongs to a submit and expires.
+  const first = await rows.firstQueued()
+  if (first.length > 0 && !(await queue.ring(first))) return false
+  await failpoint('reconcile.before_sentinel')
+  await sentinel.set()
+  return true
+}
+
+/** A lock whose generation has ended is a leftover; one whose generation is not known yet belongs to a submit and expires. */
+async function clearLocks({ rows, lock }: ReconcilePorts): Promise<void> {
   for await (const locks of lock.all()) {
     const holders = locks.map(({ generationId }) => generationId)
     const ended = new Set(await rule('reconcile.clear_locks', () => rows.endedAmong(holders)))
@@ -124,7 +140,4 @@ async function rebuild({ rows, queue, lock, sentinel }: ReconcilePorts): Promise
       if (ended.has(generationId)) await lock.release(accountId, generationId)
     }
   }
-  await failpoint('reconcile.before_sentinel')
-  await sentinel.set()
-  return true
 }

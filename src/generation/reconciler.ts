@@ -1,7 +1,7 @@
 import { removeInBackground } from './background-removal.js'
 import type { Lacking } from './failure.js'
-import type { DutyLease, ReconcileStore } from './ports.js'
-import { type OnFault, type ReconcilePorts, reconcile } from './reconcile.js'
+import type { ReconcileStore } from './ports.js'
+import { type DutyLease, type OnFault, type ReconcilePorts, reconcile } from './reconcile.js'
 
 const EVERY_MS = 500
 /** A duty that is renewed this late means that Postgres, or this process, stood still: leases ran out that nobody could renew. */
@@ -48,14 +48,16 @@ export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> 
         const now = performance.now()
         const full = now >= fullAt
         const letGo = renewing(hold)
-        const done = await reconcile(its, { full, leasesCount: now >= graceUntil }, onFault).finally(letGo)
-        if (full) fullAt = now + (done ? FULL_EVERY_MS : FULL_AGAIN_MS)
+        const restored = await reconcile(its, { full, leasesCount: now >= graceUntil }, onFault).finally(letGo)
+        if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
       } else {
         // Whoever takes over begins with everything.
         fullAt = 0
       }
     } catch (err) {
-      ports.log.warn({ err }, 'reconciler pass failed')
+      // Postgres may have crashed, and have forgotten what nobody has rung for.
+      fullAt = 0
+      onFault('pass', err)
     }
     if (!stopped) timer = setTimeout(start, EVERY_MS)
   }

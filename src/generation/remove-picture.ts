@@ -20,7 +20,7 @@ export interface RemovePorts {
 }
 
 /**
- * Takes a picture down. The row first: its page says 410 from then on, even if the file's removal has to be repeated.
+ * Takes a picture down. The row first: its page says 410 from then on, and takedown.ts sees to the rest if this can't.
  * @param options `accountId`: whose it must be; without one it may be anybody's
  */
 export async function removePicture(

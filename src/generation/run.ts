@@ -1,6 +1,7 @@
 import { linkedSignal } from '../abort-signals.js'
 import { failpoint } from '../failpoint.js'
 import { BackendError, type InferenceBackend } from './backend.js'
+import type { Spared } from './backend-experience.js'
 import { MAX_TRIES, publicReason } from './failure.js'
 import type { PreviewBoard, ProgressBoard } from './follow-ports.js'
 import { type GpuTurn, turnComes } from './gpu-turn.js'
@@ -32,16 +33,20 @@ export interface RunLog {
 export interface Experience {
   /** A connection broke during the inference: whether this generation alone causes it. */
   isCulprit(): boolean
-  /**
-   * The inference failed: how often this generation was spared a try for it before, when the backend fails whatever it
-   * is given; undefined when the fault is to be counted.
-   */
-  spared(): number | undefined
+  /** The inference failed: undefined when the fault is this generation's own and to be counted. */
+  spared(): Spared | undefined
   /** The backend lists the model but does not have it. */
   lacksModel(): void
 }
 
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
+
+/** Why a worker leaves that may have been brought down by what it runs: its lease is left to run out, and so counted. */
+export class WorkerCrash extends Error {
+  constructor() {
+    super('the worker has met an error that nobody caught')
+  }
+}
 
 const RECORD_FOR_MS = 30_000
 
@@ -49,6 +54,7 @@ const RECORD_FOR_MS = 30_000
  * Runs one claimed attempt to its end: wait for the GPU, infer, check, store, record, release. The outcome is recorded
  * before the lock is released, and every write counts only while the attempt is still ours.
  * @param signal aborts when the worker must go: the generation then returns to its place and loses nothing
+ * @throws WorkerCrash when that is the signal's reason
  * @param turn the GPU's, which others use before and after
  */
 export async function runGeneration(
@@ -87,6 +93,7 @@ export async function runGeneration(
     // In doubt about the lease, an attempt that nobody has taken over goes back without costing a try.
     if (beat.doubtful) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     if (beat.signal.aborted || error instanceof TakenOver) return lost(ports, generation, facts)
+    if (signal.reason instanceof WorkerCrash) throw signal.reason
     if (signal.aborted) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     return await afterFault(ports, generation, error, experience, facts)
   } finally {
@@ -113,6 +120,7 @@ async function afterFault(
     case 'unavailable':
     case 'busy':
     case 'auth':
+    case 'unusable':
       await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
       return { down: fault }
     case 'lost':
@@ -130,9 +138,9 @@ async function afterFault(
     case 'backend_fault':
     case 'bad_output': {
       const spared = experience.spared()
-      if (spared === undefined) return failOrRetry(ports, generation, fault, facts)
-      await requeue(ports, generation, { countTry: false, delayMs: backoffMs(spared) }, facts)
-      return { down: fault }
+      if (!spared) return failOrRetry(ports, generation, fault, facts)
+      const put = await requeue(ports, generation, { countTry: false, delayMs: backoffMs(spared.times) }, facts)
+      return spared.down ? { down: fault } : put
     }
     default:
       return failOrRetry(ports, generation, error, facts)
@@ -188,7 +196,8 @@ async function lost(ports: RunPorts, generation: ClaimedGeneration, facts: objec
   ports.log.info(facts, 'generation attempt is no longer ours')
   await ports.queue.unring(generation)
   // Taken over, it may be storing its pictures right now; canceled or expired, nobody will see ours.
-  if (await ports.runs.hasFailed(generation.id).catch(() => false)) await discard(ports, generation)
+  const now = await ports.runs.standing(generation.id).catch(() => undefined)
+  if (now?.status === 'failed') await discard(ports, generation)
   return 'lost'
 }
 

@@ -1,7 +1,6 @@
 import { type Caller, requireActiveSubscription } from '../account/account.js'
 import type { ModelVersion } from '../catalog/model-version.js'
 import {
-  AppError,
   generationActive,
   idempotencyInFlight,
   idempotencyMismatch,
@@ -79,13 +78,25 @@ export async function submitGeneration(ports: SubmitPorts, caller: Caller, submi
   try {
     return await submitOnce(ports, caller, submission, id)
   } catch (error) {
-    // A refusal frees the key. Where the outcome is unknown it stays reserved, or a repeat might charge twice.
-    if (error instanceof AppError && error.code !== 'unavailable') {
-      await failpoint('idempotency.before_release')
-      await ports.idempotency.release(account.id, idempotency.key, id).catch(() => undefined)
-    }
+    await failpoint('idempotency.before_release')
+    await release(ports.idempotency, account.id, idempotency.key, id)
     throw error
   }
+}
+
+/** The pauses between tries to free a key while Postgres is away; after them it is free anyway. */
+const RELEASE_AGAIN_MS = [500, 1000, 2000, 4000, 8000]
+
+/**
+ * Frees the key of a submit that failed, whatever the reason: the store keeps the key of a generation that was stored
+ * after all, and stores none whose key has been freed. Nobody waits for more than the first try.
+ */
+async function release(keys: IdempotencyStore, accountId: string, key: string, id: string, tries = 0): Promise<void> {
+  const pauseMs = RELEASE_AGAIN_MS[tries]
+  await keys.release(accountId, key, id).catch(() => {
+    if (pauseMs === undefined) return
+    setTimeout(() => void release(keys, accountId, key, id, tries + 1), pauseMs).unref()
+  })
 }
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
@@ -114,7 +125,10 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   await Promise.all([
     metered || ports.lock.extend({ accountId: account.id, generationId: id, ttlMs }),
-    ports.queue.ring([{ id, attempt: 1 }]),
+    ports.queue.ring([{ id, attempt: 1 }]).then((rung) => {
+      // Not waited for; where it fails, the reconciler rings once more.
+      if (rung) ports.submissions.markRung([{ id, attempt: 1 }]).catch(() => undefined)
+    }),
   ])
   await failpoint('submit.after_ring')
   const { modelVersionId, modelName, cost, seed } = generation
@@ -132,7 +146,7 @@ export async function requireAcceptable(
   caller: Caller,
   submission: Pick<Submission, 'request' | 'model'>,
 ): Promise<ModelVersion> {
-  if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account, new Date())
+  if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account)
   const model = await submission.model()
   const { prompt, negativePrompt } = submission.request
   const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model.nsfw })

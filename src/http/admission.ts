@@ -39,7 +39,9 @@ const TELL_EVERY_MS = 5000
 export function registerAdmission(app: App, log: Logger, limits: PlaceLimits = PLACES): void {
   const places = createPlaces(limits)
   const connections = new WeakMap<Socket, Connection>()
-  const tell = refusals(log)
+  const tell = occasionally((requests) =>
+    log.warn({ requests }, 'more requests than can be served, some are turned away'),
+  )
   const turnAway = (request: FastifyRequest, reply: FastifyReply) => {
     request.turnedAway = true
     tell()
@@ -125,14 +127,14 @@ function endWith({ streams }: Connection, socket: Socket, stream: Readable): voi
   stream.once('close', () => streams.delete(stream))
 }
 
-/** One line in five seconds instead of one a request. */
-function refusals(log: Logger): () => void {
+/** Tells how often it was called: once in five seconds, not each time. */
+export function occasionally(tell: (times: number) => void): () => void {
   let count = 0
   let toldAt = Number.NEGATIVE_INFINITY
   return () => {
     count++
     if (performance.now() - toldAt < TELL_EVERY_MS) return
-    log.warn({ requests: count }, 'more requests than can be served, some are turned away')
+    tell(count)
     count = 0
     toldAt = performance.now()
   }

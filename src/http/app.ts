@@ -15,16 +15,18 @@ import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
 import { registerAdmission } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
+import { type ConnectionLimits, shareConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
 import { type Draining, endConnections } from './draining.js'
 import { bodyFor } from './error-shape.js'
 import { handleErrors, handleNotFound } from './errors.js'
 import { healthRoutes } from './health-routes.js'
 import { onlyOnHost } from './hosts.js'
+import { noteMethods } from './methods.js'
 import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import type { PlaceLimits } from './places.js'
-import { answerUnreadable, noteRequest } from './unreadable.js'
+import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 
 export interface AppOptions {
   readonly log: Logger
@@ -38,16 +40,16 @@ export interface AppOptions {
   readonly pages: PageOptions
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
+  readonly moderationIsSilent: () => boolean
   readonly draining: Draining
   /** Only for tests, which cannot flood a server with as much as it takes. */
   readonly places?: PlaceLimits | undefined
+  readonly connections?: ConnectionLimits
 }
 
 // Two prompts of 2000 code points, each written as a 12-byte escape, fit.
 const BODY_LIMIT = 64 * 1024
 const HEADERS_LIMIT = 16 * 1024
-/** More are closed unanswered: each takes memory, whatever it asks. */
-const MAX_CONNECTIONS = 5000
 /** Longer than any answer is waited for: a connection on which nothing moves for so long is one that nobody reads. */
 const STANDSTILL_MS = 150_000
 
@@ -63,19 +65,21 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
   app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
+  noteMethods(app)
   logRequests(app)
   registerAdmission(app, options.log, options.places)
   requireHost(app)
   endConnections(app, options.draining)
-  app.server.maxConnections = MAX_CONNECTIONS
+  shareConnections(app, options.log, options.trustedProxies, options.connections)
   app.server.on('request', noteRequest)
+  app.server.on('connect', refuseTunnel)
   // Without this Node refuses what it doesn't expect with an empty 417; a server may as well ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const apart = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   await describeApi(app, options)
-  healthRoutes(app, options.ready)
-  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath))
+  healthRoutes(app, options.ready, options.moderationIsSilent)
+  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.pages.pictures))
   await app.register(async (scope: App) => {
     if (apart) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
@@ -141,8 +145,12 @@ function logRequests(app: App): void {
 
 function requireHost(app: App): void {
   app.addHook('onRequest', async ({ raw }) => {
-    if (raw.httpVersion === '1.1' && raw.headers.host === undefined) {
-      throw new AppError('invalid_request', 'The request has no Host header: send one.')
+    const refuse = (message: string) => {
+      throw new AppError('invalid_request', message)
     }
+    if (!raw.httpVersion.startsWith('1.')) refuse('The request line does not end with "HTTP/1.1": write it so.')
+    const hosts = raw.headersDistinct.host?.length ?? 0
+    if (hosts > 1) refuse('The request has more than one Host header: send one.')
+    if (hosts === 0 && raw.httpVersion === '1.1') refuse('The request has no Host header: send one.')
   })
 }

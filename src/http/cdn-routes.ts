@@ -1,8 +1,9 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
-import { endpointNotFound, serviceUnavailable } from '../errors.js'
+import { endpointNotFound, pictureTakenDown, serviceUnavailable } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
+import type { PictureStore } from '../generation/picture.js'
 import type { App } from './app.js'
 
 const HEADERS = {
@@ -14,7 +15,7 @@ const HEADERS = {
 }
 
 /** The pictures of file: storage, under /cdn/<slug>.png, for anyone who has the link. */
-export async function cdnRoutes(app: App, root: string): Promise<void> {
+export async function cdnRoutes(app: App, root: string, pictures: PictureStore): Promise<void> {
   await app.register(fastifyStatic, {
     // No root: the plugin would refuse to start without it, and the directory may come later.
     serve: false,
@@ -24,9 +25,11 @@ export async function cdnRoutes(app: App, root: string): Promise<void> {
   app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
     const { file } = request.params
     // The only names that exist: nothing else reaches the file system.
-    if (!file.endsWith('.png') || !SLUG.test(file.slice(0, -4))) throw endpointNotFound(request.method, '/cdn')
+    const slug = file.slice(0, -4)
+    if (!file.endsWith('.png') || !SLUG.test(slug)) throw endpointNotFound(request.method, '/cdn')
     // The plugin would follow a link to wherever it leads.
-    if (!(await isFile(root, file))) throw endpointNotFound(request.method, `/cdn/${file}`)
+    if (!(await isFile(root, file)))
+      throw (await pictures.find(slug))?.removed ? pictureTakenDown() : endpointNotFound(request.method, `/cdn/${file}`)
     return reply.headers(HEADERS).sendFile(file, root)
   })
   app.setErrorHandler<FileError>((error, _request, reply) => {

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorCode, endpointNotFound, serviceUnavailable } from '../errors.js'
+import { AppError, type ErrorCode, endpointNotFound, methodNotAllowed, serviceUnavailable } from '../errors.js'
 import { isOutage } from '../outage.js'
 import { toInvalidParameter } from './validation.js'
 
@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Where a generation can be polled. */
     pollUrl(generationId: string): string
+    /** The methods that the path answers. */
+    methodsOf(path: string): readonly string[]
   }
 }
 
@@ -18,6 +20,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   not_found: 404,
+  method_not_allowed: 405,
   subscription_required: 403,
   model_unavailable: 403,
   content_policy_violation: 400,
@@ -44,8 +47,15 @@ export const handleErrors =
 
 export const handleNotFound =
   (bodyOf: BodyOf) =>
-  (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    sendError(endpointNotFound(request.method, pathOf(request)), bodyOf, request, reply)
+  (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const path = pathOf(request)
+    const methods = request.server.methodsOf(path)
+    // A path of the other host has this very method.
+    if (methods.length === 0 || methods.includes(request.method))
+      return sendError(endpointNotFound(request.method, path), bodyOf, request, reply)
+    const allowed = methods.join(', ')
+    return sendError(methodNotAllowed(request.method, path, allowed), bodyOf, request, reply.header('allow', allowed))
+  }
 
 function sendError(
   error: AppError,

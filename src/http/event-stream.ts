@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 
-/** What is kept for a reader who is slower than the news. */
+/** What is kept for a reader that is slower than the news. */
 const BUFFER_BYTES = 16 * 1024
 
 /**
- * Server-sent events for one reader. While he reads too slowly, of what is only decoration the latest of each kind
+ * Server-sent events for one reader. While it reads too slowly, of what is only decoration the latest of each kind
  * alone is kept: never more than a buffer and one event of each kind.
  */
 export class EventStream extends Readable {

@@ -73,7 +73,7 @@ const ACTIVE = {
 const PACED = {
   'Retry-After': whole('Seconds until the next poll is worth it; absent at the end'),
   'X-Eta-Seconds': whole('Seconds to the expected end, once the model was measured'),
-  'X-Progress': text('0 to 1, while it is drawn'),
+  'X-Progress': text('0 to 1, while it is drawn and the GPU server tells'),
 }
 const IGNORED = {
   'X-Ignored-Fields': text('The fields of the request that change nothing'),

@@ -27,6 +27,14 @@ export function answerUnreadable(error: Error & { code?: string; rawPacket?: unk
   refuse(socket, status, message, targetOf(error.rawPacket))
 }
 
+/** For the server's "connect" event: without it Node would close the connection unanswered. */
+export function refuseTunnel({ socket, url = '' }: IncomingMessage): void {
+  // From here on nobody else listens to it.
+  socket.on('error', () => undefined)
+  refuse(socket, '400 Bad Request', 'CONNECT is not possible: this server is no proxy.', url)
+  socket.destroySoon()
+}
+
 /** After a standstill of this process Node looks at the clock before it reads what has arrived meanwhile. */
 function refuseUnlessArrived(socket: Socket): void {
   const last = requests.get(socket)

@@ -2,6 +2,7 @@ import { generationFailed } from '../errors.js'
 import type { WebhookSubject } from '../webhooks/ports.js'
 import type { ClaimedDelivery } from '../webhooks/webhook.js'
 import { errorBody } from './create-image-api/envelope.js'
+import { inOwnWords } from './create-image-api/presets.js'
 import type { CreateImageBody } from './create-image-api/schemas.js'
 import { createdView } from './create-image-api/views.js'
 import { polledView } from './personal-api/views.js'
@@ -34,6 +35,7 @@ function dataOf(
     // OpenAI's shape asks for several at once: each is told, not the first alone.
     return subject.batchSize === 1 ? data : { ...data, images: subject.slugs.map((id) => ({ url: imageUrl(id), id })) }
   }
-  if (kind === 'request') return { image_id: subject.imageId, ...errorBody(generationFailed(subject.error ?? '')) }
+  if (kind === 'request')
+    return { image_id: subject.imageId, ...errorBody(generationFailed(inOwnWords(subject.error ?? ''))) }
   return polledView({ ...subject, status: type === 'generation.failed' ? 'failed' : 'succeeded' }, imageUrl)
 }

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ForeignDirectory, requireOwn } from '../own-directory.js'
 import { type FileImageStore, fileImageStore, TEMPORARY_FILE } from './file-image-store.js'
 
 /** No put takes that long: a temporary file this old was left by a process that was killed. */
 const ABANDONED_AFTER_MS = 3_600_000
+/** A group may be let in: an orchestrator hands volumes over that way. */
+const EVERYBODY = 0o002
 
 /**
  * Opens the picture directory, creating it if need be.
- * @throws Error with one sentence when the directory can't be created or written
+ * @throws Error with one sentence when the directory can't be created or written; ForeignDirectory
  */
 export async function createImageStore(config: {
   /** Absolute. */
@@ -18,8 +21,10 @@ export async function createImageStore(config: {
   const root = config.storagePath
   try {
     await mkdir(root, { recursive: true, mode: 0o750 })
+    await requireOwn(root, EVERYBODY)
     await requireWritable(root)
   } catch (error) {
+    if (error instanceof ForeignDirectory) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
       `Pictures can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`,
@@ -36,6 +41,7 @@ export async function createImageStore(config: {
  * Requests are answered, pictures are not to be had, and workers put their generations back until it returns. What killed
  * processes left half-written is cleared away meanwhile: nobody waits for a look through a directory of millions.
  * @param onUnusable told once, with the sentence for the operator
+ * @throws ForeignDirectory
  */
 export async function openImageStore(
   config: { readonly storagePath: string; readonly cdnBaseUrl: string },
@@ -47,6 +53,7 @@ export async function openImageStore(
     removeAbandoned(config.storagePath).catch(() => undefined)
     return store
   } catch (error) {
+    if (error instanceof ForeignDirectory) throw error
     onUnusable(error)
     return fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
   }

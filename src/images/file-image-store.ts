@@ -10,6 +10,9 @@ const FILE_MODE = 0o640
 /** Temporary files begin with a dot, so that file servers that skip dot files never show a half-written picture. */
 export const TEMPORARY_FILE = /^\.[0-9A-Za-z]+\.[0-9a-f]{16}\.tmp$/
 
+/** No link is followed, and no pipe waited for. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
 /** More than any picture takes, so that a disk with room for a few bytes does not pass. */
 const PROBE_BYTES = 16 * 1024 * 1024
 
@@ -83,7 +86,9 @@ export function fileImageStore({ root, cdnBaseUrl }: FileImageStoreOptions): Fil
     async read(slug) {
       const file = fileOf(slug)
       try {
-        return await closing(await open(file, constants.O_RDONLY | constants.O_NOFOLLOW), (handle) => handle.readFile())
+        return await closing(await open(file, READ), async (handle) =>
+          (await handle.stat()).isFile() ? await handle.readFile() : undefined,
+        )
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
         throw error

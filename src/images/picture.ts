@@ -2,13 +2,12 @@ import { webcrypto } from 'node:crypto'
 import sharp from 'sharp'
 import { BackendError } from '../generation/backend.js'
 import type { FinishedPicture, FinishPicture } from '../generation/ports.js'
+import { openPicture } from './open-picture.js'
 import { publishablePng } from './png.js'
 import { generatedByAi } from './xmp.js'
 
 type Expected = Parameters<FinishPicture>[1]
 
-/** Far above the largest size on offer, far below what a decompression bomb needs. */
-const MAX_PIXELS = 2 ** 24
 const CHANNELS = 3
 
 /**
@@ -32,10 +31,9 @@ export async function finishPicture(bytes: Buffer, expected: Expected): Promise<
 
 /** Resolves to width × height × RGB. */
 async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffer> {
-  if (!isPicture(bytes)) throw badOutput(`the backend's answer of ${bytes.length} bytes is no PNG, JPEG or WebP`)
-  const image = sharp(bytes, { failOn: 'error', limitInputPixels: MAX_PIXELS })
   let pixels: Buffer
   try {
+    const image = openPicture(bytes)
     const found = await image.metadata()
     if (found.width !== width || found.height !== height)
       throw badOutput(`the backend drew ${found.width}x${found.height} instead of ${width}x${height}`)
@@ -53,10 +51,3 @@ async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffe
 
 const badOutput = (message: string, cause?: unknown) =>
   new BackendError('bad_output', message, 'The picture came out damaged and could not be used; try again.', { cause })
-
-/** By the first bytes: sharp would also open SVG, PDF and others, which have no business here. */
-function isPicture(bytes: Buffer): boolean {
-  const head = bytes.toString('latin1', 0, 12)
-  const isWebp = head.startsWith('RIFF') && head.endsWith('WEBP')
-  return isWebp || head.startsWith('\x89PNG\r\n\x1a\n') || head.startsWith('\xff\xd8\xff')
-}

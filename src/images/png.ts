@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { pngChunks } from '../picture-bytes.js'
 
 /** All that a published picture keeps of what the encoder wrote; sRGB and our own text are added. */
 const KEPT = new Set(['IHDR', 'IDAT', 'IEND'])
@@ -12,12 +13,9 @@ const SRGB = chunk('sRGB', Buffer.from([0]))
  */
 export function publishablePng(encoded: Buffer, xmp: string): Buffer {
   const parts = [encoded.subarray(0, SIGNATURE_LENGTH)]
-  for (let at = SIGNATURE_LENGTH; at < encoded.length; ) {
-    const end = at + encoded.readUInt32BE(at) + 12
-    const name = encoded.toString('latin1', at + 4, at + 8)
-    if (KEPT.has(name)) parts.push(encoded.subarray(at, end))
+  for (const { name, chunk: kept } of pngChunks(encoded)) {
+    if (KEPT.has(name)) parts.push(kept)
     if (name === 'IHDR') parts.push(chunk('iTXt', xmpText(xmp)), SRGB)
-    at = end
   }
   return Buffer.concat(parts)
 }

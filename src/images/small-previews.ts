@@ -1,5 +1,5 @@
-import sharp from 'sharp'
 import type { PreviewBoard } from '../generation/follow-ports.js'
+import { openPicture } from './open-picture.js'
 
 /** As a data URI, a third longer, it stays below 24 KiB. */
 const MAX_BYTES = 17 * 1024
@@ -10,8 +10,6 @@ const LADDER = [
   { side: 128, quality: 60 },
   { side: 64, quality: 30 },
 ]
-/** More than any server's preview; what claims to be larger is not decoded. */
-const MAX_INPUT_PIXELS = 4096 * 4096
 
 /** Shrinks what backends show to a WebP of some kilobytes, without metadata; what is no picture is not shown. */
 export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
@@ -24,7 +22,7 @@ export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
 
 async function shrink(image: Buffer): Promise<Buffer | undefined> {
   for (const { side, quality } of LADDER) {
-    const webp = await sharp(image, { limitInputPixels: MAX_INPUT_PIXELS })
+    const webp = await openPicture(image)
       .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
       .webp({ quality })
       .toBuffer()

@@ -6,7 +6,9 @@ import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './failure.js'
 
 export interface BackendCheck {
+  /** Null where it draws with any. */
   readonly models: readonly string[] | null
+  readonly ambiguous: readonly string[]
   /** Of those that were looked for. */
   readonly missingModels: readonly string[]
   readonly missingSamplers: readonly Sampler[]
@@ -43,7 +45,7 @@ export async function checkBackend(
   finishPicture: FinishPicture,
   signal: AbortSignal,
 ): Promise<BackendCheck> {
-  const { models, samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
+  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
@@ -52,7 +54,7 @@ export async function checkBackend(
       ? undefined
       : await draw(backend, model, sampler, finishPicture, signal)
   return {
-    ...{ models, maxSeed, sizeMultiple, picture },
+    ...{ models, ambiguous, maxSeed, sizeMultiple, picture },
     missingModels: wanted.filter((filename) => !has(filename)),
     missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
   }
@@ -81,7 +83,7 @@ async function draw(
   const begun = performance.now()
   const [image] = await backend.generate(
     {
-      ...{ attemptId: randomUUID(), model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
+      ...{ attemptId: randomUUID(), attempt: 'check', model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
       ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
     },
     { signal },

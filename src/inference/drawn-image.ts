@@ -1,4 +1,5 @@
 import sharp, { type Metadata } from 'sharp'
+import { decodable } from '../picture-bytes.js'
 
 /** Makes an error of what is wrong with a reply. */
 export type Bad = (what: string, cause?: unknown) => Error
@@ -31,7 +32,7 @@ export async function requireSize(bytes: Buffer, asked: Size, bad: Bad): Promise
 
 async function headerOf(bytes: Buffer, bad: Bad): Promise<Metadata> {
   try {
-    return await sharp(bytes).metadata()
+    return await sharp(decodable(bytes)).metadata()
   } catch (error) {
     throw bad('sent an image that cannot be read', error)
   }

@@ -6,6 +6,7 @@ const PUBLIC: Record<BackendErrorKind, string> = {
   unavailable: 'The GPU servers cannot be reached right now.',
   busy: 'The GPU servers are busy right now.',
   auth: 'The GPU servers cannot be used right now.',
+  unusable: 'The GPU servers cannot be used right now.',
   lost: 'The connection to the GPU server was lost.',
   timeout: 'The generation took too long and was stopped.',
   oom: 'The GPU ran out of memory; try a smaller size or fewer images.',

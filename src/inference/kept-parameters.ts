@@ -7,13 +7,17 @@ export interface Kept {
   readonly name: string
   readonly maxSeed: number
   readonly sizeMultiple: number
+  readonly maxCfgScale?: number | undefined
 }
 
 /**
- * Refuses a seed that the server can't keep, and a size that it would round.
+ * Refuses a seed that the server can't keep, a size that it would round, and a cfg_scale beyond its own.
  * @throws BackendError `unsupported`
  */
-export function requireKept({ name, maxSeed, sizeMultiple }: Kept, { seeds, width, height }: InferenceRequest): void {
+export function requireKept(
+  { name, maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Kept,
+  { seeds, width, height, cfgScale }: InferenceRequest,
+): void {
   if (seeds.some((seed) => seed > maxSeed))
     throw unsupported(
       `${name} keeps no seed above ${maxSeed}`,
@@ -23,5 +27,10 @@ export function requireKept({ name, maxSeed, sizeMultiple }: Kept, { seeds, widt
     throw unsupported(
       `${name} rounds ${width}x${height} to multiples of ${sizeMultiple}`,
       `Only sizes in multiples of ${sizeMultiple} are available on the GPU servers.`,
+    )
+  if (cfgScale > maxCfgScale)
+    throw unsupported(
+      `${name} takes no cfg_scale above ${maxCfgScale}`,
+      `A cfg_scale above ${maxCfgScale} is not available on the GPU servers.`,
     )
 }

@@ -41,7 +41,7 @@ export function replyFailure(
   if (/sampler not found/i.test(words)) return failure('unsupported', said)
   if (/\bmodel\b.* (not found|does not exist)/i.test(words)) return failure('model_missing', said)
   if (status === 404)
-    return failure('unavailable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
+    return failure('unusable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
   // stable-diffusion.cpp answers a body it can't read with 500: our own fault.
   if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
   if (/OutOfMemory|out of memory/i.test(words)) return failure('oom', said)

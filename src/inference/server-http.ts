@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, type Dispatcher, FormData, request } from 'undici'
 import { networkFailure } from './failure.js'
 
 /** Four pictures of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
@@ -31,8 +31,10 @@ export type OnHeaders = (status: number, length: number | undefined) => void
 /** A server's API over HTTP: its address without credentials, and one call at a time that ends only by its signal. */
 export interface ServerHttp {
   readonly name: string
+  readonly address: ServerAddress
   /** @throws BackendError when no whole answer came; the signal's reason when it aborted */
   get(path: string, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply>
+  /** Sends JSON, or a form as it is. */
   post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply>
   /** Like `get`, for a file. */
   download(path: string, signal: AbortSignal): Promise<HttpDownload>
@@ -85,9 +87,10 @@ export interface HttpOptions {
  * knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
  */
 export function createServerHttp(
-  { name, base, authorization }: ServerAddress,
+  address: ServerAddress,
   { keepAlive = false, maxReplyBytes = MAX_REPLY_BYTES }: HttpOptions = {},
 ): ServerHttp {
+  const { name, base, authorization } = address
   const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: maxReplyBytes }
   const fresh = new Agent({ ...limits, pipelining: 0, connect: { timeout: CONNECT_TIMEOUT_MS } })
   const kept = keepAlive ? new Agent({ ...limits, connect: { timeout: CONNECT_TIMEOUT_MS } }) : undefined
@@ -124,10 +127,17 @@ export function createServerHttp(
 
   return {
     name,
+    address,
     get: (path, signal, onHeaders) => ask(path, signal, json.accept, (reply) => asText(reply, onHeaders)),
     post: (path, body, signal, onHeaders) => {
-      const headers = { ...json, 'content-type': 'application/json' }
-      const asked = { method: 'POST' as const, headers, body: JSON.stringify(body) }
+      const asked =
+        body instanceof FormData
+          ? { method: 'POST' as const, headers: json, body }
+          : {
+              method: 'POST' as const,
+              headers: { ...json, 'content-type': 'application/json' },
+              body: JSON.stringify(body),
+            }
       return call(path, signal, asked, (reply) => asText(reply, onHeaders))
     },
     download: (path, signal) => ask(path, signal, '*/*', asBytes),

@@ -66,9 +66,11 @@ export async function generatePicture(
       case 'queued':
         client.show({ text: `Queued, place ${polled.queue_position}` })
         break
-      case 'processing':
-        client.show({ text: 'Drawing', fraction: Number(response.headers.get('x-progress') ?? 0) })
+      case 'processing': {
+        const drawn = response.headers.get('x-progress')
+        client.show({ text: 'Drawing', ...(drawn !== null && { fraction: Number(drawn) }) })
         break
+      }
       case 'failed':
         throw new Error(`The generation failed: ${polled.error}`)
       case 'succeeded': {

@@ -3,6 +3,7 @@ import { access, mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { ForeignDirectory, requireOwn } from '../own-directory.js'
 import { type PostgresBinaries, preparePostgresBinaries } from './postgres-binaries.js'
 import {
   clusterOf,
@@ -76,10 +77,12 @@ const lockOf = (dataDir: string) => join(dataDir, 'lock')
 
 async function prepareDirectory(path: string): Promise<string> {
   try {
-    await mkdir(path, { recursive: true })
+    await mkdir(path, { recursive: true, mode: 0o755 })
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    await requireOwn(path, 0o002) // an older one has the mode of the umask
     return await realpath(path) // the server's command line, by which it is found again, has no links in it
   } catch (error) {
+    if (error instanceof ForeignDirectory) throw error
     throw new LocalPostgresError(
       `${path}, where the database goes, can't be made or written (${errorCode(error)}): make it writable for you, or delete it if it is another user's.`,
       { cause: error },

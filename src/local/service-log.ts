@@ -1,6 +1,8 @@
-import { createWriteStream } from 'node:fs'
-import { mkdir, rename, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { requireOwn } from '../own-directory.js'
+import { errorCode } from './run-as.js'
 
 const LONG = 10_000_000
 /** The same trouble is told this often at most. */
@@ -18,6 +20,7 @@ export interface ServiceLog {
 /**
  * Takes what a service says: all of it goes into `<name>.log`, a warning or worse to the person at the terminal too,
  * as one line.
+ * @throws Error with one sentence when the log is not ours alone, or can't be written
  */
 export async function openServiceLog(
   directory: string,
@@ -25,10 +28,11 @@ export async function openServiceLog(
   onTrouble: (line: string) => void,
 ): Promise<ServiceLog> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
+  await requireOwn(directory)
   const path = join(directory, `${name}.log`)
-  const isLong = ((await stat(path).catch(() => undefined))?.size ?? 0) > LONG
+  const isLong = ((await lstat(path).catch(() => undefined))?.size ?? 0) > LONG
   if (isLong) await rename(path, `${path}.old`)
-  const file = createWriteStream(path, { flags: 'a', mode: 0o600 })
+  const file = (await openFile(path)).createWriteStream()
   file.on('error', () => undefined) // a full disk is told by those who need it more
   const toldAt = new Map<string, number>()
   let lastWords: string | undefined
@@ -49,6 +53,16 @@ export async function openServiceLog(
         onTrouble(`${name}: ${record.msg}${record.err?.message ? ` (${record.err.message.split('\n')[0]})` : ''}`)
       }
     },
+  }
+}
+
+/** Appends to a file of this very name: a link would lead to any file there is, and a pipe would be waited for. */
+async function openFile(path: string): Promise<FileHandle> {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
+  try {
+    return await open(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY, 0o600)
+  } catch (cause) {
+    throw new Error(`${path} can't be written (${errorCode(cause)}): delete it and start again.`, { cause })
   }
 }
 

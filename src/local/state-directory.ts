@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { ForeignDirectory, requireOwn } from '../own-directory.js'
 import { errorCode } from './run-as.js'
 
 /** Where the one-machine stack keeps its state; each entry is made by the file that uses it. */
@@ -17,7 +18,7 @@ export interface StateDirectory {
   readonly runningStack: string
 }
 
-/** @throws Error with one sentence when `.easel` can't be made or written */
+/** @throws Error with one sentence when `.easel` can't be made or written, or when somebody else made it */
 export async function openStateDirectory(): Promise<StateDirectory> {
   const path = resolve('.easel')
   try {
@@ -26,10 +27,12 @@ export async function openStateDirectory(): Promise<StateDirectory> {
       // Root's Postgres runs as "nobody", who must get through to its own directory.
       await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700)
     }
+    await requireOwn(path)
     const probe = resolve(path, `.probe-${randomUUID()}`)
     await (await open(probe, 'wx', 0o600)).close()
     await rm(probe)
   } catch (error) {
+    if (error instanceof ForeignDirectory) throw error
     throw new Error(
       `${path}, where everything is kept, can't be made or written (${errorCode(error)}): start in a directory of your own with room on its disk.`,
       { cause: error },

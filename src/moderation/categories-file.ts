@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { sexual } from './rules/sexual.js'
 import type { Rule } from './rules-moderator.js'
 import { toTerm } from './term-trie.js'
 
@@ -44,21 +43,60 @@ function isReadable(text: string): boolean {
   return read !== undefined && (read.symbols.length > 1 || read.openStart)
 }
 
-/** @throws ModerationRulesError when the file can't be read or does not have the form of a categories file */
+/**
+ * @throws ModerationRulesError when the file can't be read or does not have the form of a categories file. It says where
+ * and why, and quotes nothing: the path may name a file that is not ours to show.
+ */
 export function readCategoriesFile(path: string): CategoriesFile {
-  let content: unknown
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const reason =
-      error instanceof SyntaxError ? `is not valid JSON (${error.message})` : `can't be read (${codeOf(error)})`
-    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} ${reason}.`, { cause: error })
-  }
-  const parsed = categoriesFile.safeParse(content)
+  const parsed = categoriesFile.safeParse(parse(path, read(path)))
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(({ path: at, message }) => `${placeOf(at)}: ${message}`)
+  const issues = parsed.error.issues.map((issue) => `${placeOf(issue.path)}: ${problemOf(issue)}`)
   throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be used: ${issues.join('; ')}.`)
 }
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${codeOf(error)}).`)
+  }
+}
+
+function parse(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const before = text.slice(0, faultIn(text, String(error))).split('\n')
+    const place = `line ${before.length}, column ${(before.at(-1) as string).length + 1}`
+    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} is not valid JSON from ${place} on.`)
+  }
+}
+
+/** Where JSON ends to be valid. V8 names the place of some faults; an unexpected token is the end of the shortest text that has it. */
+function faultIn(text: string, fault: string): number {
+  const named = /at position (\d+)/.exec(fault)?.[1]
+  if (named !== undefined) return Number(named)
+  if (!fault.includes('Unexpected token')) return text.length
+  let [sound, faulty] = [0, text.length]
+  while (faulty - sound > 1) {
+    const middle = (sound + faulty) >> 1
+    if (hasUnexpectedToken(text.slice(0, middle))) faulty = middle
+    else sound = middle
+  }
+  return sound
+}
+
+function hasUnexpectedToken(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return false
+  } catch (error) {
+    return String(error).includes('Unexpected token')
+  }
+}
+
+const problemOf = ({ code, message }: { code: string; message: string }): string =>
+  code === 'unrecognized_keys' ? 'holds a key that is not known' : message
 
 /** The rules of a categories file. */
 export const rulesOf = ({ categories }: CategoriesFile): Rule[] =>
@@ -66,7 +104,7 @@ export const rulesOf = ({ categories }: CategoriesFile): Rule[] =>
     category: name,
     models,
     terms: { terms, ordinary: except },
-    ...(beside !== undefined && { beside: beside === 'sexual' ? sexual : { terms: beside } }),
+    ...(beside !== undefined && { beside: beside === 'sexual' ? beside : { terms: beside } }),
   }))
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)

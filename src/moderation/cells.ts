@@ -21,6 +21,9 @@ export interface Cells {
   readonly pieceLetters: Uint16Array
   /** 1 for the s of "friend's": no word begins there. */
   readonly contraction: Uint8Array
+  /** The number of the clause (what commas, brackets and dashes part) and of the sentence each letter is in. */
+  readonly clauses: Uint16Array
+  readonly sentences: Uint16Array
 }
 
 interface Sign {
@@ -30,14 +33,22 @@ interface Sign {
   readonly script: number
 }
 
+// ñ without its tilde, and the sigma that ends a Greek word, which capitals don't have.
+const OTHER_FORMS: Readonly<Record<string, readonly number[]>> = { ñ: [0x6e], ς: [0x3c3] }
 const GLUE_MARKS = '()[]{}<>\\`【】「」『』〈〉《》〔〕'
 const APOSTROPHES = "'’ʼ‘"
 const CONTRACTIONS = new Set(['s', 't', 'd', 'm', 're', 've', 'll'])
-const LETTER = /[\p{L}\p{N}]/u
+// The vowel signs of Hindi and Thai are letters to their readers.
+const LETTER = /[\p{L}\p{N}\p{Script=Devanagari}\p{Script=Thai}]/u
+const DIGIT = /\p{Nd}/u
 const PICTURE = /\p{Extended_Pictographic}/u
 // Letters in discs and squares, and those that make up flags.
 const BOXED_LETTER = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/u
 const WHITE_SPACE = /\s/u
+const SENTENCE_MARKS = '.!?'
+const SENTENCE_ENDS = '。।؟\u06d4'
+const CLAUSE_MARKS = ',;()[]{}<>|\n、،؛「」『』【】〈〉《》'
+const SPACED_MARKS = '-–—:/'
 
 const scripts: readonly [RegExp, number][] = [
   [/\p{Script=Han}/u, 1],
@@ -50,13 +61,23 @@ const BOXED_SCRIPT = 5
 
 const scriptOf = (character: string): number => scripts.find(([script]) => script.test(character))?.[1] ?? 0
 
+/** 0 to 9 for the digits of any script, such as Arabic and Thai ones; Unicode has each script's ten in a row. */
+function latinDigit(code: number): number {
+  let value = 0
+  while (DIGIT.test(String.fromCodePoint(code - value - 1))) value++
+  return 0x30 + (value % 10)
+}
+
 function readSign(code: number): Sign {
   const character = String.fromCodePoint(code)
   const lower = character.toLowerCase().codePointAt(0) as number
+  if (DIGIT.test(character)) {
+    const digit = latinDigit(code)
+    return { reads: [digit, ...leetOf(digit), ...(code < 128 ? [] : lookalikesOf(code))], soft: true, script: 0 }
+  }
   if (LETTER.test(character)) {
-    const others = [...leetOf(code), ...(code < 128 ? [] : lookalikesOf(code))]
-    const accented = character === 'ñ' ? [0x6e] : []
-    return { reads: [lower, ...others, ...accented], soft: code >= 0x30 && code <= 0x39, script: scriptOf(character) }
+    const others = code < 128 ? [] : lookalikesOf(code)
+    return { reads: [lower, ...others, ...(OTHER_FORMS[character] ?? [])], soft: false, script: scriptOf(character) }
   }
   if (WHITE_SPACE.test(character)) return { reads: SPACE, soft: false, script: 0 }
   if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikesOf(code)], soft: false, script: BOXED_SCRIPT }
@@ -83,6 +104,10 @@ export function toCells(text: string): Cells {
   const gaps = new Uint8Array(text.length)
   const soft = new Uint8Array(text.length)
   const contraction = new Uint8Array(text.length)
+  const clauses = new Uint16Array(text.length)
+  const sentences = new Uint16Array(text.length)
+  let clause = 0
+  let sentence = 0
   let gap = NO_GAP
   let script = 0
   let gapStart = 0
@@ -101,14 +126,31 @@ export function toCells(text: string): Cells {
       } else if (gap === NO_GAP && i > 0) contraction[i] = contraction[i - 1] as number
       gaps[i] = i === 0 ? NO_GAP : gap
       soft[i] = sign.soft ? 1 : 0
+      clauses[i] = clause
+      sentences[i] = sentence
       options.push(inContext(text, at, code, sign.reads))
       script = sign.script
       gap = NO_GAP
     }
     at += width
+    if (typeof sign.reads === 'number' || sign.soft) {
+      const ended = endedBy(text, at - width)
+      if (ended !== undefined) clause++
+      if (ended === 'sentence') sentence++
+    }
   }
   const pieceLetters = readPieces(options, gaps, soft)
-  return { options, gaps, soft, contraction, pieceLetters }
+  return { options, gaps, soft, contraction, pieceLetters, clauses, sentences }
+}
+
+/** What a mark ends; undefined within a word, as in "ch!ld" or "1.5". */
+function endedBy(text: string, at: number): 'clause' | 'sentence' | undefined {
+  const mark = text[at] as string
+  if (SENTENCE_ENDS.includes(mark)) return 'sentence'
+  if (CLAUSE_MARKS.includes(mark)) return 'clause'
+  const spaced = WHITE_SPACE.test(text[at + 1] ?? ' ')
+  if (spaced && SENTENCE_MARKS.includes(mark)) return 'sentence'
+  return spaced && SPACED_MARKS.includes(mark) ? 'clause' : undefined
 }
 
 const CAPITAL_I = 0x49
@@ -168,6 +210,8 @@ export function reversed(cells: Cells, text: string): Cells {
     soft: cells.soft.slice(0, length).reverse(),
     pieceLetters: cells.pieceLetters.slice().reverse(),
     contraction: new Uint8Array(length),
+    clauses: cells.clauses.slice(0, length).reverse(),
+    sentences: cells.sentences.slice(0, length).reverse(),
   }
 }
 

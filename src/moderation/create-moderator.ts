@@ -1,9 +1,13 @@
-import type { Moderator } from '../generation/ports.js'
 import { ModerationRulesError, readCategoriesFile, rulesOf } from './categories-file.js'
-import { createRemoteModerator, type ModerationLogger } from './remote-moderator.js'
-import { fillers, rulesOnMinors } from './rules/built-in.js'
+import type { Language } from './language.js'
+import { languages } from './languages.js'
+import { createMinorsRule, type MinorsRule } from './minors-rule.js'
+import { createRemoteModerator, type ModerationLogger, type RemoteModerator } from './remote-moderator.js'
 import { defaultCategories } from './rules/default-categories.js'
-import { createRulesModerator, type Rule } from './rules-moderator.js'
+import { createRulesModerator } from './rules-moderator.js'
+
+/** Built once: its words are the same for every moderator, and there are thousands. */
+let minorsRule: MinorsRule | undefined
 
 export interface ModeratorOptions {
   /** The operator's own file for the configurable rules; it replaces the default ones, never those on minors. */
@@ -18,13 +22,15 @@ export interface ModeratorOptions {
  * The service's moderator: the rules on minors, then the configurable ones, then the outside check if there is one.
  * @throws ModerationRulesError when the operator's file can't be used or the rules on minors are missing
  */
-export function createModerator({ rulesFile, url, apiKey, logger }: ModeratorOptions): Moderator {
-  requireRulesOnMinors(rulesOnMinors)
+export function createModerator({ rulesFile, url, apiKey, logger }: ModeratorOptions): RemoteModerator {
+  requireWords(languages)
   const configured = rulesFile === undefined ? defaultCategories : readCategoriesFile(rulesFile)
-  const rules = createRulesModerator([...rulesOnMinors, ...rulesOf(configured)], fillers)
-  if (url === undefined) return rules
+  minorsRule ??= createMinorsRule(languages)
+  const rules = createRulesModerator(minorsRule, rulesOf(configured))
+  if (url === undefined) return { ...rules, isSilent: () => false }
   const remote = createRemoteModerator({ url, apiKey, logger })
   return {
+    ...remote,
     async review(text) {
       const verdict = await rules.review(text)
       return verdict.flagged ? verdict : remote.review(text)
@@ -33,12 +39,8 @@ export function createModerator({ rulesFile, url, apiKey, logger }: ModeratorOpt
 }
 
 /** A damaged installation must not start with less than the rules that always hold. */
-export function requireRulesOnMinors(rules: readonly Rule[]): void {
-  const complete =
-    rules.length > 0 &&
-    rules.every(({ terms, beside, avoided }) =>
-      [terms, beside, avoided].every((list) => list === undefined || list.terms.length > 0),
-    ) &&
-    rules.some(({ beside, avoided }) => beside && avoided)
-  if (!complete) throw new ModerationRulesError('The built-in moderation rules are missing: install Easel again.')
+export function requireWords(known: readonly Language[]): void {
+  const lists = known.flatMap(({ minors, sexual, nudity }) => [minors, sexual, nudity])
+  if (lists.length > 0 && lists.every((lines) => lines?.some((line) => /\p{L}/u.test(line)))) return
+  throw new ModerationRulesError('The built-in moderation rules are missing: install Easel again.')
 }

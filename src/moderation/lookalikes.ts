@@ -56,9 +56,9 @@ const leet: Readonly<Record<string, string>> = {
 /** Letters that read as others once the text is turned upside down, which also reverses it. */
 const turnedPairs: Readonly<Record<string, string>> = { b: 'q', d: 'p', m: 'w', n: 'u', p: 'd', q: 'b', u: 'n', w: 'm' }
 
-// Cyrillic letters drawn exactly like Latin ones.
+// Cyrillic letters drawn exactly like Latin ones, and Latin ones that many write without their stroke or dot.
 const twins: Readonly<Record<string, string>> = Object.fromEntries(
-  [...'аеорсухкмтвніѕј'].map((letter, i) => [letter, 'aeopcyxkmtbhisj'[i] as string]),
+  [...'аеорсухкмтвніѕјłđøıς'].map((letter, i) => [letter, 'aeopcyxkmtbhisjldoiσ'[i] as string]),
 )
 
 const REGIONAL_INDICATOR_A = 0x1f1e6

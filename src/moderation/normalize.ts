@@ -5,13 +5,24 @@ const ASCII = /^[\x00-\x7f]*$/
 const N_WITH_MARKS = /(n)\p{M}+/giu
 const COMBINING_TILDE = '\u0303'
 
-// The sound marks of kana are letters to their readers and stay; anywhere else they are as foreign as other marks.
-const INVISIBLE = /(?![\u3099\u309a])[\p{M}\p{Cf}\p{DI}]/gu
+// The sound marks of kana, and the vowel signs of Hindi and Thai after letters of theirs, are letters to their readers
+// and stay; anywhere else they are as foreign as other marks.
+const INVISIBLE =
+  /(?![\u3099\u309a])(?!(?<=[\u0904-\u0939\u0e01-\u0e2e]\p{M}{0,3})[\u0900-\u094f\u0e31-\u0e4e])[\p{M}\p{Cf}\p{DI}]/gu
 const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
 
 // Every count is bounded, so that no text can make these search for long.
 const WEIGHT = /(?<!\bage[sd]?[ ]?):[ \t]{0,4}[-+]?\d{0,4}\.?\d{1,6}[ \t]{0,4}(?=[)\]}>])/gi
 const BREAK_KEYWORD = /\bBREAK\b/g
+
+// A few characters stand for whole phrases (U+FDFA for 18 letters) and hide no word: without them no text grows beyond
+// four letters a character.
+const NOT_ASCII = /\P{ASCII}/gu
+const LONGEST_FORM = 4
+const decomposed = (character: string): string => {
+  const form = character.normalize('NFKD')
+  return form.length > LONGEST_FORM ? ' ' : form
+}
 
 const OVERRIDDEN = /\u202e([^\u202c-\u202e\u2066-\u2069]*)/g
 
@@ -22,7 +33,8 @@ const OVERRIDDEN = /\u202e([^\u202c-\u202e\u2066-\u2069]*)/g
 export function undisguise(text: string): string {
   if (ASCII.test(text)) return text
   return text
-    .normalize('NFKD')
+    .replace(NOT_ASCII, decomposed)
+    .normalize('NFD')
     .replace(N_WITH_MARKS, (marked, n: string) => (marked.includes(COMBINING_TILDE) ? 'ñ' : n))
     .replace(INVISIBLE, '')
     .replace(STRAY_SOUND_MARK, '')

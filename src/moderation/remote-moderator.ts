@@ -4,7 +4,13 @@ import type { Moderator, Verdict } from '../generation/ports.js'
 
 /** What a moderator writes to: facts first, then a constant sentence. Never a prompt. */
 export interface ModerationLogger {
-  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+  info(facts: object, message: string): void
+}
+
+export interface RemoteModerator extends Moderator {
+  /** Whether it gave no usable answer when it was last asked. */
+  isSilent(): boolean
 }
 
 export interface RemoteModeratorOptions {
@@ -26,6 +32,13 @@ const answer = z.object({
     .min(1),
 })
 
+/** The protocol's categories; a subscriber is told no name that an endpoint made up. */
+const KNOWN_CATEGORIES = new Set([
+  ...['harassment', 'harassment/threatening', 'hate', 'hate/threatening', 'illicit', 'illicit/violent', 'self-harm'],
+  ...['self-harm/intent', 'self-harm/instructions', 'sexual', 'sexual/minors', 'violence', 'violence/graphic'],
+])
+const OTHER_CATEGORY = 'disallowed content'
+
 // The protocol's name for sexual content with adults, which models marked as NSFW are for.
 const ADULT_CATEGORY = 'sexual'
 
@@ -34,13 +47,20 @@ const ADULT_CATEGORY = 'sexual'
  * Only the prompt is sent: what a negative prompt names is to be avoided. When no usable answer comes in time, models
  * marked as NSFW are refused and others pass, since the built-in rules have seen the prompt already.
  */
-export function createRemoteModerator(options: RemoteModeratorOptions): Moderator {
+export function createRemoteModerator(options: RemoteModeratorOptions): RemoteModerator {
+  let silent = false
   return {
+    isSilent: () => silent,
     async review({ prompt, nsfwModel }) {
       try {
-        return verdictOf(answer.parse(await ask(options, prompt)), nsfwModel)
+        const verdict = verdictOf(answer.parse(await ask(options, prompt)), nsfwModel)
+        if (silent) options.logger?.info({}, 'the moderation endpoint answers again')
+        silent = false
+        return verdict
       } catch (error) {
-        options.logger?.warn({ reason: reasonOf(error), nsfwModel }, 'the moderation endpoint gave no answer')
+        // Once an outage: at a request each it would fill the log.
+        if (!silent) options.logger?.error({ reason: reasonOf(error) }, 'the moderation endpoint gives no answer')
+        silent = true
         if (nsfwModel) throw moderationUnavailable()
         return { flagged: false }
       }
@@ -93,7 +113,9 @@ function verdictOf({ results }: z.infer<typeof answer>, nsfwModel: boolean): Ver
   return {
     flagged: true,
     parameter: 'prompt',
-    category: categories.length > 0 ? [...new Set(categories)].join(', ') : 'disallowed content',
+    category:
+      [...new Set(categories.map((name) => (KNOWN_CATEGORIES.has(name) ? name : OTHER_CATEGORY)))].join(', ') ||
+      OTHER_CATEGORY,
     matched: [],
   }
 }

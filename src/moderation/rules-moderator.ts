@@ -1,7 +1,8 @@
 import type { Moderator, Verdict } from '../generation/ports.js'
-import { createTermMatcher, type TermList } from './term-matcher.js'
+import type { MinorsRule } from './minors-rule.js'
+import { createTermMatcher, type TermList, termsIn } from './term-matcher.js'
 
-/** What is refused, as data. */
+/** What an operator has refused, as data. */
 export interface Rule {
   /** What the refusal calls it. */
   readonly category: string
@@ -9,40 +10,39 @@ export interface Rule {
   readonly models: 'all' | 'sfw'
   /** Any one of these is refused… */
   readonly terms: TermList
-  /** …or, with this list, any one of them together with any one of these, wherever in the prompt. */
-  readonly beside?: TermList
-  /** Words that ask for `terms` when a negative prompt names them, beside a prompt with a word of `beside`. */
-  readonly avoided?: TermList
+  /** …or, with this, any one of them together with any word for sex or any one of these, wherever in the prompt. */
+  readonly beside?: 'sexual' | TermList
 }
 
+const MINORS_CATEGORY = 'sexual content with minors'
 const MOST_WORDS_SHOWN = 6
 const CLEAN: Verdict = { flagged: false }
 
 /** Checks prompts against rules, in the process and in time linear in the prompt. It can't be down. */
-export function createRulesModerator(rules: readonly Rule[], fillers: readonly string[] = []): Moderator {
-  const lists = rules.flatMap(({ terms, beside, avoided }) => [terms, beside, avoided])
-  const matcher = createTermMatcher([...new Set(lists.filter((list) => list !== undefined))], fillers)
+export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[]): Moderator {
+  const lists = rules.flatMap(({ terms, beside }) => (typeof beside === 'object' ? [terms, beside] : [terms]))
+  const matcher = createTermMatcher(lists)
 
   return {
     async review({ prompt, negativePrompt, nsfwModel }) {
-      const asked = matcher.find(prompt)
-      if (asked.size === 0) return CLEAN
-      const applying = rules.filter(({ models }) => models === 'all' || !nsfwModel)
-      for (const { category, terms, beside } of applying) {
-        const words = together(asked.get(terms), beside && (asked.get(beside) ?? []))
-        if (words) return { flagged: true, parameter: 'prompt', category, matched: words }
-      }
-      for (const { category, beside, avoided } of applying) {
-        if (!beside || !avoided || !asked.has(beside) || negativePrompt === '') continue
-        const words = together(matcher.find(negativePrompt).get(avoided), asked.get(beside))
-        if (words) return { flagged: true, parameter: 'negative_prompt', category, matched: words }
+      const asked = minors.read(prompt)
+      const sexualised = minors.judge(asked)
+      if (sexualised) return { flagged: true, parameter: 'prompt', category: MINORS_CATEGORY, matched: sexualised }
+      const avoided = minors.judgeAvoided(asked, negativePrompt)
+      if (avoided) return { flagged: true, parameter: 'negative_prompt', category: MINORS_CATEGORY, matched: avoided }
+      const found = termsIn(matcher.read(prompt))
+      for (const { category, models, terms, beside } of rules) {
+        if (models === 'sfw' && nsfwModel) continue
+        const besides = beside === 'sexual' ? minors.sexualWords(asked) : beside && (found.get(beside) ?? [])
+        const matched = together(found.get(terms), besides)
+        if (matched) return { flagged: true, parameter: 'prompt', category, matched }
       }
       return CLEAN
     },
   }
 }
 
-/** The words of both lists, each side present; undefined when a side that is needed has none. */
+/** The words of both sides; undefined when a side that is needed has none. */
 function together(words: readonly string[] | undefined, besides: readonly string[] | undefined) {
   if (!words || besides?.length === 0) return undefined
   if (!besides) return words.slice(0, MOST_WORDS_SHOWN)

@@ -1,71 +1,91 @@
-import { type Ages, ageTerms, createAgeReader } from './ages.js'
 import { type Cells, reversed, toCells } from './cells.js'
 import { displayed, stripWeights, undisguise } from './normalize.js'
-import { createPhraseFinder, isOrdinary } from './ordinary-phrases.js'
+import { createPhraseFinder, isOrdinary, type Stretch } from './ordinary-phrases.js'
 import { createTermSearch, type Match } from './term-search.js'
-import { createTermTrie, type Term, toTerm } from './term-trie.js'
+import { createTermTrie, toTerm } from './term-trie.js'
 
 /** Words that mean one thing to a rule. */
 export interface TermList {
   /**
    * Words or phrases in any alphabet, found as whole words (Latin ones with a plural s too), however disguised. A star
-   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean and hiragana, which don't part words, are found anywhere.
+   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean, Thai and hiragana, which don't part words, are found anywhere.
    */
   readonly terms: readonly string[]
-  /** Phrases, as written, in which the terms are harmless: "naked eye". They excuse this list's terms only. */
+  /** Phrases, as written, in which the terms are harmless: "naked eye". Lists may share the same phrases. */
   readonly ordinary?: readonly string[]
-  /** Ages that count as a term. */
-  readonly ages?: Ages
+  /** The terms are found as they are written only: what nobody hides need not be sought in every look-alike. */
+  readonly undisguised?: boolean
+}
+
+/** A term in a text, from its first to its last letter. */
+export interface Found {
+  readonly list: TermList
+  readonly written: string
+  readonly start: number
+  readonly end: number
+}
+
+/** One way of reading a text, with the terms found in it. */
+export interface Reading {
+  readonly cells: Cells
+  readonly found: readonly Found[]
 }
 
 export interface TermMatcher {
-  /** The terms found, as the lists write them, each once; lists without any are absent. */
-  find(text: string): ReadonlyMap<TermList, readonly string[]>
+  /** As the text is stored and, where they differ, as it is shown. */
+  read(text: string): readonly Reading[]
 }
 
 // Short words read backwards are too often other words.
 const SHORTEST_REVERSED = 4
+const NO_PHRASES: readonly string[] = []
 
 /**
  * Compiles lists into one search, linear in the text. `fillers` are words that may stand between terms written together
  * ("termandterm").
  */
 export function createTermMatcher(lists: readonly TermList[], fillers: readonly string[] = []): TermMatcher {
-  const terms = lists.flatMap((list, index) => [
-    ...list.terms.map((term) => toTerm(term, index)),
-    ...(list.ages ? ageTerms(list.ages, index) : []),
-  ])
+  const terms = lists.flatMap((list, index) => (list.undisguised ? [] : list.terms.map((term) => toTerm(term, index))))
   const fillerTerms = fillers.map((filler) => toTerm(filler, FILLER))
   const search = createTermSearch(createTermTrie([...terms, ...fillerTerms].filter((term) => term !== undefined)))
-  const ageReaders = lists.map(({ ages }) => ages && createAgeReader(ages))
-  const findPhrases = createPhraseFinder(lists.map(({ ordinary }) => ordinary ?? []))
+  const phrases = [...new Set(lists.map(({ ordinary }) => ordinary ?? NO_PHRASES))]
+  const findPhrases = createPhraseFinder(phrases)
+  const findUndisguised = createPhraseFinder(lists.map((list) => (list.undisguised ? list.terms : NO_PHRASES)))
+  const phrasesOf = lists.map(({ ordinary }) => phrases.indexOf(ordinary ?? NO_PHRASES))
 
   return {
-    find(text) {
-      const found = new Map<TermList, string[]>()
-      const note = (term: Term, shown: string) => {
-        const list = lists[term.list]
-        if (!list) return
-        const words = found.get(list) ?? []
-        if (!words.includes(shown)) words.push(shown)
-        found.set(list, words)
-      }
-      for (const reading of readingsOf(text)) {
+    read: (text) =>
+      readingsOf(text).map((reading) => {
         const cells = toCells(reading)
         const stretches = findPhrases(cells)
-        search(cells, (match) => {
-          const shown = match.term.number ? ageReaders[match.term.list]?.(cells, match) : match.term.written
-          if (shown !== undefined && !isOrdinary(stretches, match)) note(match.term, shown)
-        })
+        const found: Found[] = []
+        const add = ({ list: index, written, start, end }: Stretch) => {
+          const list = lists[index]
+          if (!list || isOrdinary(stretches, { start, end, list: phrasesOf[index] as number })) return
+          const last = found.at(-1)
+          if (last?.end === end && last.written === written && last.list === list) return
+          found.push({ list, written, start, end })
+        }
+        const note = ({ term, start, end }: Match) => add({ list: term.list, written: term.written, start, end })
+        for (const stretch of findUndisguised(cells)) add(stretch)
+        search(cells, note)
         search(reversed(cells, reading), (match) => {
-          const forward = turnedRound(cells, match)
-          if (match.pieced || match.term.number || match.term.symbols.length < SHORTEST_REVERSED) return
-          if (!isOrdinary(stretches, forward)) note(match.term, match.term.written)
+          if (!match.pieced && match.term.symbols.length >= SHORTEST_REVERSED) note(turnedRound(cells, match))
         })
-      }
-      return found
-    },
+        return { cells, found }
+      }),
   }
+}
+
+/** The terms found, as the lists write them, each once; lists without any are absent. */
+export function termsIn(readings: readonly Reading[]): ReadonlyMap<TermList, readonly string[]> {
+  const terms = new Map<TermList, string[]>()
+  for (const { list, written } of readings.flatMap(({ found }) => found)) {
+    const words = terms.get(list) ?? []
+    if (!words.includes(written)) words.push(written)
+    terms.set(list, words)
+  }
+  return terms
 }
 
 const FILLER = -1

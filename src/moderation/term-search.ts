@@ -1,6 +1,6 @@
 import { type Cells, GLUE, MARK, NO_GAP, SPACE } from './cells.js'
 import { endsWord } from './ordinary-phrases.js'
-import type { Term, TermTrie } from './term-trie.js'
+import { bitOf, type Term, type TermTrie } from './term-trie.js'
 
 export interface Match {
   readonly term: Term
@@ -11,21 +11,29 @@ export interface Match {
   readonly pieced: boolean
 }
 
-// What a path through the trie has behind it.
-const WORD_START = 1
-const CROSSED = 2
-const CROSSED_SPACE = 4
-const LONG_PIECE = 8
-const CHAINED = 16
-// Something other than digits and marks standing in for letters: "1011" is no word.
-const LETTERED = 32
-const REPEATED = 64
+// What a path through the trie has behind it. Each of the first five can only take from what the path may find.
+const CROSSED = 1
+const CROSSED_SPACE = 2
+const LONG_PIECE = 4
+const REPEATED = 8
+// Nothing but digits and marks standing in for letters so far: "1011" is no word.
+const UNLETTERED = 16
+const INSIDE_WORD = 32
+const CHAINED = 64
+const LOSSES = 31
 const FLAG_WORDS = 128 / 32
+// By losses, a bit for each set of losses that has none besides them.
+const NO_MORE_LOSSES = Int32Array.from({ length: LOSSES + 1 }, (_none, losses) => {
+  let sets = 0
+  for (let set = 0; set <= LOSSES; set++) if ((set & losses) === set) sets |= 1 << set
+  return sets
+})
 
 // "s e x" is spelled out; "his ex" and "an all" are not: short terms, and letters repeated, cross a space only between
 // single letters. Terms written together neither ("be between").
 const PIECED = CROSSED_SPACE | LONG_PIECE
 const SHORT_TERM = 4
+const SHORTEST_JOINED = 3
 
 /** Terms written together so far, as in "termterm", that count once the word ends with one. */
 interface Chain {
@@ -40,26 +48,24 @@ interface Chain {
  * - across gaps, when the term begins and ends where words do ("c.h.i.l.d", "chi ld"), and through brackets;
  * - past a digit or mark that may be no letter;
  * - from the end of one term into the next, when a word is made of nothing but terms.
- * At one letter there is at most one path per node and set of flags, so the work is linear in the text.
+ * At one letter there is at most one path per node and set of flags, and none that has but more losses than another, so
+ * the work is linear in the text.
  */
 export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: Match) => void) => void {
-  // Per node: the last letter it was reached at, and a bit for each set of flags it was reached with there.
-  const reachedAt = new Float64Array(trie.size)
+  // Per node and flags that are no losses: the last letter it was reached at, and a bit for each set of losses there.
+  const reachedAt = new Float64Array(trie.size * FLAG_WORDS)
   const reachedWith = new Int32Array(trie.size * FLAG_WORDS)
   let clock = 0
   let paths = createPaths()
   let next = createPaths()
 
   const keep = (node: number, flags: number, start: number, chain: Chain | undefined): boolean => {
-    const word = node * FLAG_WORDS
-    if (reachedAt[node] !== clock) {
-      reachedAt[node] = clock
-      reachedWith.fill(0, word, word + FLAG_WORDS)
-    }
-    const bit = 1 << (flags & 31)
-    const reached = reachedWith[word + (flags >> 5)] as number
-    if (reached & bit) return false
-    reachedWith[word + (flags >> 5)] = reached | bit
+    if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
+    const word = node * FLAG_WORDS + (flags >> 5)
+    const reached = reachedAt[word] === clock ? (reachedWith[word] as number) : 0
+    if (reached & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
+    reachedAt[word] = clock
+    reachedWith[word] = reached | (1 << (flags & LOSSES))
     next.add(node, flags, start, chain)
     return true
   }
@@ -67,20 +73,23 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
   /** Reports the terms that end with this letter, or lets the next one follow in the same word. */
   const finish = (search: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
     const { cells, at, visit } = search
+    let link = chain
     for (const term of trie.termsAt(node)) {
       const pieced = (flags & PIECED) === PIECED
-      if (!(flags & LETTERED) || (pieced && (flags & REPEATED || term.symbols.length < SHORT_TERM))) continue
+      if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
       const match = { term, start, end: at, pieced }
       if (endsWord(cells, at) || (term.openEnd && !(flags & CROSSED))) {
-        if (chain && pieced) continue
+        if (chain && term.symbols.length < SHORTEST_JOINED) continue
         visit(match)
         report(chain, visit)
-      } else if (flags & WORD_START && term.symbols.length > 2) {
-        const linked = { match, previous: chain, reported: false }
-        keep(trie.wordRoot, flags | CHAINED, -1, linked)
-        keep(trie.anyRoot, flags | CHAINED, -1, linked)
+      } else if (!(flags & INSIDE_WORD) && term.symbols.length >= SHORTEST_JOINED) {
+        // A word of several languages goes on as each of them.
+        link = { match, previous: link, reported: false }
       }
     }
+    if (link === chain) return
+    keep(trie.wordRoot, flags | CHAINED, -1, link)
+    keep(trie.anyRoot, flags | CHAINED, -1, link)
   }
 
   const reach = (place: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
@@ -94,19 +103,27 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
     const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
     const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
     const options = cells.options[at] as readonly number[]
-    for (const symbol of options) {
-      const gained = cells.soft[at] === 1 && symbol !== options[0] ? piece : piece | LETTERED
-      for (let i = 0; i < paths.count; i++) {
-        const node = paths.nodes[i] as number
-        const flags = flagsAcross(paths.flags[i] as number, gap)
-        if (flags === IMPASSABLE) continue
-        const start = paths.starts[i] as number
+    const soft = cells.soft[at] === 1
+    let offered = 0
+    for (let o = 0; o < options.length; o++) offered |= bitOf(options[o] as number)
+    for (let i = 0; i < paths.count; i++) {
+      const node = paths.nodes[i] as number
+      const own = gap <= GLUE ? trie.symbolOf(node) : 0
+      if ((offered & (trie.beginningsOf(node) | bitOf(own))) === 0) continue
+      const flags = flagsAcross(paths.flags[i] as number, gap)
+      if (flags === IMPASSABLE) continue
+      const start = paths.starts[i] as number
+      for (let o = 0; o < options.length; o++) {
+        const symbol = options[o] as number
+        const gained = (soft && o > 0 ? flags : flags & ~UNLETTERED) | piece
         const child = trie.child(node, symbol)
-        if (child !== undefined) reach(place, child, flags | gained, start < 0 ? at : start, paths.chains[i])
-        if (gap <= GLUE && trie.symbolOf(node) === symbol)
-          reach(place, node, flags | gained | REPEATED, start, paths.chains[i])
+        if (child !== undefined) reach(place, child, gained, start < 0 ? at : start, paths.chains[i])
+        if (symbol === own) reach(place, node, gained | REPEATED, start, paths.chains[i])
       }
-      const flags = (wordStart ? WORD_START : 0) | gained
+    }
+    for (let o = 0; o < options.length; o++) {
+      const symbol = options[o] as number
+      const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && o > 0 ? UNLETTERED : 0) | piece
       const any = trie.child(trie.anyRoot, symbol)
       if (any !== undefined) reach(place, any, flags, at, undefined)
       const word = wordStart ? trie.child(trie.wordRoot, symbol) : undefined
@@ -172,7 +189,7 @@ const IMPASSABLE = -1
 /** The flags of a path once it has crossed the gap, or `IMPASSABLE` for one that began inside a word. */
 function flagsAcross(flags: number, gap: number): number {
   if (gap < MARK) return flags
-  if (!(flags & WORD_START)) return IMPASSABLE
+  if (flags & INSIDE_WORD) return IMPASSABLE
   return flags | CROSSED | (gap === SPACE ? CROSSED_SPACE : 0)
 }
 

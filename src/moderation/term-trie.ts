@@ -7,6 +7,8 @@ export interface TermTrie {
   readonly wordRoot: number
   readonly anyRoot: number
   child(node: number, symbol: number): number | undefined
+  /** The bits (`bitOf`) of the symbols that lead on from a node. */
+  beginningsOf(node: number): number
   isEnd(node: number): boolean
   /** The symbol that leads to a node; 0 at the roots. */
   symbolOf(node: number): number
@@ -21,8 +23,6 @@ export interface Term {
   readonly written: string
   /** Which list it came from. */
   readonly list: number
-  /** Set for ages: where their number stands, in digits before or after the term or as a word of it. */
-  readonly number: 'before' | 'after' | 'within' | undefined
   /** `*term`: may begin inside a word. */
   readonly openStart: boolean
   /** `term*`: may end inside a word. */
@@ -32,18 +32,22 @@ export interface Term {
 
 export const WORD_GAP = 0x20
 
+/** One bit of 32: different symbols may share it, Latin letters don't. */
+export const bitOf = (symbol: number): number => 1 << (symbol & 31)
+
 const NO_TERMS: readonly Term[] = []
 
 // Written without spaces between words, so that a term begins and ends anywhere; pictures likewise.
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Extended_Pictographic}]/u
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=Thai}\p{Extended_Pictographic}]/u
+const STARS = /^\*|\*$/g
 const LATIN_WORD = /^[a-zñ ]{3,}$/u
 
 /**
  * A term as the rules write it: words, in any alphabet, with a star where it may go on inside a longer word.
  * Undefined when nothing readable is left of it.
  */
-export function toTerm(written: string, list: number, number?: Term['number']): Term | undefined {
-  const bare = written.trim().replace(/^\*|\*$/g, '')
+export function toTerm(written: string, list: number): Term | undefined {
+  const bare = written.trim().replace(STARS, '')
   const plain = undisguise(bare)
   const symbols = toCells(plain).options.map(([symbol]) => sharedForm(symbol as number))
   if (symbols.length === 0) return undefined
@@ -51,7 +55,6 @@ export function toTerm(written: string, list: number, number?: Term['number']): 
   return {
     written: bare,
     list,
-    number,
     openStart: unspaced || written.trim().startsWith('*'),
     openEnd: unspaced || written.trim().endsWith('*'),
     symbols,
@@ -60,30 +63,52 @@ export function toTerm(written: string, list: number, number?: Term['number']): 
 
 /** A phrase that is to be found as written only; its symbols have a `WORD_GAP` between words. */
 export function toPhrase(written: string, list: number): Term {
-  const { options, gaps } = toCells(undisguise(written))
+  const bare = written.replace(STARS, '')
+  const { options, gaps } = toCells(undisguise(bare))
   const symbols = options.flatMap(([plain], i) => [...(gaps[i] === NO_GAP ? [] : [WORD_GAP]), plain as number])
-  const unspaced = UNSPACED.test(written)
-  return { written, list, number: undefined, openStart: unspaced, openEnd: unspaced, symbols }
+  const unspaced = UNSPACED.test(bare)
+  return {
+    written: bare,
+    list,
+    openStart: unspaced || written.startsWith('*'),
+    openEnd: unspaced || written.endsWith('*'),
+    symbols,
+  }
 }
 
 /** The trie of these terms; one that ends in a letter is also found with a plural s. */
 export function createTermTrie(terms: readonly Term[]): TermTrie {
-  const children: (Map<number, number> | undefined)[] = [undefined, undefined]
-  const symbols: number[] = [0, 0]
+  // All edges in one table, at the slot of their hash or the next free one: a search reads it faster than maps.
+  const most = terms.reduce((sum, { symbols }) => sum + symbols.length + 1, 0)
+  const bits = Math.ceil(Math.log2(2 * most + 2))
+  const edges = new Int32Array(2 ** bits)
+  const parents = [0, 0]
+  const symbols = [0, 0]
+  const beginnings = [0, 0]
   const ends: (Term[] | undefined)[] = [undefined, undefined]
+
+  /** The slot of the edge, or the free one where it belongs. */
+  const slotOf = (node: number, symbol: number): number => {
+    let slot = Math.imul(Math.imul(node, 0x9e3779b1) ^ symbol, 0x85ebca6b) >>> (32 - bits)
+    for (let next = edges[slot] as number; next !== 0; next = edges[slot] as number) {
+      if (parents[next] === node && symbols[next] === symbol) break
+      slot = (slot + 1) & (edges.length - 1)
+    }
+    return slot
+  }
+  const child = (node: number, symbol: number): number | undefined => edges[slotOf(node, symbol)] || undefined
+  const grow = (node: number, symbol: number): number => {
+    const grown = symbols.push(symbol) - 1
+    parents.push(node)
+    edges[slotOf(node, symbol)] = grown
+    beginnings[node] = (beginnings[node] as number) | bitOf(symbol)
+    beginnings.push(0)
+    ends.push(undefined)
+    return grown
+  }
   const add = (root: number, path: readonly number[], term: Term) => {
     let node = root
-    for (const symbol of path) {
-      let next = children[node]?.get(symbol)
-      if (next === undefined) {
-        next = children.push(undefined) - 1
-        symbols.push(symbol)
-        ends.push(undefined)
-        const branches = children[node] ?? new Map<number, number>()
-        children[node] = branches.set(symbol, next)
-      }
-      node = next
-    }
+    for (const symbol of path) node = child(node, symbol) ?? grow(node, symbol)
     const there = ends[node] ?? []
     if (!there.includes(term)) there.push(term)
     ends[node] = there
@@ -98,10 +123,11 @@ export function createTermTrie(terms: readonly Term[]): TermTrie {
   return {
     wordRoot: 0,
     anyRoot: 1,
-    child: (node, symbol) => children[node]?.get(symbol),
+    child,
+    beginningsOf: (node) => beginnings[node] as number,
     symbolOf: (node) => symbols[node] as number,
     isEnd: (node) => ends[node] !== undefined,
     termsAt: (node) => ends[node] ?? NO_TERMS,
-    size: children.length,
+    size: symbols.length,
   }
 }

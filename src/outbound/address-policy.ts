@@ -6,7 +6,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 export interface AddressPolicy {
   /** @param address an IP address in any spelling; what is none is refused */
   allows(address: string): boolean
-  /** Whether the operator has receivers of his own inside. */
+  /** Whether the operator has receivers of their own inside. */
   readonly hasInside: boolean
 }
 

@@ -17,6 +17,12 @@ const COMPARE_AND_SET = `
   local held = redis.call('GET', KEYS[1])
   if held == false or held == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 end
   return 0`
+/** Of each key its holder and for how long. */
+const KEEP = `
+  for i, key in ipairs(KEYS) do
+    local held, holder = redis.call('GET', key), ARGV[2 * i - 1]
+    if held == false or held == holder then redis.call('SET', key, holder, 'PX', ARGV[2 * i]) end
+  end`
 
 /**
  * One key per account whose value is the generation's id. Only the holder's id releases it. Redis being away counts as
@@ -59,14 +65,12 @@ export function redisActiveGenerationLock(
     },
 
     async keep(locks) {
-      const pipeline = redis.pipeline()
-      for (const { accountId, generationId, ttlMs } of locks) {
-        pipeline.eval(COMPARE_AND_SET, 1, keyOf(accountId), generationId, generationId, Math.ceil(ttlMs))
-      }
+      const keys = locks.map(({ accountId }) => keyOf(accountId))
+      const values = locks.flatMap(({ generationId, ttlMs }) => [generationId, Math.ceil(ttlMs)])
       return availability
-        .run(() => pipeline.exec())
+        .run(() => redis.eval(KEEP, keys.length, ...keys, ...values))
         .then(
-          (results) => results?.every(([error]) => error === null) ?? false,
+          () => true,
           () => false,
         )
     },

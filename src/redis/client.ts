@@ -20,7 +20,7 @@ export function createFailFastRedis(url: string, onError: OnError): Redis {
 
 /**
  * For BullMQ's producing end. Without a command timeout: one that hits BullMQ's first look at Redis would fail every
- * later add, too. Whoever adds sets his own deadline.
+ * later add, too. Whoever adds sets a deadline of their own.
  */
 export function createProducerRedis(url: string, onError: OnError): Redis {
   return withListener(new Redis(url, { ...FAIL_FAST, retryStrategy }), onError)

@@ -4,6 +4,12 @@ import { type RedisAvailability, redisAvailability } from './availability.js'
 
 const TTL_SECONDS = 60
 
+// An attempt that was taken over may still have something to say. Before the value: its attempt and a colon.
+const SET_UNLESS_OLD = `
+  local held = redis.call('GET', KEYS[1])
+  if held and tonumber(string.match(held, '^(%d+):') or 0) > tonumber(ARGV[1]) then return end
+  redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'EX', ${TTL_SECONDS})`
+
 interface Form<T> {
   readonly write: (value: T) => string | Buffer
   readonly read: (stored: Buffer) => T
@@ -16,8 +22,8 @@ const redisBoard =
   (redis, prefix, availability = redisAvailability()) => {
     const keyOf = (id: string) => `${prefix}:${name}:${id}`
     return {
-      async set(id, _attempt, value) {
-        await availability.run(() => redis.set(keyOf(id), write(value), 'EX', TTL_SECONDS))
+      async set(id, attempt, value) {
+        await availability.run(() => redis.eval(SET_UNLESS_OLD, 1, keyOf(id), attempt, write(value)))
       },
 
       async get(ids) {
@@ -25,7 +31,7 @@ const redisBoard =
         return new Map(
           ids.flatMap((id, i) => {
             const value = stored[i]
-            return value ? [[id, read(value)] as const] : []
+            return value ? [[id, read(value.subarray(value.indexOf(':') + 1))] as const] : []
           }),
         )
       },

@@ -26,47 +26,89 @@ const SLIDE = `
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   return { n + 1, oldest[2] + window - now }`
 
-/** Counts in Redis; while Redis is away, in this process, so that an outage neither blocks everyone nor lifts the limit. */
+/**
+ * Counts in Redis and, along with it, in this process, which goes on alone while Redis is away: so an outage neither
+ * blocks everyone nor lifts the limit.
+ */
 export function redisSlidingWindow(
   redis: Redis,
   prefix: string,
   availability: RedisAvailability = redisAvailability(),
 ): SlidingWindow {
-  const local = localSlidingWindow()
+  const tallyOf = createTallies()
   redis.defineCommand('easelSlide', { numberOfKeys: 1, lua: SLIDE })
   const slide = (redis as unknown as { easelSlide(key: string, ...args: number[]): Promise<[number, number]> })
     .easelSlide
   return {
     async hit(key, windowMs, max) {
+      const at = performance.now()
+      const tally = tallyOf(key, windowMs, at)
+      // Redis was not told of what this process accepted during an outage.
+      if (acceptedSince(at - windowMs, tally) >= max) return count(tally, max, at)
       try {
         const [current, ttlMs] = await availability.run(() => slide.call(redis, `${prefix}:${key}`, windowMs, max))
+        // The time before Redis was asked: an event must not count here for longer than there.
+        if (current <= max) tally.accepted.push(at)
+        tally.elsewhere = Math.max(0, Math.min(current, max) - tally.accepted.length)
+        tally.toldAt = at
         return { current, ttlMs: Number(ttlMs) }
       } catch {
-        return local.hit(key, windowMs, max)
+        return count(tally, max, performance.now())
       }
     },
   }
 }
 
-const SWEEP_EVERY = 1000
-
-/** Counts in this process: one-machine mode, and the net under Redis. */
+/** Counts in this process: one-machine mode. */
 export function localSlidingWindow(now: () => number = () => performance.now()): SlidingWindow {
-  const windows = new Map<string, { accepted: number[]; windowMs: number }>()
-  let hits = 0
-  const sweep = () => {
-    for (const [key, { accepted, windowMs }] of windows)
-      if ((accepted.at(-1) ?? 0) <= now() - windowMs) windows.delete(key)
-  }
+  const tallyOf = createTallies()
   return {
     async hit(key, windowMs, max) {
-      if (++hits % SWEEP_EVERY === 0) sweep()
       const at = now()
-      const accepted = (windows.get(key)?.accepted ?? []).filter((time) => time > at - windowMs)
-      const current = accepted.length + 1
-      if (current <= max) accepted.push(at)
-      windows.set(key, { accepted, windowMs })
-      return { current, ttlMs: (accepted[0] ?? at) + windowMs - at }
+      return count(tallyOf(key, windowMs, at), max, at)
     },
   }
+}
+
+/** What this process knows of a key. */
+interface Tally {
+  readonly windowMs: number
+  /** When this process accepted, the oldest first. */
+  readonly accepted: number[]
+  /** How many more there were when Redis told last: the other processes'. */
+  elsewhere: number
+  toldAt: number
+  askedAt: number
+}
+
+const SWEEP_EVERY = 1000
+
+function createTallies(): (key: string, windowMs: number, at: number) => Tally {
+  const tallies = new Map<string, Tally>()
+  let asked = 0
+  const sweep = (at: number) => {
+    for (const [key, { askedAt, windowMs }] of tallies) if (askedAt <= at - windowMs) tallies.delete(key)
+  }
+  return (key, windowMs, at) => {
+    if (++asked % SWEEP_EVERY === 0) sweep(at)
+    const tally = tallies.get(key) ?? { windowMs, accepted: [], elsewhere: 0, toldAt: at, askedAt: at }
+    tally.askedAt = at
+    tallies.set(key, tally)
+    return tally
+  }
+}
+
+function acceptedSince(start: number, { accepted }: Tally): number {
+  while (accepted[0] !== undefined && accepted[0] <= start) accepted.shift()
+  return accepted.length
+}
+
+function count(tally: Tally, max: number, at: number): { current: number; ttlMs: number } {
+  const { accepted, windowMs, toldAt } = tally
+  const elsewhere = toldAt > at - windowMs ? tally.elsewhere : 0
+  const current = Math.min(acceptedSince(at - windowMs, tally) + elsewhere, max) + 1
+  if (current <= max) accepted.push(at)
+  const oldest = Math.min(accepted[0] ?? at, elsewhere > 0 ? toldAt : at)
+  // In this order the first event's is the window to the last bit.
+  return { current, ttlMs: windowMs - (at - oldest) }
 }

@@ -26,7 +26,7 @@ export class WebhookDispatcher {
   readonly #timers: NodeJS.Timeout[] = []
   #stopped = false
   #looking: Promise<void> | undefined
-  /** Somebody asked while it looked: what he meant may have come too late for it. */
+  /** Somebody asked while it looked: what they meant may have come too late for it. */
   #again = false
 
   constructor(ports: DispatchPorts) {

@@ -44,7 +44,7 @@ export interface EndpointStore {
 /** Deliveries, as they are worked off; Postgres is the truth about every one. */
 export interface DeliveryStore {
   /**
-   * Takes a delivery that is due, the endpoints in turn, at most two of each at once and one while it keeps failing, and
+   * Takes a delivery that is due, of the endpoint that has been for longest, at most two of each at once and one while it keeps failing, and
    * none of `exceptAccounts`. Its place comes free by itself after some seconds.
    */
   claim(exceptAccounts: readonly string[]): Promise<ClaimedDelivery | undefined>

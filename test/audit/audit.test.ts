@@ -21,7 +21,7 @@ it('ends at once when it is told to, and so does its statement', async () => {
   try {
     const telling = new AbortController()
     const pictures = storedPictures(config)
-    const looks = { redis: undefined, sample: 1, everyFile: false, signal: telling.signal }
+    const looks = { redis: undefined, sample: 1, whole: false, everyFile: false, signal: telling.signal }
     const ended = expect(audit({ databaseUrl, refundFailed, pictures, ...looks })).rejects.toThrow('terminated')
     await until(waiting, 'its statement')
     telling.abort()

@@ -83,7 +83,7 @@ async function violated(easel: Easel, env: Record<string, string> = {}, line = '
 async function atItsLastCheck({ db }: Easel): Promise<boolean> {
   const { rows } = await db.pool.query(
     `SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'easel audit' AND query LIKE '%AS f (slug)%'`,
+      WHERE datname = current_database() AND application_name = 'easel audit' AND query LIKE '%AS slug FROM (%'`,
   )
   return rows.length > 0
 }

@@ -101,10 +101,9 @@ async function givenGenerations(
   const ids = of.map(newGenerationId)
   await db.pool.query(
     `INSERT INTO generations (id, user_id, api_key_id, lane, metered, status, model_version_id, model_name, filename, prompt,
-       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, lease_until, rung,
-       started_at)
+       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, lease_until, started_at)
      SELECT g.id, g.user_id, g.key_id, 'personal', true, $4, 1, 'm', 'f', 'p', '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s'],
-            0, now() + interval '1 hour', now() + interval '1 hour', true, CASE WHEN $4 = 'processing' THEN now() END
+            0, now() + interval '1 hour', now() + interval '1 hour', CASE WHEN $4 = 'processing' THEN now() END
        FROM unnest($1::text[], $2::uuid[], $3::uuid[]) AS g (id, user_id, key_id)`,
     [ids, of.map((user) => user.id), of.map((user) => user.keyId), status],
   )

@@ -99,9 +99,9 @@ async function givenWaiting(user: GivenUser, count: number, status: 'queued' | '
   // Metered ones, which one user may have any number of.
   await stack.db.pool.query(
     `INSERT INTO generations (id, user_id, api_key_id, lane, metered, status, model_version_id, model_name, filename, prompt,
-       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, lease_until, rung)
+       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, lease_until)
      SELECT CASE WHEN n = $2 THEN $1 ELSE 'gen_' || md5($1 || n) END, $3, $4, 'personal', true, $5, 1, 'm', 'f', 'p',
-       '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s'], 0, now() + interval '1 hour', now() + interval '1 hour', true
+       '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s'], 0, now() + interval '1 hour', now() + interval '1 hour'
        FROM generate_series(1, $2::integer) n`,
     [id, count, user.id, user.keyId, status],
   )

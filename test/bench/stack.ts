@@ -28,38 +28,50 @@ export interface BenchStack {
  */
 export async function startBenchStack(apart = false): Promise<BenchStack> {
   const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
-  const redis = await startRedis(directory)
-  const postgres = await startLocalPostgres({
-    dataDir: join(directory, 'postgres'),
-    settings: { max_connections: '200' },
-  })
-  await migrateDatabase(postgres.url)
-  const env = {
-    DATABASE_URL: postgres.url,
-    ...(redis && { REDIS_URL: redis.url }),
-    STORAGE_URL: `file:${join(directory, 'images')}`,
-    RATE_LIMIT_MAX: '1000000',
-    RATE_LIMIT_WINDOW_SECONDS: '1',
+  const closers: (() => Promise<unknown> | undefined)[] = [
+    () => rm(directory, { recursive: true, force: true, maxRetries: 5 }),
+  ]
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
   }
-  const server = apart
-    ? await startServerApart(env)
-    : { ...(await startServer({ ...parseConfig(env), port: 0 }, pino({ level: 'silent' }))), pid: process.pid }
-  const db = createDatabase(postgres.url, { maxConnections: 4, onError: () => undefined })
-  return {
-    url: server.url,
-    db,
-    databaseUrl: postgres.url,
-    redisUrl: redis?.url,
-    async residentMiB() {
-      const status = await readFile(`/proc/${server.pid}/status`, 'utf8')
-      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
-    },
-    async close() {
-      await db.pool.end()
-      await server.stop()
-      await Promise.all([postgres.stop(), redis?.stop()])
-      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
-    },
+  try {
+    const redis = await startRedis(directory)
+    closers.push(() => redis?.stop())
+    const postgres = await startLocalPostgres({
+      dataDir: join(directory, 'postgres'),
+      settings: { max_connections: '200' },
+    })
+    closers.push(() => postgres.stop())
+    await migrateDatabase(postgres.url)
+    const env = {
+      DATABASE_URL: postgres.url,
+      ...(redis && { REDIS_URL: redis.url }),
+      STORAGE_URL: `file:${join(directory, 'images')}`,
+      RATE_LIMIT_MAX: '1000000',
+      // All clients have this address, as behind a proxy.
+      TRUST_PROXY: '127.0.0.1',
+      RATE_LIMIT_WINDOW_SECONDS: '1',
+    }
+    const server = apart
+      ? await startServerApart(env)
+      : { ...(await startServer({ ...parseConfig(env), port: 0 }, pino({ level: 'silent' }))), pid: process.pid }
+    closers.push(() => server.stop())
+    const db = createDatabase(postgres.url, { maxConnections: 4, onError: () => undefined })
+    closers.push(() => db.pool.end())
+    return {
+      url: server.url,
+      db,
+      databaseUrl: postgres.url,
+      redisUrl: redis?.url,
+      async residentMiB() {
+        const status = await readFile(`/proc/${server.pid}/status`, 'utf8')
+        return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
@@ -70,7 +82,12 @@ async function startServerApart(env: Record<string, string>) {
     env: { PATH: process.env.PATH, PORT: String(port), ...env },
   })
   const url = `http://127.0.0.1:${port}`
-  await until(
+  const ended = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  const ready = until(
     () =>
       fetch(`${url}/ready`).then(
         ({ ok }) => ok,
@@ -79,12 +96,9 @@ async function startServerApart(env: Record<string, string>) {
     'a server that is ready',
     60_000,
   )
-  return {
-    url,
-    pid: child.pid,
-    async stop() {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    },
-  }
+  await ready.catch(async (error) => {
+    await stop()
+    throw error
+  })
+  return { url, pid: child.pid, stop }
 }

@@ -49,6 +49,8 @@ export function misshapen({ asked }: Exchange, got: Answered): string | undefine
     case 'poll':
     case 'cancel':
       return status === 200 ? misshapenPoll(fields) : `${status} to a ${asked.what}`
+    case 'events':
+      return status === 200 && got.events ? undefined : `${status} to a request for events`
     case 'account':
       return keysAre(body, 'username', 'credits', 'subscription') ? undefined : 'not the body of an account'
     default:
@@ -67,7 +69,7 @@ function misshapenEnvelope(body: unknown): string | undefined {
     : 'an error that is not in the envelope'
 }
 
-function misshapenPoll(fields: Readonly<Record<string, unknown>>): string | undefined {
+export function misshapenPoll(fields: Readonly<Record<string, unknown>>): string | undefined {
   const expected: Readonly<Record<string, readonly string[]>> = {
     queued: ['id', 'status', 'queue_position'],
     processing: ['id', 'status'],

@@ -1,5 +1,6 @@
 /** Requests as they come through a load balancer (nginx, HAProxy): to the servers that say they are ready, over connections that are kept. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 
 export interface BalancedRequest {
   readonly method: 'GET' | 'POST'
@@ -84,6 +85,8 @@ export function balancedClient(): BalancedClient {
       const server = choose()
       const at = performance.now()
       const { method, path } = asked
+      // As a balancer that waits for one; who asks again at once would leave no timer its turn.
+      if (!server) await pause(PROBE_EVERY_MS)
       const answer = server
         ? await exchange(server.url, asked, server.agent)
         : { got: 'no server is ready', headers: {}, body: undefined }

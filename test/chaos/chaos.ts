@@ -89,6 +89,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const stage = await startStage({
     ...{ chance, users, windows: spans, onKilled: seen.killed, onUnexpectedEnd: seen.endedByItself },
     env: options.env ?? {},
+    faulty: () => phase.faulty,
     failpoints: (its) =>
       phase.faulty && options.failpoints !== false ? (options.drawFailpoints ?? drawFailpoints)(its) : undefined,
   })
@@ -156,7 +157,13 @@ async function runOn(
     await reader.end()
     const succeeded = new Set(generations.flatMap(({ status, tag }) => (status === 'succeeded' ? [tag] : [])))
     return {
-      ...{ seed, violations, faults: seen.faults, answers: seen.checker.counts, internalErrors: tally(internals) },
+      ...{
+        seed,
+        violations,
+        faults: seen.faults,
+        answers: new Map([...seen.checker.counts, ...stage.receiver.answers]),
+        internalErrors: tally(internals),
+      },
       ...{ availability: seen.availability, kills: seen.kills(), unexpectedEnds: seen.unexpectedEnds },
       ...{ runs: gpus.runs.length, wasted: wastedRuns(gpus.runs, succeeded) },
       failpoints: reached(stage.failpointsLog),
@@ -196,7 +203,9 @@ async function breakThings(
   phase: Phase,
   recoveries: ReturnType<typeof watchRecoveries>,
 ): Promise<void> {
-  const faults = startFaults(rate > 0 ? scheduleOf(seed, forMs, rate, lanes) : [], stage, {
+  const schedule = rate > 0 ? scheduleOf(seed, forMs, rate, lanes) : []
+  if (schedule.some(({ kind }) => kind === 'postgres.failover')) await stage.postgres.replicate()
+  const faults = startFaults(schedule, stage, {
     chance,
     onInjected: seen.fault,
     onRedisBack: recoveries.redisIsBack,

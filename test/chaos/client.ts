@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import { Agent, request } from 'undici'
+import { Readable } from 'node:stream'
+import { Agent, type Dispatcher, request } from 'undici'
 import { pngSize } from '../../src/audit/png-size.js'
+import { type Message, messagesOf } from '../../src/client/event-stream.js'
 import type { Answered, Asked, Exchange, Lost } from './history.js'
 
 export interface Target {
@@ -71,6 +73,11 @@ export function chaosClient(targets: readonly Target[], choose: () => number, no
         },
         body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
       })
+      if (call.asked.what === 'events' && answer.statusCode === 200) {
+        const events = await eventsOf(answer.body, end.signal)
+        if (events.length === 0) end.signal.throwIfAborted()
+        return { ...toAnswered(200, answer.headers, Buffer.alloc(0)), events }
+      }
       const bytes = Buffer.from(await answer.body.arrayBuffer())
       return toAnswered(answer.statusCode, answer.headers, bytes)
     } catch (error) {
@@ -97,6 +104,15 @@ function toAnswered(status: number, headers: Record<string, string | string[] | 
     retryAfter: header('retry-after'),
     ...(picture && { picture: { ...picture, sha256: createHash('sha256').update(bytes).digest('hex') } }),
   }
+}
+
+/** Until the stream ends, breaks off, or the client has had enough. */
+async function eventsOf(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<Message[]> {
+  const web = Readable.toWeb(body) as ReadableStream<Uint8Array>
+  const events: Message[] = []
+  const listening = { signal, onSound: () => undefined, onRetry: () => undefined }
+  for await (const message of messagesOf(web, listening)) events.push(message)
+  return events
 }
 
 function parse(bytes: Buffer): unknown {

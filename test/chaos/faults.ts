@@ -119,6 +119,14 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
         await pause(fault.forMs)
         await postgres.start()
       })
+    case 'postgres.failover':
+      await postgres.replicate()
+      await withoutPostgres(async () => {
+        await postgres.lose()
+        await pause(fault.forMs)
+        await postgres.promote()
+      })
+      return postgres.replicate()
     case 'postgres.pause':
       return withoutPostgres(async () => {
         await postgres.pause()

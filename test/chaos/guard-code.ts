@@ -79,11 +79,11 @@ export const CODE_GUARDS: readonly Guard[] = [
     run: { forMs: 8000, lanes: ['worker'], rate: 3, mayExpire: false, env: SHORT_DEADLINE },
   },
   {
-    name: 'the reconciler gives up what has lost three workers',
+    name: 'the reconciler gives up what has lost five workers',
     off: ['reconcile.fail_lost'],
     noticedBy: ['I8'],
     run: { mayExpire: false },
-    attack: (scene) => plant(scene, { ...LOST, attempt: '3', tries: '2', deadline_at: SOON }),
+    attack: (scene) => plant(scene, { ...LOST, attempt: '5', deaths: '4', deadline_at: SOON }),
   },
   {
     name: 'the reconciler gives up what no GPU can serve',

@@ -24,7 +24,7 @@ const REFUND_AGAIN = `
 
 /** A metered one, since its user may have others active. */
 const REVIVE = `
-  UPDATE generations SET status = 'queued', finished_at = NULL, attempt = attempt + 1, rung = false, worker = NULL, lease_until = NULL
+  UPDATE generations SET status = 'queued', finished_at = NULL, attempt = attempt + 1, worker = NULL, lease_until = NULL
    WHERE id = (SELECT id FROM generations WHERE status = 'succeeded' AND metered ORDER BY seq LIMIT 1)`
 
 const FORGET_CHARGE = `
@@ -87,5 +87,10 @@ export const SQL_GUARDS: readonly Guard[] = [
     drop: 'ALTER TABLE images DROP CONSTRAINT images_generation_id_idx_key',
     noticedBy: ['I10'],
     attack: (scene) => strike(scene, SHOW_TWICE),
+  },
+  {
+    name: 'what has ended is told by webhooks (trigger)',
+    drop: 'ALTER TABLE generations DISABLE TRIGGER generations_webhooks',
+    noticedBy: ['webhook'],
   },
 ]

@@ -189,6 +189,21 @@ describe('promises', () => {
     expect(judged(history)).toEqual(['I11'])
   })
 
+  it('I11: an end that a stream tells differently than a poll', () => {
+    const end = { event: 'end', data: { id: GEN(1), status: 'failed', error: 'No.' } }
+    const told = exchange({ what: 'events', id: GEN(1) }, { ...answered(200, undefined), events: [end] })
+    expect(judged([submitted(1), polled(1, 'succeeded'), told])).toEqual(['I11'])
+  })
+
+  it('a stream that tells nothing, or what none may tell, while nothing is out of order', () => {
+    const rumour = { event: 'rumour', data: {} }
+    const telling = (events: object[]) =>
+      exchange({ what: 'events', id: GEN(1) }, { ...answered(200, undefined), events: events as never })
+    expect(judged([submitted(1), telling([])])).toEqual(['stream'])
+    expect(judged([submitted(1), telling([])], undefined, true)).toEqual([])
+    expect(judged([submitted(1), telling([rumour])], undefined, true)).toEqual(['stream'])
+  })
+
   it('I11: an end that the row does not have', () => {
     expect(judged([submitted(1), polled(1, 'succeeded')], outcome({ [GEN(1)]: row({ status: 'failed' }) }))).toEqual([
       'I11',

@@ -1,5 +1,6 @@
 import { fieldsOf, misshapen } from './answer-shapes.js'
 import type { Answered, Asked, Exchange, Outcome, Violation } from './history.js'
+import { streamFaults } from './stream-checker.js'
 
 /** What the answers so far have promised about one generation. */
 interface Promised {
@@ -66,6 +67,7 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
       accuse('I13', `probe "${asked.name}" got ${got.status} instead of ${asked.status} (request ${got.requestId})`)
     if (asked.what === 'submit' && got.status === 201) submitted(exchange, asked, got)
     if (asked.what === 'poll' || asked.what === 'cancel') polled(exchange, asked, got)
+    if (asked.what === 'events') followed(exchange, asked, got)
     if (asked.what === 'image') fetched(exchange, asked, got)
     if (asked.what === 'account' && !(Number(fieldsOf(got.body).credits) >= 0))
       accuse('I2', `${user} holds ${fieldsOf(got.body).credits} credits`)
@@ -139,6 +141,16 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
       accuse('I11', `${id} has the seed ${seed} instead of ${known.seed}`)
     if (status === 'succeeded' && (!Array.isArray(images) || images.length !== known.batch))
       accuse('I10', `${id} shows ${Array.isArray(images) ? images.length : 'no'} pictures instead of ${known.batch}`)
+  }
+
+  /** What it says of the generation is judged like polls that were sent when it was opened. */
+  function followed(exchange: Exchange, { id }: Asked & { what: 'events' }, got: Answered): void {
+    const { events } = got
+    if (!events) return
+    for (const fault of streamFaults(id, events)) accuse('stream', `${fault} (${id}, request ${got.requestId})`)
+    if (events.length === 0 && !excused(exchange)) accuse('stream', `${id} was told nothing of ${when(exchange)}`)
+    for (const { event, data } of events)
+      if (event === 'status' || event === 'end') polled(exchange, { what: 'poll', id }, { ...got, body: data })
   }
 
   function fetched(exchange: Exchange, asked: Asked & { what: 'image' }, { status, picture }: Answered): void {

@@ -1,9 +1,11 @@
 /** What the clients of a run asked and what came back, one exchange at a time. Times as Date.now() gives them. */
+import type { Message } from '../../src/client/event-stream.js'
 
 export type Asked =
   | { readonly what: 'submit'; readonly tag: string; readonly batch: number; readonly key?: string }
   | { readonly what: 'create'; readonly tag: string; readonly metered: boolean; readonly key?: string }
   | { readonly what: 'poll' | 'cancel'; readonly id: string }
+  | { readonly what: 'events'; readonly id: string }
   | { readonly what: 'image'; readonly url: string; readonly size: number }
   | { readonly what: 'account' }
   /** Something whose answer is known beforehand. */
@@ -15,6 +17,8 @@ export interface Answered {
   readonly body: unknown
   readonly requestId: string | undefined
   readonly retryAfter: string | undefined
+  /** What came over a stream until it ended, broke off or was left. */
+  readonly events?: readonly Message[]
   readonly picture?: { readonly sha256: string; readonly width: number; readonly height: number }
 }
 

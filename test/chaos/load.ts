@@ -26,7 +26,7 @@ export interface LoadOptions {
   readonly doubles: number
   /** A catalog id that no GPU has, where there is time for a generation to miss its deadline. */
   readonly missingModel: number | undefined
-  /** Now and then a generation whose worker is killed whenever it runs, or that never gets a picture; false ends that. */
+  /** Now and then a generation that is slow, kills its worker whenever it runs, or never gets a picture; false ends that. */
   readonly hopeless: () => boolean
 }
 
@@ -75,7 +75,7 @@ export function startLoad({
 
   const kindOf = (chance: Seeded) => {
     const r = chance.next()
-    return !hopeless() || r > 0.015 ? 'plain' : r > 0.003 ? 'broken' : 'poison'
+    return !hopeless() || r > 0.03 ? 'plain' : r > 0.015 ? 'slow' : r > 0.003 ? 'broken' : 'poison'
   }
 
   const modelFor = (chance: Seeded) =>
@@ -129,9 +129,15 @@ export function startLoad({
       apiKey: user.key,
     }
     const cancel: Call = { ...poll, asked: { what: 'cancel', id }, method: 'POST', path: `${poll.path}/cancel` }
+    const way = chance.next()
+    const [streams, waits] = [way < 0.2, way < 0.4]
+    const events: Call = { ...poll, asked: { what: 'events', id }, path: `${poll.path}/events` }
+    const longPoll: Call = { ...poll, path: `${poll.path}?wait=10` }
     for (let pause = POLL_MS.first; Date.now() < until; pause = Math.min(pause * POLL_MS.factor, POLL_MS.longest)) {
-      const got = await client.send(chance.chance(0.02) ? cancel : poll)
-      const { status, output } = isAnswer(got) ? fieldsOf(got.body) : {}
+      const next = chance.chance(0.02) ? cancel : streams ? events : waits ? longPoll : poll
+      const hangUp = next === events && chance.chance(0.1) ? { hangUpAfterMs: chance.between(0, 1000) } : {}
+      const got = await client.send({ ...next, ...hangUp })
+      const { status, output } = isAnswer(got) ? fieldsOf(got.events ? got.events.at(-1)?.data : got.body) : {}
       if (isAnswer(got) && got.status === 404) return
       if (status === 'failed') return
       if (status === 'succeeded') {

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Config } from '../../src/config.js'
+import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js'
 import type { BalancedClient } from './balanced-client.js'
@@ -27,7 +28,7 @@ export interface FleetOptions {
 }
 
 /** Longer than any hard stop; a start on a busy machine takes its time, too. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 150_000
 
 export class Fleet {
   readonly #options: FleetOptions
@@ -106,7 +107,7 @@ export class Fleet {
   async #server(port?: number): Promise<ServerProcess> {
     const { client, config } = this.#options
     const server = startServerProcess(config, port ?? (await freePort()))
-    this.#keep(server, 'src/server.ts')
+    this.#keep(server, 'src/server.js')
     if (port === undefined) client.join(server.url)
     await Promise.race([until(() => client.isReady(server.url), 'the server being ready', PATIENCE_MS), server.failed])
     return server
@@ -116,7 +117,7 @@ export class Fleet {
     const starting = startWorkerProcess(this.#options.config, { INFERENCE_URL: gpu })
     this.#begun.push(starting)
     const worker = await starting
-    this.#keep(worker, 'src/worker.ts')
+    this.#keep(worker, 'src/worker.js')
     return worker
   }
 
@@ -129,7 +130,7 @@ export class Fleet {
 }
 
 function startServerProcess(config: Config, port: number): ServerProcess & { readonly failed: Promise<never> } {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+  const child: ChildProcess = spawn(process.execPath, [compiled('src/server.ts')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,

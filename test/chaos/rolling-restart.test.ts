@@ -61,7 +61,7 @@ class Load {
       await pause(POLL_MS)
       return undefined
     }
-    const url = await until(poll, `the end of ${id}`, 40_000)
+    const url = await until(poll, `the end of ${id}`, 120_000)
     if (url !== 'none') await this.#fetch(url)
   }
 
@@ -82,7 +82,7 @@ describe.skipIf(!redisAvailable)('every server and worker replaced and restarted
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'easel-rolling-'))
-    watchdog = startWatchdog(directory, directory)
+    watchdog = startWatchdog(directory)
     for (let i = 0; i < 2; i++) gpus.push(await startA1111StandIn({ latencyMs: GPU_LATENCY_MS, models: MODELS }))
     const config: Config = parseConfig({
       DATABASE_URL: database.url,

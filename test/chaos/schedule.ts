@@ -12,6 +12,7 @@ export type Fault =
   | { readonly kind: 'worker.kill' | 'worker.term'; readonly target: number }
   | { readonly kind: 'server.stop' | 'worker.stop'; readonly target: number; readonly forMs: number }
   | { readonly kind: 'redis.lose' | 'redis.pause' | 'postgres.crash' | 'postgres.pause'; readonly forMs: number }
+  | { readonly kind: 'postgres.failover'; readonly forMs: number }
   | { readonly kind: 'redis.flush' | 'postgres.backend_kill' }
   | { readonly kind: 'postgres.terminate'; readonly share: number }
   | { readonly kind: 'net.cut'; readonly service: Service }
@@ -67,6 +68,7 @@ const LANES: Readonly<Record<string, Lane>> = {
     everyMs: 7000,
     draw: (chance) => {
       const r = chance.next()
+      if (r < 0.1) return { kind: 'postgres.failover', forMs: chance.between(0, 1500) }
       if (r < 0.35) return { kind: 'postgres.crash', forMs: chance.between(0, 1500) }
       if (r < 0.6) return { kind: 'postgres.backend_kill' }
       if (r < 0.85) return { kind: 'postgres.terminate', share: chance.between(0.1, 1) }

@@ -1,5 +1,4 @@
 /** Everything a run needs, started and ended in order; nothing of it outlives this process. */
-import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,8 +8,10 @@ import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { type Config, parseConfig } from '../../src/config.js'
 import { createDatabase } from '../../src/db/client.js'
 import { migrateDatabase } from '../../src/db/migrate.js'
+import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
+import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../src/webhooks/webhook.js'
+import { compile } from '../support/compile.js'
 import { givenUser } from '../support/givens.js'
-import { compile, ROOT } from './compile.js'
 import { named, recordEvents } from './event-checks.js'
 import type { Victims } from './faults.js'
 import { type Gpus, startGpus } from './gpus.js'
@@ -18,6 +19,7 @@ import type { ChaosUser } from './load.js'
 import { pictureDirectory } from './picture-directory.js'
 import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
+import { startReceiver, type WebhookReceiver } from './receiver.js'
 import { type AttackedRedis, startAttackedRedis } from './redis.js'
 import { SERVERS, WORKERS } from './schedule.js'
 import type { Seeded } from './seeded.js'
@@ -55,6 +57,8 @@ export interface StageOptions {
   readonly env: Readonly<Record<string, string>>
   /** FAILPOINTS of one start; undefined for none. */
   readonly failpoints: (chance: Seeded) => string | undefined
+  /** Whether the subscribers' receiver of webhooks fails now and then. */
+  readonly faulty: () => boolean
   readonly onKilled: SupervisedOptions['onKilled']
   readonly onUnexpectedEnd: SupervisedOptions['onUnexpectedEnd']
 }
@@ -66,6 +70,7 @@ export interface Stage extends Victims {
   readonly models: readonly number[]
   readonly serverUrls: readonly string[]
   readonly failpointsLog: string
+  readonly receiver: WebhookReceiver
   /** One connection past the proxies. */
   connect(): Promise<pg.Client>
   close(): Promise<void>
@@ -74,14 +79,14 @@ export interface Stage extends Victims {
 export async function startStage(options: StageOptions): Promise<Stage> {
   const directory = await realpath(await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-chaos-')))
   await chmod(directory, 0o755) // as root the services' users must get through
-  const compiled = join(ROOT, 'node_modules/.cache', `easel-chaos-${process.pid}-${randomBytes(3).toString('hex')}`)
-  const watchdog = startWatchdog(directory, compiled)
+  const compiled = join(directory, 'compiled')
+  const watchdog = startWatchdog(directory)
   const closing: (() => unknown)[] = []
   const close = async () => {
     for (const end of closing.reverse()) await end()
     closing.length = 0
     watchdog.dismiss()
-    for (const path of [directory, compiled]) await rm(path, { recursive: true, force: true, maxRetries: 5 })
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
   }
   const closedBy = <T extends { stop(): Promise<void> }>(opened: T): T => {
     closing.push(() => opened.stop())
@@ -90,9 +95,11 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
   try {
     const proxies: { postgres?: TcpProxy; redis?: TcpProxy } = {}
-    const [scripts, postgres, redis] = await Promise.all([
+    const [, postgres, redis] = await Promise.all([
       compile(compiled),
-      startAttackedPostgres(join(directory, 'postgres'), watchdog).then(closedBy<AttackedPostgres>),
+      startAttackedPostgres(directory, watchdog, (port) => proxies.postgres?.target(port)).then(
+        closedBy<AttackedPostgres>,
+      ),
       startAttackedRedis(directory, watchdog, (port) => proxies.redis?.target(port)).then(closedBy<AttackedRedis>),
     ])
     proxies.postgres = await startProxy(postgres.port)
@@ -100,7 +107,12 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     closing.push(() => [proxies.postgres, proxies.redis].map((proxy) => proxy?.close()))
     const files = SEED_MODELS.filter(({ id }) => MODELS.includes(id)).map(({ filename }) => filename)
     const gpus: Gpus = closedBy(
-      await startGpus(scripts.gpus, { count: WORKERS, latencyMs: GPU_LATENCY_MS, models: files, read: readPrompt }),
+      await startGpus(join(compiled, 'test/chaos/gpu-process.js'), {
+        count: WORKERS,
+        latencyMs: GPU_LATENCY_MS,
+        models: files,
+        read: readPrompt,
+      }),
     )
 
     await migrateDatabase(postgres.url)
@@ -113,7 +125,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const client = await connect()
     await recordEvents(client)
     await client.end()
-    const users = await givenUsers(postgres.url, options.users)
+    const receiver = await startReceiver(options.chance.fork('receiver'), options.faulty)
+    closing.push(() => receiver.close())
+    const users = await givenUsers(postgres.url, options.users, receiver)
 
     const pictures = pictureDirectory(directory)
     const failpointsLog = join(directory, 'failpoints.log')
@@ -128,6 +142,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       GENERATION_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
       // Load is what a run is about; the limit has its own tests.
       RATE_LIMIT_MAX: '1000000',
+      ...{ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' },
       ...options.env,
     }
     const supervise = (role: 'server' | 'worker', index: number, more: Record<string, string>) => {
@@ -136,7 +151,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       const { windows, onKilled, onUnexpectedEnd } = options
       const supervised = new Supervised({
         ...{ name, watchdog, windows, onKilled, onUnexpectedEnd },
-        command: [scripts.service, role],
+        command: [join(compiled, 'test/chaos/service-process.js'), role],
         logFile: join(directory, `${name}.log`),
         env: (incarnation) => {
           const failpoints = options.failpoints(chance)
@@ -155,7 +170,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const workers = gpus.urls.map((url, i) => supervise('worker', i, { INFERENCE_URL: url }))
     await Promise.all([...servers, ...workers].map((each) => each.start()))
     return {
-      ...{ directory, users, models: MODELS, serverUrls, failpointsLog, connect, close },
+      ...{ directory, users, models: MODELS, serverUrls, failpointsLog, receiver, connect, close },
       ...{ servers, workers, redis, postgres, gpus, pictures, windows: options.windows },
       proxies: { postgres: proxies.postgres, redis: proxies.redis },
       config: parseConfig({ ...shared, DATABASE_URL: postgres.url, PORT: String(ports[0]) }),
@@ -166,18 +181,31 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-/** Mostly rich ones, a few who run out of credits, and a few with developer keys. */
-async function givenUsers(databaseUrl: string, count: number): Promise<ChaosUser[]> {
+/** Mostly rich ones, a few who run out of credits, a few with developer keys, and a few who are told by webhooks. */
+async function givenUsers(databaseUrl: string, count: number, receiver: WebhookReceiver): Promise<ChaosUser[]> {
   const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+  const endpoints = webhookEndpointStore(db, newEndpointId, async () => undefined)
   const users: ChaosUser[] = []
   for (let i = 0; i < count; i++) {
     const developer = i % 8 === 7
     const granted = developer ? 0 : i % 8 === 6 ? POORLY_GRANTED : GRANTED
-    const { username, key } = await givenUser(db, {
+    const { id, username, key } = await givenUser(db, {
       credits: granted,
       ...(developer && { developer: { concurrency: 4 } }),
     })
     users.push({ name: username, key, developer, granted })
+    if (i % 4 === 1 || developer) {
+      const [endpointId, secret] = [newEndpointId(), newWebhookSecret()]
+      const endpoint = {
+        id: endpointId,
+        url: receiver.url(endpointId),
+        description: '',
+        events: WEBHOOK_EVENTS,
+        secret,
+      }
+      await endpoints.create(id, endpoint, 1)
+      receiver.expect(endpointId, secret)
+    }
   }
   await db.pool.end()
   return users

@@ -9,6 +9,7 @@ import type { Violation } from './history.js'
 import type { Observer } from './observer.js'
 import { internalErrors, readLog, readRedis } from './secrets.js'
 import { CANARY, SECRET, type Stage } from './stage.js'
+import { webhookViolations } from './webhook-checks.js'
 
 export interface VerdictOptions {
   readonly healMs: number
@@ -23,12 +24,14 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
   await untilQuiet(postgres, options.healMs)
   const generations = await finalGenerations(postgres)
   const left = await credits()
+  const webhooks = await webhookViolations(postgres, client, stage.users, stage.receiver)
   seen.end()
   seen.checker.finish({ generations, credits: left, nextSubmit })
 
   const violations: Violation[] = [
     ...seen.violations,
     ...seen.checker.violations,
+    ...webhooks,
     ...(await eventViolations(postgres)),
     ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),
     ...(await queueLeftovers(redis.url())),

@@ -30,13 +30,13 @@ const SCRIPT = `
     done
     sleep 0.3
   done
-  rm -rf "$1" "$2"`
+  rm -rf "$1"`
 
-/** @param leftovers directories that are removed with the processes */
-export function startWatchdog(directory: string, compiled: string): Watchdog {
+/** @param directory removed with the processes */
+export function startWatchdog(directory: string): Watchdog {
   const pids = join(directory, 'pids')
   mkdirSync(pids, { recursive: true })
-  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'sh', directory, compiled], {
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'sh', directory], {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

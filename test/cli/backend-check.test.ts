@@ -5,6 +5,9 @@ import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
 import { type StandInOptions, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { startComfyuiStandIn } from '../support/comfyui-stand-in.js'
+import { startOpenAiStandIn } from '../support/openai-stand-in.js'
+import { startSdCppStandIn } from '../support/sdcpp-stand-in.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-check-'))
 const output = join(directory, 'picture.png')
@@ -50,8 +53,18 @@ describe('backend check', () => {
     expect(await sharp(output).metadata()).toMatchObject({ format: 'png', width: 512, height: 512 })
   })
 
-  it('exits 1 with a sentence that names the models and samplers a server lacks', async () => {
-    const server = await givenServer({ dialect: 'sdcpp', models: ['mine.safetensors'] })
+  it('says which file names several checkpoints of the server have: nobody could say which one it drew with', async () => {
+    const models = ['mine.safetensors', 'one/twin.safetensors', 'other/twin.safetensors']
+    const server = await givenServer({ models })
+    const wanted = ['--model', 'mine.safetensors', 'twin.safetensors']
+    const { code, stdout } = await check(server.inferenceUrl, ...wanted)
+    expect(code).toBe(1)
+    expect(stdout).toContain('models: 1 of 2; missing: twin.safetensors')
+    expect(stdout).toContain('twin.safetensors is the name of several checkpoints there')
+  })
+
+  it('exits 1 with a warning that names the models and samplers a server lacks, for one that works', async () => {
+    const server = await givenServer({ models: ['mine.safetensors'] })
     const { code, stdout, stderr } = await check(
       server.inferenceUrl,
       '--model',
@@ -59,18 +72,63 @@ describe('backend check', () => {
       'other.safetensors',
     )
     expect(code).toBe(1)
-    expect(stdout).toMatch(/missing: other\.safetensors\n.*missing: .*unipc/)
-    expect(stderr).toMatch(/^error: .* lacks the models other\.safetensors and the samplers .*unipc.*\.\n$/)
+    expect(stdout).toMatch(/missing: other\.safetensors\nit has: mine\.safetensors\n.*missing: .*deis/)
+    expect(stderr).toMatch(/^warning: .* lacks the models other\.safetensors and the samplers .*deis.*\.\n$/)
     expect(await sharp(output).metadata()).toMatchObject({ width: 512 })
   })
 
-  it('exits 1 where a server has none of the models', async () => {
-    const server = await givenServer({ models: ['mine.safetensors'] })
-    const { code, stderr } = await check(server.inferenceUrl, '--model', 'other.safetensors')
+  it('exits 0 with a warning for a ComfyUI, which never has pndm, and 1 if it must have everything', async () => {
+    const server = await startComfyuiStandIn({ models: ['mine.safetensors'] })
+    closers.push(() => server.close())
+    for (const [args, code] of [[[], 0] as const, [['--strict'], 1] as const]) {
+      const ran = await check(server.inferenceUrl, '--model', 'mine.safetensors', ...args)
+      const stderr = expect.stringMatching(/^warning: .* works but lacks the samplers pndm: .*\.\n$/)
+      expect(ran).toMatchObject({ code, stderr, stdout: expect.stringContaining('samplers: 17 of 18') })
+    }
+  })
+
+  it('exits 1 where a server has none of the models, and says which it has and which is nearest', async () => {
+    const server = await givenServer({ models: ['mine.safetensors', 'more.ckpt'] })
+    const { code, stdout, stderr } = await check(server.inferenceUrl, '--model', 'other.safetensors', 'mine')
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(/^error: .* has none of the models: .*\n$/),
     })
+    expect(stdout).toContain('missing: other.safetensors, mine (it has mine.safetensors)\n')
+    expect(stdout).toContain('it has: mine.safetensors, more.ckpt\n')
+  })
+
+  const kinds = {
+    a1111: startA1111StandIn,
+    comfyui: startComfyuiStandIn,
+    sdcpp: startSdCppStandIn,
+    openai: startOpenAiStandIn,
+  }
+
+  it.each(Object.entries(kinds))('finds out that %s answers, whatever it was taken for', async (kind, start) => {
+    const server = await start()
+    closers.push(() => server.close())
+    for (const taken of Object.keys(kinds).filter((other) => other !== kind)) {
+      const { code, stderr } = await check(`${taken}+${server.url}${taken === 'openai' ? '?sampler=euler' : ''}`)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^error: [^\n]+\n$/)
+      expect(stderr).toContain(`: write ${kind}+${server.url};`)
+    }
+    const { stdout, stderr } = await check(server.url)
+    // Nobody else can say which sampler an OpenAI server draws with.
+    if (kind === 'openai') expect(stderr).toContain('which sampler the server draws with')
+    else expect(stdout).toContain(`${kind}+${server.url} answers`)
+  })
+
+  it.each(['nobody listens', 'some other web server'])('says so where at a plain address %s', async (what) => {
+    const server = await givenServer()
+    if (what === 'nobody listens') await server.refuse()
+    else server.set({ fault: 'garbage', scope: 'all' })
+    const { code, stderr } = await check(server.url)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      what === 'nobody listens' ? /ECONNREFUSED; check the address/ : /^error: None of the servers/,
+    )
   })
 
   it('tells everything as one JSON value', async () => {
@@ -87,7 +145,6 @@ describe('backend check', () => {
     ['nobody listens', /cannot be reached: ECONNREFUSED; check the address/],
     ['a picture of another size', /drew .* instead of 512x512; look at its log/],
     ['no answer', /did not say within 4 s what it has; check the address, and that it runs with its API on\.$/],
-    ['another kind of server', /answered 404.*another kind of server, or its API is off/],
   ])('exits 1 with a sentence: %s', async (what, sentence) => {
     const server = await givenServer({
       models: ['mine.safetensors'],
@@ -96,8 +153,7 @@ describe('backend check', () => {
     if (what === 'nobody listens') await server.refuse()
     if (what === 'a picture of another size') server.set({ fault: 'wrong_size' })
     if (what === 'no answer') server.set({ fault: 'hang', scope: 'all' })
-    const kind = what === 'another kind of server' ? 'comfyui' : 'a1111'
-    const { code, stderr } = await check(server.url.replace('http:', `${kind}+http:`), '--model', 'mine.safetensors')
+    const { code, stderr } = await check(`a1111+${server.url}`, '--model', 'mine.safetensors')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^error: [^\n]+\n$/)
     expect(stderr.trim()).toMatch(sentence)

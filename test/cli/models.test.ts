@@ -152,7 +152,7 @@ describe('models list', () => {
   it('says when the catalog is empty', async () => {
     await easel.db.pool.query('DELETE FROM model_versions')
     expect(await easel.json('models list')).toEqual([])
-    expect(await easel.text('models list')).toBe('No model versions: "easel models import FILE.json" adds some.')
+    expect(await easel.text('models list')).toBe('No model versions: import some with "models import FILE.json".')
   })
 })
 

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startA1111StandIn } from '../support/a1111-stand-in.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
+import { compiled, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 import { runLine, useEasel } from './easel.js'
 
@@ -146,6 +146,14 @@ describe('without DATABASE_URL', () => {
     expect(await local('user list')).toEqual({ code: 1, stdout: '', stderr: expected })
   })
 
+  it('trusts no stack that others could have prepared', async () => {
+    await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
+    await chmod(directory, 0o777)
+    const { code, stderr } = await local('user list')
+    await chmod(directory, 0o700)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: Other users may write to /)])
+  })
+
   it('uses the stack that npm start runs', async () => {
     await easel.json('user create local')
     await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
@@ -176,7 +184,7 @@ describe('without DATABASE_URL', () => {
 
 describe('as a process', () => {
   const start = async (args: readonly string[], env: Record<string, string> = {}) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+    const child = spawn(process.execPath, [compiled('src/cli.ts'), ...args], {
       env: { PATH: process.env.PATH, ...easel.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -216,7 +224,7 @@ describe('as a process', () => {
   it('exits 1 with one sentence on stderr', async () => {
     expect(await start(['user', 'show', 'nobody'])).toEqual({
       stdout: '',
-      stderr: 'error: No user "nobody": "easel user list" shows all.\n',
+      stderr: 'error: No user "nobody": "node dist/cli.js user list" shows all.\n',
       code: 1,
     })
   })

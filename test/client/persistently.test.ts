@@ -41,6 +41,13 @@ describe('persistently', () => {
     expect(getEventListeners(stop.signal, 'abort')).toEqual([])
   })
 
+  it('repeats what did not arrive in time', async () => {
+    const { end, atMs } = asking([[408, 'invalid_request'], 200])
+    await pass(1000)
+    expect(await end).toBe(200)
+    expect(atMs).toHaveLength(2)
+  })
+
   it('counts stalls as an outage, and says so in the end', async () => {
     const { end, atMs } = asking(['stall'], { ...OPTIONS, outageMs: 40_000 })
     await pass(110_000)

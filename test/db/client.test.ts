@@ -98,6 +98,31 @@ describe('the pool', () => {
   })
 })
 
+describe('a query', () => {
+  const pid = async () => (await db.pool.query('SELECT pg_backend_pid() AS pid')).rows[0].pid
+
+  it.each([
+    ['its data', 'SELECT 1 / 0', '22012'],
+    ['a constraint', `INSERT INTO users (username, credits) VALUES ('in-debt', -1)`, '23514'],
+    ['a trigger', `DO $$ BEGIN RAISE EXCEPTION 'no'; END $$`, 'P0001'],
+    ['its time', 'SET statement_timeout = 10; SELECT pg_sleep(1)', '57014'],
+  ])('that Postgres refuses for %s does not cost its connection', async (_for, text, state) => {
+    const before = await pid()
+    const error = await db.pool.query(text).then(undefined, (thrown: unknown) => thrown)
+    expect(sqlState(error)).toBe(state)
+    expect(await pid()).toBe(before)
+  })
+
+  it('works again after one fault when the table under its prepared statement was altered', async () => {
+    const prepared = { name: 'all_of_altered', text: 'SELECT * FROM altered' }
+    await db.pool.query('CREATE TABLE altered (one integer)')
+    await db.pool.query(prepared)
+    await db.pool.query('ALTER TABLE altered ADD two integer')
+    await expect(db.pool.query(prepared)).rejects.toThrow(/cached plan/)
+    expect((await db.pool.query(prepared)).fields).toHaveLength(2)
+  })
+})
+
 describe('a transaction', () => {
   it.each(DEATHS)('whose connection is %s between two queries fails alone', async (_name, end) => {
     await nap()

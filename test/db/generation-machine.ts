@@ -5,7 +5,7 @@ import { type Database, sqlState } from '../../src/db/client.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
-import { MAX_TRIES } from '../../src/generation/failure.js'
+import { MAX_DEATHS } from '../../src/generation/failure.js'
 import type { ClaimedGeneration, StoredImage } from '../../src/generation/ports.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { aGeneration, type GivenUser, givenUser } from '../support/givens.js'
@@ -275,7 +275,7 @@ const FORCED = {
   'lose the worker': `lease_until = now() - interval '1 second' WHERE g.id = $1 AND g.status = 'processing'`,
   'pass the deadline': `deadline_at = now() - interval '1 second'
     WHERE g.id = $1 AND g.status IN ('queued', 'processing')`,
-  'leave one try': `tries = greatest(g.tries, ${MAX_TRIES - 1}) WHERE g.id = $1 AND g.status = 'processing'`,
+  'leave one death': `deaths = greatest(g.deaths, ${MAX_DEATHS - 1}) WHERE g.id = $1 AND g.status = 'processing'`,
   'end the delay': `not_before = now()
     WHERE g.id = $1 AND g.status = 'queued' AND not_before > now()`,
 } as const
@@ -290,7 +290,7 @@ const SEE = {
   text: `
     SELECT owner.place, u.credits, balance.moved,
            g.id, g.seq, g.cost, g.batch_size AS "batchSize",
-           g.status, g.attempt, g.tries, g.started_at IS NOT NULL AS started,
+           g.status, g.attempt, g.tries, g.deaths, g.started_at IS NOT NULL AS started,
            CASE WHEN g.lease_until IS NULL THEN 'none' WHEN g.lease_until < now() THEN 'over' ELSE 'held' END AS lease,
            g.not_before > now() AS delayed, g.deadline_at <= now() AS "pastDeadline",
            (SELECT json_agg(json_build_array(l.kind, l.delta) ORDER BY l.id) FROM credit_ledger l

@@ -1,11 +1,12 @@
 /** What may become of one generation, as a pure function: what generation-states.test.ts holds Postgres against. */
-import { MAX_TRIES } from '../../src/generation/failure.js'
+import { MAX_DEATHS } from '../../src/generation/failure.js'
 import type { GenerationStatus } from '../../src/generation/generation.js'
 
 export interface State {
   readonly status: GenerationStatus
   readonly attempt: number
   readonly tries: number
+  readonly deaths: number
   /** A worker has claimed it at least once. */
   readonly started: boolean
   /** `over`: its worker has stopped renewing it. */
@@ -20,7 +21,7 @@ export type Command =
   | { readonly do: 'claim' }
   | { readonly do: 'heartbeat' | 'succeed' | 'fail'; readonly attempt: number }
   | { readonly do: 'requeue'; readonly attempt: number; readonly countTry: boolean; readonly delayed: boolean }
-  | { readonly do: 'lose the worker' | 'pass the deadline' | 'end the delay' | 'leave one try' }
+  | { readonly do: 'lose the worker' | 'pass the deadline' | 'end the delay' | 'leave one death' }
   | { readonly do: 'requeueLost' | 'failLost' | 'failExpired' }
   | { readonly do: 'cancel'; readonly onlyQueued: boolean }
 
@@ -31,6 +32,7 @@ export const SUBMITTED: State = {
   status: 'queued',
   attempt: 1,
   tries: 0,
+  deaths: 0,
   started: false,
   lease: 'none',
   delayed: false,
@@ -68,12 +70,12 @@ export function next(state: State, command: Command): readonly [State, Answer] {
       return [{ ...state, status: 'queued', lease: 'none', delayed: command.delayed, tries, attempt }, attempt]
     }
     case 'requeueLost': {
-      if (!lost || state.tries + 1 >= MAX_TRIES) return [state, undefined]
+      if (!lost || state.deaths + 1 >= MAX_DEATHS) return [state, undefined]
       const attempt = state.attempt + 1
-      return [{ ...state, status: 'queued', lease: 'none', delayed: false, tries: state.tries + 1, attempt }, attempt]
+      return [{ ...state, status: 'queued', lease: 'none', delayed: false, deaths: state.deaths + 1, attempt }, attempt]
     }
     case 'failLost':
-      return is(lost && state.tries + 1 >= MAX_TRIES, ended('failed'))
+      return is(lost && state.deaths + 1 >= MAX_DEATHS, ended('failed'))
     case 'failExpired':
       return is(isActive(state) && state.pastDeadline, ended('failed'))
     case 'cancel':
@@ -82,8 +84,8 @@ export function next(state: State, command: Command): readonly [State, Answer] {
       return [is(processing, { lease: 'over' })[0], undefined]
     case 'pass the deadline':
       return [is(isActive(state), { pastDeadline: true })[0], undefined]
-    case 'leave one try':
-      return [is(processing, { tries: Math.max(state.tries, MAX_TRIES - 1) })[0], undefined]
+    case 'leave one death':
+      return [is(processing, { deaths: Math.max(state.deaths, MAX_DEATHS - 1) })[0], undefined]
     case 'end the delay':
       return [is(state.status === 'queued', { delayed: false })[0], undefined]
   }

@@ -15,7 +15,7 @@ const claim = fc.record({ do: doing('claim'), worker })
 const write = fc.record({ do: doing('heartbeat', 'succeed', 'fail'), back })
 const requeue = fc.record({ do: doing('requeue'), back, countTry: flag, delayed: flag })
 const lose = fc.record({ do: doing('lose the worker'), user })
-const force = fc.record({ do: doing('end the delay', 'pass the deadline', 'leave one try'), user })
+const force = fc.record({ do: doing('end the delay', 'pass the deadline', 'leave one death'), user })
 const reconcile = fc.record({ do: doing('requeueLost', 'failLost', 'failExpired') })
 const cancel = fc.record({ do: doing('cancel'), user, onlyQueued: flag })
 
@@ -24,7 +24,7 @@ const crash = fc
   .record({ worker, user, last: flag, reconcile })
   .map((drawn): Step[] => [
     { do: 'claim', worker: drawn.worker },
-    ...(drawn.last ? [{ do: 'leave one try' as const, user: drawn.user }] : []),
+    ...(drawn.last ? [{ do: 'leave one death' as const, user: drawn.user }] : []),
     { do: 'lose the worker', user: drawn.user },
     drawn.reconcile,
   ])
@@ -70,7 +70,7 @@ const BEFORE: readonly (readonly Step[])[] = [
   [...SUBMITS, ...CLAIMS.slice(1)],
   [...SUBMITS, ...CLAIMS],
   [...SUBMITS, ...CLAIMS, ...LOSSES],
-  [...SUBMITS, ...CLAIMS, { do: 'leave one try', user: 0 }, ...LOSSES],
+  [...SUBMITS, ...CLAIMS, { do: 'leave one death', user: 0 }, ...LOSSES],
   [...SUBMITS, ...CLAIMS, ...LOSSES.slice(1), { do: 'requeueLost' }, ...CLAIMS.slice(1)],
 ]
 
@@ -116,7 +116,9 @@ export function commandsAt(attempt: number): Command[] {
   const flags = [true, false]
   return [
     { do: 'claim' },
-    ...(['lose the worker', 'pass the deadline', 'end the delay', 'leave one try'] as const).map((it) => ({ do: it })),
+    ...(['lose the worker', 'pass the deadline', 'end the delay', 'leave one death'] as const).map((it) => ({
+      do: it,
+    })),
     ...(['requeueLost', 'failLost', 'failExpired'] as const).map((it) => ({ do: it })),
     ...flags.map((onlyQueued) => ({ do: 'cancel' as const, onlyQueued })),
     ...attempts.flatMap((its) => (['heartbeat', 'succeed', 'fail'] as const).map((it) => ({ do: it, attempt: its }))),

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createDatabase } from '../../src/db/client.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
-import { SAMPLERS } from '../../src/generation/sampler.js'
+import { SAMPLERS, type Sampler } from '../../src/generation/sampler.js'
 import { useDatabase } from '../support/database.js'
 import {
   chargesOf,
@@ -90,20 +90,59 @@ describe('claiming', () => {
     expect(await claim({ ...ANYTHING, models: ['other.safetensors'] })).toBeUndefined()
   })
 
+  const B = 'b.safetensors'
+  const HOLDS_B = { filename: B, maxDelayMs: 60_000, msPerPixelStep: 0.001 }
   it.each([
-    { fits: 'nothing', models: ['none'], place: -1, analyzed: false },
-    { fits: 'the last one', models: ['none', MODEL.filename], place: 1000, analyzed: false },
-    { fits: 'the first one', models: ['f'], place: 0, analyzed: true },
-  ])('does not go through the whole queue where $fits fits', async ({ models, place, analyzed }) => {
+    { where: 'nothing fits', serves: { models: ['none'] }, place: -1 },
+    { where: 'only the last one fits', serves: { models: ['none', MODEL.filename] }, place: 1000 },
+    { where: 'the first one fits', serves: { models: ['f'] }, place: 0, analyzed: true },
+    { where: 'all want another sampler', serves: { samplers: ['heun'] as const }, place: -1 },
+    { where: 'the last one has another sampler', serves: { samplers: ['deis'] as const }, place: 1000 },
+    { where: 'all but the last one is overdue', others: `deadline_at = now()`, place: 1000 },
+    {
+      where: 'all but the last one needs a large seed',
+      others: 'seed = 3000000000',
+      serves: { maxSeed: 2147483647 },
+      place: 1000,
+    },
+    { where: 'all but the last one has an odd size', others: 'width = 840', serves: { sizeMultiple: 64 }, place: 1000 },
+    {
+      where: 'all but the last one has a high cfg_scale',
+      others: 'cfg_scale = 21',
+      serves: { maxCfgScale: 20 },
+      place: 1000,
+    },
+    { where: 'all but the first takes the loaded model', loaded: 1, holds: HOLDS_B, place: 1 },
+    { where: 'only the last takes the loaded model', loaded: 999, holds: HOLDS_B, place: 999 },
+    {
+      where: 'all of the loaded model would take too long',
+      loaded: 1,
+      holds: { ...HOLDS_B, msPerPixelStep: 1 },
+      place: 0,
+    },
+    {
+      where: 'the first one was passed over for long enough',
+      loaded: 1,
+      holds: { ...HOLDS_B, maxDelayMs: 0 },
+      place: 0,
+    },
+  ])('does not go through the whole queue where $where', async (given) => {
     const user = await givenUser(context.db, { developer: { concurrency: 1000 } })
     const { create_image: many } = await givenManyWaiting(context.db, user, { personal: 1000, create_image: 1000 })
-    const last = await givenGeneration(context.db, await givenUser(context.db), { lane: 'create_image' })
+    const last = await givenGeneration(context.db, await givenUser(context.db), {
+      lane: 'create_image',
+      sampler: 'deis',
+    })
+    const { others, loaded, holds, analyzed, place } = given
+    if (others) await context.db.pool.query(`UPDATE generations SET ${others} WHERE id <> $1`, [last.id])
+    if (loaded)
+      await context.db.pool.query(`UPDATE generations SET filename = $1 WHERE id = ANY ($2)`, [B, many.slice(loaded)])
     if (analyzed) await context.db.pool.query('ANALYZE generations')
     // A connection counts its own rows while a transaction is open.
     const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
     try {
       await one.pool.query('BEGIN')
-      const claimed = await runStore(one, { refundFailed: true }).claim(BY, { ...ANYTHING, models })
+      const claimed = await runStore(one, { refundFailed: true }).claim(BY, { ...ANYTHING, ...given.serves }, holds)
       const { rows } = await one.pool.query(
         `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_xact_user_tables WHERE relname = 'generations'`,
       )
@@ -113,6 +152,17 @@ describe('claiming', () => {
     } finally {
       await one.pool.end()
     }
+  })
+
+  it('finds the first of each kind, however many claim at once', async () => {
+    const asked = Array.from({ length: 30 }, (_, n) => ({
+      sampler: SAMPLERS[n % 5] as Sampler,
+      seed: n % 2 ? 4294967295 : 1,
+    }))
+    const waiting: string[] = []
+    for (const kind of asked) waiting.push((await givenGeneration(context.db, await givenUser(context.db), kind)).id)
+    const claimed = await Promise.all(asked.map(() => claim()))
+    expect(claimed.map((it) => it?.id).sort()).toEqual(waiting.toSorted())
   })
 
   it('finds nothing in an empty queue', async () => {

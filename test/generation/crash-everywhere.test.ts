@@ -123,11 +123,11 @@ describe('a user', () => {
 async function expectPutRight(crashes: readonly Crash[]): Promise<void> {
   const scenes = crashes.flatMap((crash) => crash.scenes)
   await stage.heal()
-  await stage.expectSound()
+  await stage.expectSound({ whileSomeSleep: true })
   await inTurns(scenes, expectFree)
   // What is still active would keep a sleeper from charging; it has no such excuse.
   await stage.workOff()
-  await Promise.all(crashes.map(wake))
+  await inTurns(crashes, wake)
   await stage.heal()
   await stage.expectSound()
   await inTurns(scenes, expectOneOfEachKey)

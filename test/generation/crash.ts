@@ -45,11 +45,12 @@ export const startAndDie = (stage: Stage, flow: Flow, death: Death): Promise<Cra
 export function startPass(stage: Stage, death?: Death): Promise<Crash> {
   const sentinel = { ...stage.ports.sentinel, present: async () => false }
   const process = mortal({ ...stage.ports, sentinel }, death)
-  return endOrDie({ process, end: reconcile(process.ports, { full: false, leasesCount: true }), scenes: [] })
+  return endOrDie({ process, end: reconcile(process.ports, { full: true, leasesCount: true }), scenes: [] })
 }
 
 async function endOrDie(crash: Crash): Promise<Crash> {
-  await Promise.race([crash.process.died, crash.end.catch(() => undefined)])
+  // It may end while something that it does not wait for is still under way.
+  await Promise.race([crash.process.died, crash.end.catch(() => undefined).then(() => crash.process.settled())])
   return crash
 }
 

@@ -17,6 +17,8 @@ export interface Mortal<T> {
   readonly isDead: boolean
   /** Resolves when it has died and what was under way by then has happened. */
   readonly died: Promise<void>
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
   /** It was only asleep: every call that was held back is made now, every answer that was held back arrives. */
   wake(): void
 }
@@ -31,7 +33,9 @@ const NO_EFFECT = new Set(['log', 'ends', 'watch'])
 export function mortal<T extends object>(ports: T, death?: Death): Mortal<T> {
   const effects: string[] = []
   const calls = new Map<string, number>()
-  const underWay = new Set<Promise<unknown>>()
+  const underWay = new Map<Promise<unknown>, string>()
+  /** Of a dead process: each keeps a picture from being stored, which asks by it first. */
+  let heartbeatsHeldBack = 0
   let asleep = false
   let isDead = false
   let wake: (() => void) | undefined
@@ -41,9 +45,17 @@ export function mortal<T extends object>(ports: T, death?: Death): Mortal<T> {
   let fallen: (() => void) | undefined
   const died = new Promise<void>((resolve) => {
     fallen = resolve
-  }).then(async () => {
-    while (underWay.size > 0) await Promise.allSettled(underWay)
-  })
+  }).then(() => settled())
+
+  const settled = async () => {
+    const isBusy = () => {
+      const puts = [...underWay.values()].filter((name) => name === 'images.put').length
+      return underWay.size - Math.min(puts, heartbeatsHeldBack) > 0
+    }
+    while (isBusy()) await new Promise((resolve) => setTimeout(resolve, 2))
+    // What follows from it comes in the same turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 
   const die = () => {
     asleep = isDead = true
@@ -64,7 +76,10 @@ export function mortal<T extends object>(ports: T, death?: Death): Mortal<T> {
     )
 
   const effect = (name: string, perform: () => unknown): unknown => {
-    if (asleep) return heldBack(name, perform)
+    if (asleep) {
+      if (name === 'runs.heartbeat') heartbeatsHeldBack++
+      return heldBack(name, perform)
+    }
     const nth = (calls.get(name) ?? 0) + 1
     calls.set(name, nth)
     const label = `${name}#${nth}`
@@ -77,19 +92,19 @@ export function mortal<T extends object>(ports: T, death?: Death): Mortal<T> {
     if (isAsyncIterable(answer)) return stepwise(name, answer)
     if (!isPromise(answer)) throw new Error(`${name} answers at once: say in mortal.ts whether it has an effect`)
     effects.push(label)
-    const settled = async <V>(settle: () => V) => {
+    const answered = async <V>(settle: () => V) => {
       if (fatal) die()
       if (asleep) await woken
       return settle()
     }
     const happened = Promise.resolve(answer)
-    underWay.add(happened)
+    underWay.set(happened, name)
     return happened
       .finally(() => underWay.delete(happened))
       .then(
-        (value) => settled(() => value),
+        (value) => answered(() => value),
         (error) =>
-          settled(() => {
+          answered(() => {
             throw error
           }),
       )
@@ -126,6 +141,7 @@ export function mortal<T extends object>(ports: T, death?: Death): Mortal<T> {
       return isDead
     },
     died,
+    settled,
     wake() {
       asleep = false
       wake?.()

@@ -1,6 +1,13 @@
-import { expect, it } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
-import { publish } from '../../src/generation/publish.js'
+import { keepLease } from '../../src/generation/lease.js'
+import type { FinishPicture } from '../../src/generation/ports.js'
+import { publish, TakenOver } from '../../src/generation/publish.js'
+import { fileImageStore } from '../../src/images/file-image-store.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
@@ -26,4 +33,34 @@ it('a server’s version in words that Postgres can’t hold is stored without t
   expect(await runStore(db, { refundFailed: true }).succeed(generation, images)).toBe(true)
   const { rows } = await db.pool.query('SELECT made_with FROM images WHERE generation_id = $1', [generation.id])
   expect(rows[0].made_with).toEqual({ ...madeWith, version: `v1.9\ufffd${'x'.repeat(95)}` })
+})
+
+it('an attempt that was taken over while its machine was suspended leaves the delivered picture alone', async () => {
+  const { db } = context.service
+  const { id } = await givenGeneration(db, await givenUser(db))
+  const root = await mkdtemp(join(tmpdir(), 'easel-publish-'))
+  onTestFinished(() => rm(root, { recursive: true, force: true }))
+  const images = fileImageStore({ root, cdnBaseUrl: 'http://cdn' })
+  const finishPicture: FinishPicture = async (png) => ({ png, sha256: 'x' })
+  const madeWith = { backend: 'fake', version: null, sampler: 'euler_a', scheduler: null }
+  const attempt = async (picture: string) => {
+    const generation = await standInWorker(db).claim()
+    const lease = keepLease(runStore(db, { refundFailed: true }), { watch: () => () => undefined }, generation)
+    onTestFinished(() => lease.stop())
+    const inferred = [{ bytes: Buffer.from(picture), seed: 1, madeWith }]
+    return {
+      slug: generation.slugs[0] as string,
+      store: () => publish({ finishPicture, images }, generation, inferred, lease.stillOurs),
+    }
+  }
+  // Neither of its clocks, nor any of its timers, goes on until it is resumed.
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const suspended = await attempt('the first')
+  await db.pool.query(`UPDATE generations SET lease_until = now() WHERE id = $1`, [id])
+  await reconcileStore(db, { refundFailed: true }).requeueLost()
+  const other = await attempt('the second')
+  await other.store()
+  await expect(suspended.store()).rejects.toBeInstanceOf(TakenOver)
+  expect(await images.read(other.slug)).toEqual(Buffer.from('the second'))
 })

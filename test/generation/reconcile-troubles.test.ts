@@ -5,6 +5,7 @@ import { cancelStore } from '../../src/db/cancel-store.js'
 import { dutyLease } from '../../src/db/duty-lease.js'
 import { type ReconcileStoreOptions, reconcileStore } from '../../src/db/reconcile-store.js'
 import { cancelGeneration } from '../../src/generation/cancel.js'
+import { DEADLINE_PASSED } from '../../src/generation/failure.js'
 import type { Delivery } from '../../src/generation/ports.js'
 import { type ReconcilePorts, reconcile } from '../../src/generation/reconcile.js'
 import { startReconciler } from '../../src/generation/reconciler.js'
@@ -89,6 +90,15 @@ describe('a generation that one backend of two can serve', () => {
 })
 
 describe('generations to be ended', () => {
+  it('are logged with the reason', async () => {
+    const generation = await givenGeneration(context.db, await givenUser(context.db))
+    await end([generation.id])
+    const warned: object[] = []
+    const warn = (facts: object) => void warned.push(facts)
+    await pass(false, { log: { info: () => undefined, warn, error: () => undefined } })
+    expect(warned).toEqual([{ generationId: generation.id, reason: DEADLINE_PASSED }])
+  })
+
   it('are ended in pages, however many there are', async () => {
     const developer = await givenUser(context.db, { developer: { concurrency: 1000 } })
     const { personal } = await givenWaiting(context.db, developer, { personal: 450, create_image: 0 })
@@ -178,7 +188,7 @@ describe('a picture store that hangs', () => {
 describe('a long pass', () => {
   it('keeps the duty', async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db))
-    await query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
+    await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
     let release: (reached: boolean) => void = () => undefined
     const ring = () => new Promise<boolean>((resolve) => (release = resolve))
     const reconciler = startReconciler(portsWith({ queue: { ...queue, ring } }))
@@ -191,12 +201,42 @@ describe('a long pass', () => {
     release(true)
     await reconciler.stop()
   })
+})
 
-  it('is a full one only if it came to the end', async () => {
-    const generation = await givenGeneration(context.db, await givenUser(context.db))
-    await query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
-    expect(await pass(true, { queue: { ...queue, ring: async () => false } })).toBe(false)
-    expect(await pass(true)).toBe(true)
+describe('a long queue that Redis has lost', () => {
+  const givenQueued = async (count: number) => {
+    const developer = await givenUser(context.db, { developer: { concurrency: 1 } })
+    const { personal } = await givenWaiting(context.db, developer, { personal: count, create_image: 0 })
+    return personal
+  }
+  /** Fails the first time that it rings. */
+  const failingOnce = () => {
+    let calls = 0
+    return { ...queue, ring: async (page: readonly Delivery[]) => ++calls > 1 && queue.ring(page) }
+  }
+  const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ id }) => id)
+
+  it('is rung for as often as backends may be idle, which work it all off, however long it is', async () => {
+    const queued = await givenQueued(1500)
+    await pass(true)
+    expect(idsOf(rung)).toEqual(queued.slice(0, 1000))
+  })
+
+  it('is rung for until that has worked', async () => {
+    const queued = await givenQueued(3)
+    let present = false
+    const sentinel = {
+      present: async () => present,
+      set: async () => {
+        present = true
+      },
+    }
+    const failing = failingOnce()
+    for (const restored of [false, true, true]) {
+      expect(await pass(false, { sentinel, queue: failing })).toBe(restored)
+      expect(present).toBe(restored)
+    }
+    expect(idsOf(rung)).toEqual(queued)
   })
 })
 
@@ -206,7 +246,7 @@ describe('what is kept for a time only', () => {
       await givenUser(context.db),
       await givenGeneration(context.db, await givenUser(context.db)),
     ]
-    await query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
+    await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
     await query(
       `INSERT INTO idempotency_keys (user_id, key, body_hash, generation_id, created_at)
        SELECT $1, 'k' || n, '', 'gen_gone', now() - CASE WHEN n > 3 THEN interval '25 hours' ELSE interval '23 hours' END

@@ -29,7 +29,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
       fail: async (_generation, reason) => note(`fail: ${reason}`, true),
       requeue: async (generation, { countTry }) =>
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
-      hasFailed: async () => false,
+      standing: async () => undefined,
     },
     ends: { watch: () => () => undefined },
     lock: {
@@ -100,6 +100,24 @@ describe('an attempt', () => {
     expect(getEventListeners(leaving, 'abort')).toHaveLength(0)
   })
 
+  it('can tell a server which attempts have ended, and which live or are unknown', async () => {
+    const { ports } = givenOutside()
+    const rows = new Map([
+      ['gen_running', { status: 'processing', attempt: 2 } as const],
+      ['gen_waiting', { status: 'queued', attempt: 2 } as const],
+      ['gen_done', { status: 'succeeded', attempt: 1 } as const],
+    ])
+    const asked = ['running-2', 'running-1', 'waiting-1', 'done-1', 'unknown-1', 'running', 'running-2-2']
+    let ended: readonly string[] = []
+    const asking = backendThat(async (request, { hasEnded = async () => false, signal }) => {
+      const answers = await Promise.all(asked.map((name) => hasEnded(`gen_${name}`)))
+      ended = asked.filter((_name, n) => answers[n])
+      return drawing.generate(request, { signal })
+    })
+    await run({ ...ports, runs: { ...ports.runs, standing: async (id) => rows.get(id) } }, asking)
+    expect(ended).toEqual(['running-1', 'waiting-1', 'done-1'])
+  })
+
   it('goes back without losing a try when the worker leaves', async () => {
     const { ports, done } = givenOutside()
     const leaving = new AbortController()
@@ -110,6 +128,28 @@ describe('an attempt', () => {
     })
     expect(await run(ports, patient, claimed(), leaving.signal)).toBe('requeued')
     expect(done).toEqual(['requeue'])
+  })
+
+  it('says that its server does something else first, and then how far it is', async () => {
+    const { ports } = givenOutside()
+    const said: (number | string)[] = []
+    const progress = {
+      ...ports.progress,
+      set: async (_id: string, _attempt: number, value: number) => void said.push(value),
+    }
+    const turn = { ...atOnce(), begun: () => said.push('begun'), waits: () => said.push('waits') }
+    const shared = backendThat(async (request, options) => {
+      for (const before of [2, 2, 1]) options.onWaiting?.(before)
+      options.onProgress?.(0.5)
+      options.onWaiting?.(0)
+      return drawing.generate(request, options)
+    })
+    const { signal } = new AbortController()
+    await runGeneration({ ...ports, progress }, shared, claimed(), signal, turn, noExperience)
+    expect(said).toEqual(['begun', 'waits', -3, 'waits', -2, 'begun', -1, 0.5])
+    said.length = 0
+    await runGeneration({ ...ports, progress }, drawing, claimed(1), signal, turn, noExperience)
+    expect(said).toEqual(['begun', -1])
   })
 
   it.each(['unavailable', 'busy', 'auth'] as const)(
@@ -139,12 +179,15 @@ describe('an attempt', () => {
   )
 
   it.each(['backend_fault', 'bad_output'] as const)(
-    'goes back without losing a try, and the server is left alone, when that fails whatever it is given: %s',
+    'goes back without losing a try when not it is to blame, and the server is left alone only when that is: %s',
     async (kind) => {
       const { ports, done } = givenOutside()
-      const outcome = await run(ports, failing(kind), claimed(2), undefined, { spared: () => 0 })
-      expect(outcome).toEqual({ down: expect.any(BackendError) })
-      expect(done).toEqual(['requeue'])
+      const spared = (down: boolean) => ({ spared: () => ({ times: 0, down }) })
+      expect(await run(ports, failing(kind), claimed(2), undefined, spared(true))).toEqual({
+        down: expect.any(BackendError),
+      })
+      expect(await run(ports, failing(kind), claimed(2), undefined, spared(false))).toBe('requeued')
+      expect(done).toEqual(['requeue', 'requeue'])
     },
   )
 

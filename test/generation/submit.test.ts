@@ -3,16 +3,61 @@ import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { submissionStore } from '../../src/db/submission-store.js'
 import type { Generation } from '../../src/generation/generation.js'
-import type { ActiveGenerationLock, SubmissionStore } from '../../src/generation/ports.js'
+import type { ActiveGenerationLock, Delivery, GenerationQueue, SubmissionStore } from '../../src/generation/ports.js'
 import { submitGeneration } from '../../src/generation/submit.js'
-import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, chargesOf, type GivenUser, givenUser, MODEL, REQUEST } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
 
 const context = useDatabase()
 const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
 afterAll(() => redis?.disconnect())
+
+async function submitWith(
+  user: GivenUser,
+  ports: { lock?: ActiveGenerationLock; submissions?: SubmissionStore; queue?: GenerationQueue } = {},
+) {
+  const submission = { lane: 'personal', request: REQUEST, model: async () => MODEL, idempotency: undefined } as const
+  const subscription = { status: 'active', plan: 'Pro', endDate: new Date(Date.now() + 60_000) }
+  const account = { id: user.id, username: user.username, credits: 100, subscription, deleted: false }
+  return submitGeneration(
+    {
+      moderator: { review: async () => ({ flagged: false }) },
+      idempotency: { reserve: async () => ({ outcome: 'reserved' }), release: async () => undefined },
+      queue: { ring: async () => true, unring: async () => undefined },
+      generationDeadlineSeconds: 900,
+      lock: noActiveGenerationLock,
+      submissions: submissionStore(context.db),
+      ...ports,
+    },
+    { account, keyId: user.keyId, keyKind: 'personal', concurrency: 1 },
+    submission,
+  )
+}
+
+describe('a submit’s delivery', () => {
+  const noted = async (id: string) =>
+    (await context.db.pool.query('SELECT FROM unrung WHERE generation_id = $1', [id])).rowCount === 1
+
+  it('is noted in the statement that stores it, and struck out when it has reached the queue', async () => {
+    const duringRing: boolean[] = []
+    const ring = async ([delivery]: readonly Delivery[]) => {
+      duringRing.push(await noted(delivery?.id ?? ''))
+      return true
+    }
+    const { id } = await submitWith(await givenUser(context.db), { queue: { ring, unring: async () => undefined } })
+    expect(duringRing).toEqual([true])
+    await until(async () => !(await noted(id)), 'the note to be struck out')
+  })
+
+  it('stays noted when it has not', async () => {
+    const queue = { ring: async () => false, unring: async () => undefined }
+    const { id } = await submitWith(await givenUser(context.db), { queue })
+    expect(await noted(id)).toBe(true)
+  })
+})
 
 const SUBMIT_TTL_MS = 15_000
 const STORED_TTL_MS = 960_000
@@ -41,27 +86,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
   const givenLock = ({ id }: GivenUser, holder: string, ttlMs: number) =>
     client.set(`${prefix}:lock:${id}`, holder, 'PX', ttlMs)
 
-  const submit = async (
-    user: GivenUser,
-    ports: { lock?: ActiveGenerationLock; submissions?: SubmissionStore } = {},
-  ) => {
-    const submission = { lane: 'personal', request: REQUEST, model: async () => MODEL, idempotency: undefined } as const
-    const subscription = { status: 'active', plan: 'Pro', endDate: new Date(Date.now() + 60_000) }
-    const account = { id: user.id, username: user.username, credits: 100, subscription, deleted: false }
-    return submitGeneration(
-      {
-        moderator: { review: async () => ({ flagged: false }) },
-        idempotency: { reserve: async () => ({ outcome: 'reserved' }), release: async () => undefined },
-        queue: { ring: async () => true, unring: async () => undefined },
-        generationDeadlineSeconds: 900,
-        lock,
-        submissions: submissionStore(context.db),
-        ...ports,
-      },
-      { account, keyId: user.keyId, keyKind: 'personal', concurrency: 1 },
-      submission,
-    )
-  }
+  const submit: typeof submitWith = (user, ports) => submitWith(user, { lock, ...ports })
   const storeAndExtend = async ({ accountId, ...generation }: Generation) => {
     const options = { deadlineSeconds: 900, concurrency: 1, idempotencyKey: undefined }
     const { outcome } = await submissionStore(context.db).insert({ accountId, ...generation }, options)

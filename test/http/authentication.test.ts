@@ -204,7 +204,19 @@ describe('guesses', () => {
       ...Array(30).fill(401),
       429,
     ])
-    expect(await guess({ address: `2001:db8:1:${addresses}::1` })).toMatchObject({ status: 401 })
+    expect(await guess({ address: `2001:db8:0:${addresses + 1}::1` })).toMatchObject({ status: 401 }) // its neighbour
+  })
+
+  it.each([
+    ['an IPv4 address', (address: string, port: number) => `${address}:${port}`],
+    ['an IPv6 address', (address: string, port: number) => `[2001:db8:2:${address.split('.')[3]}::2]:${port}`],
+    ['a bare IPv6 address', (address: string, port: number) => `[2001:db8:1:${address.split('.')[3]}::${port}]`],
+  ])('count together over all ports that a proxy writes beside %s', async (_name, spell) => {
+    const address = newAddress()
+    expect(await statusesOf(31, (n) => guess({ address: spell(address, 1024 + n) }))).toEqual([
+      ...Array(30).fill(401),
+      429,
+    ])
   })
 
   it('count an IPv4 address the same in its IPv6 spelling', async () => {

@@ -146,7 +146,7 @@ describe('GET /cdn/<slug>.png', () => {
 
   it('cannot be written to', async () => {
     for (const method of ['PUT', 'POST', 'DELETE', 'PATCH']) {
-      expect((await get(`/cdn/${slug}.png`, {}, method)).status).toBe(404)
+      expect((await get(`/cdn/${slug}.png`, {}, method)).status).toBe(405)
     }
   })
 

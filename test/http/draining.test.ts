@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { startServer } from '../../src/start-server.js'
 import { call } from '../support/client.js'
 import { silentLog, useService } from '../support/service.js'
-import { until } from '../support/until.js'
+import { until, within } from '../support/until.js'
 
 const context = useService()
 
@@ -67,7 +67,7 @@ describe('a server that is told to end', () => {
     ])
       (await connection(url)).write(half)
     await call(url, 'GET', '/health') // it has read the halves by now, too
-    await stop()
+    await within(10_000, stop(), 'the server')
   })
 })
 

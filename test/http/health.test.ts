@@ -4,6 +4,8 @@ import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { call, expectPersonalError } from '../support/client.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
+import { givenUser } from '../support/givens.js'
+import { freePort } from '../support/server-process.js'
 import { useService } from '../support/service.js'
 import { createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -51,6 +53,21 @@ describe('GET /health and GET /ready', () => {
   })
 })
 
+describe('while the moderation endpoint is away', () => {
+  const silent = useService({ env: { MODERATION_URL: 'http://127.0.0.1:1/v1/moderations' } })
+
+  it('/ready says so, and goes on asking for requests', async () => {
+    const { url, db } = silent.service
+    expect((await call(url, 'GET', '/ready')).body).toEqual({ status: 'ready' })
+    const { key } = await givenUser(db)
+    await call(url, 'POST', '/api/v1/moderate', { key, body: { prompt: 'a lighthouse' } })
+    expect(await call(url, 'GET', '/ready')).toMatchObject({
+      status: 200,
+      body: { status: 'ready', moderation: 'unavailable' },
+    })
+  })
+})
+
 describe('while Postgres is away', () => {
   let proxy: FaultProxy
   const away = useService(async () => {
@@ -76,4 +93,20 @@ describe('while Postgres is away', () => {
       await until(async () => (await call(url, 'GET', '/ready')).status === 200, 'readiness')
     },
   )
+})
+
+describe('METRICS_PORT', () => {
+  it('answers /health and /ready of server and worker, and nothing else', async () => {
+    const [serverPort, workerPort] = [await freePort(), await freePort()]
+    const worker = await context.service.worker({}, { METRICS_PORT: `${workerPort}` })
+    const server = await context.service.server({}, { METRICS_PORT: `${serverPort}` })
+    const statusOf = async (port: number, path: string, method = 'GET') =>
+      (await fetch(`http://127.0.0.1:${port}${path}`, { method })).status
+    for (const port of [serverPort, workerPort]) {
+      expect([await statusOf(port, '/health'), await statusOf(port, '/ready')]).toEqual([200, 200])
+      expect([await statusOf(port, '/'), await statusOf(port, '/ready', 'POST')]).toEqual([404, 404])
+    }
+    await Promise.all([server.stop(), worker.stop()])
+    for (const port of [serverPort, workerPort]) await expect(statusOf(port, '/health')).rejects.toThrow()
+  })
 })

@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { seeded } from '../chaos/seeded.js'
 import { call, PROMPT } from '../support/client.js'
-import { effort } from '../support/effort.js'
+import { effort, seedOf } from '../support/effort.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { createTestDatabase } from '../support/services.js'
@@ -11,6 +12,8 @@ import { until } from '../support/until.js'
 const CLIENTS = 25 * effort
 const KILL_EVERY_MS = 400
 const AT_ONCE = 5
+const SEED = seedOf(51)
+const chance = seeded(SEED)
 
 let databaseUrl: string
 let db: Database
@@ -29,7 +32,7 @@ afterAll(async () => {
   await db.pool.end()
 })
 
-const anyServer = () => until(() => servers.find((server, i) => server && (Math.random() < 0.5 || i === 1)), 'a server')
+const anyServer = () => until(() => servers.find((server, i) => server && (chance.chance(0.5) || i === 1)), 'a server')
 
 /** The request is sent and the connection cut: with the first byte of the answer, or some time before it. */
 async function submitAndLose({ key }: GivenUser, idempotencyKey: string): Promise<void> {
@@ -39,7 +42,7 @@ async function submitAndLose({ key }: GivenUser, idempotencyKey: string): Promis
   const head = `POST /api/v1/generate HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\nIdempotency-Key: ${idempotencyKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   socket.write(head + body)
   await new Promise<void>((resolve) => {
-    const impatient = Math.random() < 0.3 ? setTimeout(() => socket.destroy(), Math.random() * 20) : undefined
+    const impatient = chance.chance(0.3) ? setTimeout(() => socket.destroy(), chance.between(0, 20)) : undefined
     socket.once('data', () => socket.destroy())
     socket.on('error', () => undefined)
     socket.once('close', () => {
@@ -75,7 +78,7 @@ async function withServersKilled<T>(work: Promise<T>): Promise<{ result: T; kill
       await killed?.stop()
       kills++
       await start(place)
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * KILL_EVERY_MS))
+      await new Promise((resolve) => setTimeout(resolve, chance.between(0, KILL_EVERY_MS)))
     }
   })()
   const result = await work.finally(() => {
@@ -85,7 +88,7 @@ async function withServersKilled<T>(work: Promise<T>): Promise<{ result: T; kill
   return { result, kills }
 }
 
-it(`gives each of ${CLIENTS} clients that lose their answers one generation, charged once, while servers are killed`, {
+it(`gives each of ${CLIENTS} clients that lose their answers one generation, charged once, while servers are killed (seed ${SEED})`, {
   timeout: 120_000 * effort,
 }, async () => {
   const users = await Promise.all(Array.from({ length: CLIENTS }, () => givenUser(db)))

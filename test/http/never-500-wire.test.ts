@@ -68,6 +68,14 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     expect(answer?.status).toBe(400)
   })
 
+  it('a request with two Hosts is a 400', async () => {
+    const owner = await givenUser(context.service.db)
+    const answer = await sendRaw(context.service.url, `${head(shape, owner)}Host: evil.example\r\n\r\n`)
+    expectRefusal(answer, shape, 'two Hosts')
+    expect(answer?.status).toBe(400)
+    expect(JSON.stringify(answer?.body)).toContain('more than one Host header')
+  })
+
   it('headers of more than 16 KiB are a 431', async () => {
     const owner = await givenUser(context.service.db)
     const answer = await sendRaw(context.service.url, `${head(shape, owner)}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`)
@@ -75,12 +83,12 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     expect(answer?.status).toBe(431)
   })
 
-  it('methods it does not have are a 404', async () => {
+  it('methods it does not have are a 405', async () => {
     const owner = await givenUser(context.service.db)
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH', 'LOCK', 'M-SEARCH']) {
       const answer = await sendRaw(context.service.url, `${head(shape, owner, method)}Content-Length: 2\r\n\r\n{}`)
       expectRefusal(answer, shape, method)
-      expect(answer?.status, method).toBe(404)
+      expect(answer?.status, method).toBe(405)
     }
     for (const method of ['FROB', 'post', 'G\0T']) {
       expectRefusal(await sendRaw(context.service.url, `${head(shape, owner, method)}\r\n`), shape, method)
@@ -136,6 +144,8 @@ describe('what is not HTTP at all', () => {
     ['HTTP/2 without asking', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['HTTP/9.9', 'GET / HTTP/9.9\r\n\r\n'],
     ['a request line without a path', 'GET\r\n\r\n'],
+    ['a request line without a version', 'GET /health\r\n\r\n'],
+    ['a request line without a version, and a Host', 'GET /health\r\nHost: easel.test\r\n\r\n'],
     ['NULs', '\0'.repeat(100)],
   ])('is a 400: %s', async (_name, bytes) => {
     const answer = await sendRaw(context.service.url, Buffer.from(bytes, 'latin1'))
@@ -151,7 +161,9 @@ describe('what is not HTTP at all', () => {
       'absolute form',
     )
     expectRefusal(await sendRaw(url, 'OPTIONS * HTTP/1.1\r\nHost: easel.test\r\n\r\n'), 'personal', 'OPTIONS *')
-    expect(await sendRaw(url, 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n')).toBeUndefined()
+    const tunnel = await sendRaw(url, 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n')
+    expectRefusal(tunnel, 'personal', 'CONNECT')
+    expect([tunnel?.status, tunnel?.headers.get('connection')]).toEqual([400, 'close'])
     const upgrade = 'GET /nothing HTTP/1.1\r\nHost: easel.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
     expectRefusal(await sendRaw(url, upgrade), 'personal', 'Upgrade')
   })

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { openAiBody } from '../../src/http/create-image-api/openai-schemas.js'
 import { call } from '../support/client.js'
 import { chargesOf, creditsOf, type GivenUser, givenUser, type UserOptions } from '../support/givens.js'
+import { sendRaw } from '../support/raw-http.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
@@ -42,6 +43,16 @@ describe('OpenAI’s own client', () => {
     expect(png.includes(SMALL.prompt)).toBe(false)
   })
 
+  it.each(['10', 'pony-diffusion-v6-xl'])('asks for a model version as %s', async (model) => {
+    const owner = await user()
+    await clientOf(owner).images.generate({ ...SMALL, model })
+    const { rows } = await context.service.db.pool.query(
+      'SELECT model_version_id FROM generations WHERE user_id = $1',
+      [owner.id],
+    )
+    expect(rows).toEqual([{ model_version_id: 10 }])
+  })
+
   it('gets two pictures for n = 2, charged together', async () => {
     const owner = await user()
     const { data } = await clientOf(owner).images.generate({ ...SMALL, n: 2 })
@@ -56,8 +67,10 @@ describe('OpenAI’s own client', () => {
       expect(object).toBe('model')
       models.push(id)
     }
-    expect(models).toEqual(expect.arrayContaining(['noobai-xl', 'plant-milk', '10', '13']))
-    expect(models).not.toContain('1') // under its Create Image ID
+    expect(models).toEqual([
+      ...['duchaiten', 'duchaiten-real', 'hassaku-illustrious', 'noobai-xl', 'plant-milk', 'wai-nsfw-illustrious'],
+      ...['pony-diffusion-v6-xl', 'illustrious-xl-v1.0', 'animagine-xl-4.0', 'stable-diffusion-xl-1.0'],
+    ])
   })
 
   it('understands a refusal: its status, type, code and parameter', async () => {
@@ -109,6 +122,15 @@ describe('POST /v1/images/generations', () => {
     expect(request).toMatchObject({ width: 1024, height: 1024, batchSize: 1 })
   })
 
+  it.each([
+    ['512x256', 512, 256],
+    ['256x384', 256, 384],
+  ])('draws %s that wide and that high', async (size, width, height) => {
+    const { status, body } = await post(await user(), { ...SMALL, size, response_format: 'b64_json' })
+    expect(status).toBe(200)
+    expect(await sharp(Buffer.from(body.data[0].b64_json, 'base64')).metadata()).toMatchObject({ width, height })
+  })
+
   it('gets the first answer again for the same Idempotency-Key', async () => {
     const owner = await user()
     const headers = { 'idempotency-key': 'k' }
@@ -146,6 +168,16 @@ describe('POST /v1/images/generations', () => {
     })
     expect(answer.status).toBe(400)
     expect(await creditsOf(db, owner)).toBe(100)
+  })
+})
+
+describe.each(['/v1/images/generations', '/v1/models'])('a method that %s does not have', (path) => {
+  it.each(['PUT', 'DELETE', 'OPTIONS', 'PROPFIND', 'FROB'])('is refused in OpenAI’s shape: %s', async (method) => {
+    const answer = await sendRaw(context.service.url, `${method} ${path} HTTP/1.1\r\nHost: easel.test\r\n\r\n`)
+    expect(answer?.status).toBe(method === 'FROB' ? 400 : 405)
+    expect(answer?.body).toEqual({
+      error: { message: expect.any(String), type: 'invalid_request_error', param: null, code: expect.any(String) },
+    })
   })
 })
 

@@ -1,4 +1,5 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { useService } from '../support/service.js'
@@ -15,6 +16,24 @@ describe('/openapi.json', () => {
     const config = await createConfig({ extends: ['recommended'] })
     const problems = await lintFromString({ source: JSON.stringify(description), config })
     expect(problems.map(({ message, location }) => `${message} at ${location[0]?.pointer}`)).toEqual([])
+  })
+
+  it('gives defaults and examples that its own schemas accept', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false, useDefaults: false })
+    ajv.addSchema({ ...description, $id: 'api' })
+    const refused: string[] = []
+    const visit = (node: unknown, pointer: string): void => {
+      if (node === null || typeof node !== 'object') return
+      const { default: fallback, examples } = node as { default?: unknown; examples?: unknown }
+      const values = [...(fallback === undefined ? [] : [fallback]), ...(Array.isArray(examples) ? examples : [])]
+      for (const value of values)
+        if (!ajv.validate({ $ref: `api#${pointer}` }, value)) refused.push(`${pointer}: ${ajv.errorsText()}`)
+      for (const [key, child] of Object.entries(node))
+        if (key !== 'examples')
+          visit(child, `${pointer}/${encodeURIComponent(key.replace(/~/g, '~0').replace(/\//g, '~1'))}`)
+    }
+    visit({ paths: description.paths, components: description.components }, '')
+    expect(refused).toEqual([])
   })
 
   it('names the headers that only some operations have', () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
 import { createImageStore, openImageStore } from '../../src/images/create-image-store.js'
 import type { FileImageStore } from '../../src/images/file-image-store.js'
+import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const run = promisify(execFile)
@@ -72,6 +73,22 @@ describe('the file store', () => {
     expect(await store.read(newSlug())).toBeUndefined()
   })
 
+  it.runIf(process.getuid?.() === 0)(
+    'leaves a picture to the group of a directory that hands its group on',
+    async () => {
+      await chown(root, 0, 33)
+      await chmod(root, 0o2750)
+      await store.put(slug, png)
+      const { gid, mode } = await stat(join(root, `${slug}.png`))
+      expect([gid, mode & 0o777]).toEqual([33, 0o640])
+    },
+  )
+
+  it('does not wait for a pipe in place of a picture', async () => {
+    await run('mkfifo', [join(root, `${slug}.png`)])
+    expect(await store.read(slug)).toBeUndefined()
+  })
+
   it('removes a picture, and does not mind when it is gone', async () => {
     await store.put(slug, png)
     await store.remove(slug)
@@ -112,10 +129,10 @@ describe('the file store', () => {
   it('rejects and cleans up when the disk takes only the beginning', async () => {
     // A limit on file sizes stands for the full disk: the write fails half-way. The shell must not let its signal kill.
     const script = `
-      import { createImageStore } from './src/images/create-image-store.ts'
+      import { createImageStore } from '${compiled('src/images/create-image-store.ts')}'
       const store = await createImageStore({ storagePath: process.argv[1], cdnBaseUrl: '' })
       await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.code))`
-    const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --import tsx --input-type=module -e "$1" "$2"`
+    const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"`
     const { stdout } = await run('bash', ['-c', limited, process.execPath, script, root])
     expect(stdout).toBe('EFBIG\n')
     expect(await readdir(root)).toEqual([])
@@ -134,6 +151,14 @@ describe('opening the file store', () => {
   it.skipIf(process.getuid?.() === 0)('says so when the directory can not be written', async () => {
     await chmod(root, 0o500)
     await expect(createImageStore({ storagePath: root, cdnBaseUrl })).rejects.toThrow("can't be stored")
+  })
+
+  it('stops where everybody may write, but lets a group in', async () => {
+    await chmod(root, 0o2770)
+    await createImageStore({ storagePath: root, cdnBaseUrl })
+    await chmod(root, 0o777)
+    const opened = openImageStore({ storagePath: root, cdnBaseUrl }, () => undefined)
+    await expect(opened).rejects.toThrow(`Other users may write to ${root}`)
   })
 
   it('clears away, beside its work, what a killed process left half-written an hour ago, and only that', async () => {

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
+import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import { BackendError } from '../../src/generation/backend.js'
 import { finishPicture } from '../../src/images/picture.js'
+import { chunk } from '../../src/images/png.js'
+import { drawnImage } from '../../src/inference/drawn-image.js'
 import { pngChunks, xmpOf } from '../support/png-chunks.js'
 
 const SIZE = { width: 64, height: 48 }
@@ -151,6 +154,18 @@ describe('refusing a picture', () => {
       .png()
       .toBuffer()
     expect(await refusal(bomb, { ...facts, width: 5000, height: 5000 })).toMatchObject({ kind: 'bad_output' })
+  })
+
+  it('unpacks no text, of which a few bytes can be hundreds of megabytes', async () => {
+    const plain = await sketch().png().toBuffer()
+    const text = deflateSync(Buffer.alloc(7_000_000, 'a'))
+    const texts = Array.from({ length: 60 }, (_, n) => chunk('zTXt', Buffer.concat([Buffer.from(`${n}\0\0`), text])))
+    const bomb = Buffer.concat([plain.subarray(0, 33), ...texts, plain.subarray(33)])
+    const most = process.resourceUsage().maxRSS
+    const finished = await finishPicture(bomb, facts)
+    await drawnImage(bomb.toString('base64'), SIZE, (what) => new Error(what))
+    expect(finished).toEqual(await finishPicture(plain, facts))
+    expect(process.resourceUsage().maxRSS - most).toBeLessThan(200_000) // KiB
   })
 
   it('accepts a picture that differs from a single colour in its last pixel only', async () => {

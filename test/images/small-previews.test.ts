@@ -45,7 +45,10 @@ describe('a preview', () => {
     expect(`data:image/webp;base64,${small.toString('base64')}`.length).toBeLessThanOrEqual(24 * 1024)
   })
 
-  it('is not shown where it is no picture', async () => {
-    await expect(shrunk(Buffer.from('a preview'))).rejects.toThrow()
-  })
+  it.each(['a preview', '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>'])(
+    'is not shown where it is no PNG, JPEG or WebP: %s',
+    async (bytes) => {
+      await expect(shrunk(Buffer.from(bytes))).rejects.toThrow('no PNG, JPEG or WebP')
+    },
+  )
 })

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type {
   BackendError,
@@ -10,6 +9,7 @@ import type {
   InferenceOptions,
   InferenceRequest,
 } from '../../src/generation/backend.js'
+import { compiled } from '../support/services.js'
 import { aRequest, failureOf } from './a1111/given.js'
 
 /** A backend on a stand-in, both closed when the test ends. */
@@ -50,15 +50,21 @@ export async function expectAuthFailure(backend: InferenceBackend, secrets: RegE
 }
 
 /** Neither a probe nor a generation gets through, and both say so in the same way. */
-export async function expectUnavailable({ generate, capabilities }: ReturnType<typeof attached>): Promise<void> {
-  expect((await failureOf(capabilities())).kind).toBe('unavailable')
-  expect((await failureOf(generate())).kind).toBe('unavailable')
+export async function expectUnavailable(
+  { generate, capabilities }: Pick<ReturnType<typeof attached>, 'generate' | 'capabilities'>,
+  kind: 'unavailable' | 'unusable' = 'unavailable',
+): Promise<void> {
+  expect((await failureOf(capabilities())).kind).toBe(kind)
+  expect((await failureOf(generate())).kind).toBe(kind)
 }
+
+/** What a probe makes of an answer: one that only another kind of server would give does not pass by itself. */
+export const probedAs = (fault: string | { readonly status: number }) =>
+  fault === 'garbage' || (typeof fault === 'object' && [200, 404].includes(fault.status)) ? 'unusable' : 'unavailable'
 
 /** A stand-in of test/support as a process of its own. */
 export async function startedProcess(file: string, args: readonly string[]) {
-  const script = fileURLToPath(new URL(`../support/${file}`, import.meta.url))
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [compiled(`test/support/${file}`), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [url] = (await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')) as [string]

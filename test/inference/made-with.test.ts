@@ -13,7 +13,6 @@ describe('a picture says how the server was asked for it, in the server’s own 
     ['a1111', ['a1111', 'v1.10.1', 'DPM++ 2M', 'Karras']],
     ['legacy', ['a1111', 'v1.10.1', 'DPM++ 2M Karras', null]],
     ['sdnext', ['sdnext', null, 'DPM++ 2M', 'karras']],
-    ['sdcpp', ['sdcpp', 'stable-diffusion.cpp', 'dpm++2m', 'karras']],
   ] as const)('A1111’s API, as %s', async (dialect, told) => {
     const { generate } = await a1111.givenBackend({ dialect })
     const images = await generate({ sampler: SAMPLER, seeds: [1, 2], height: 64 })

@@ -32,7 +32,7 @@ function expectPlainLines(stdout: string): void {
   expect(lines.at(-1)).toContain('For real ones: INFERENCE_URL=a1111+http://host:7860')
 }
 
-describe('npm run demo', { timeout: 60_000 }, () => {
+describe('npm run demo', { timeout: 180_000 }, () => {
   it('draws, saves and shows one picture, on a port of its own where PORT is taken, and leaves nothing running', async () => {
     const squatter = createServer().listen(port, '127.0.0.1')
     await once(squatter, 'listening')

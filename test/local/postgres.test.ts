@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type LocalPostgres, type LocalPostgresOptions, startLocalPostgres } from '../../src/local/postgres.js'
 import { runsWith } from '../../src/local/processes.js'
+import { compiled } from '../support/services.js'
 
-const STARTER = fileURLToPath(new URL('start-postgres.ts', import.meta.url))
+const STARTER = compiled('test/local/start-postgres.ts')
 
 /** One database for most tests, made once; each leaves its server stopped. */
 let dataDir: string
@@ -47,7 +47,7 @@ async function start(options: Partial<LocalPostgresOptions> = {}): Promise<Local
 }
 
 function startInChild(directory = dataDir): ChildProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', STARTER, directory], {
+  const child = spawn(process.execPath, [STARTER, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)

@@ -3,13 +3,15 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll } from 'vitest'
 import { isTaken } from '../../src/local/listening-port.js'
+import { ROOT } from '../support/compile.js'
+import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 
-const LOCAL = fileURLToPath(new URL('../../src/local.ts', import.meta.url))
+/** As it is called from a checkout; it takes longer to start. */
+export const UNBUILT = ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/local.ts')]
 
 export interface LocalRun {
   readonly pid: number
@@ -41,8 +43,13 @@ export async function newDirectory(): Promise<string> {
   return directory
 }
 
-export function runLocal(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): LocalRun {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), LOCAL, ...args], {
+export function runLocal(
+  cwd: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  script: readonly string[] = [compiled('src/local.ts')],
+): LocalRun {
+  const child = spawn(process.execPath, [...script, ...args], {
     cwd,
     env: { ...bareEnvironment(), ...env },
     detached: true,
@@ -87,7 +94,7 @@ export async function servicesOf({ pid }: LocalRun): Promise<{ server: number; w
     stdout
       .split('\n')
       .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)/.exec(line))
-      .filter((found) => Number(found?.[2]) === pid && found?.[3]?.endsWith(`child.ts ${name}`))
+      .filter((found) => Number(found?.[2]) === pid && /child\.[jt]s (\w+)$/.exec(found?.[3] ?? '')?.[1] === name)
       .map((found) => Number(found?.[1]))[0]
   const [server, worker] = [find('server'), find('worker')]
   if (!server || !worker) throw new Error(`server or worker of ${pid} not found in:\n${stdout}`)

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,6 +17,7 @@ import {
   postgresPid,
   runLocal,
   servicesOf,
+  UNBUILT,
 } from './run-local.js'
 
 /** Kept from test to test, like the checkout of someone who starts and stops. */
@@ -28,11 +29,11 @@ beforeAll(async () => {
   port = await freePort('127.0.0.1')
 })
 
-const run = (command: string, env: NodeJS.ProcessEnv = {}, cwd = directory) =>
-  runLocal(cwd, [command], { PORT: String(port), ...env })
+const run = (command: string, env: NodeJS.ProcessEnv = {}, cwd = directory, script?: readonly string[]) =>
+  runLocal(cwd, [command], { PORT: String(port), ...env }, script)
 
-async function start(env?: NodeJS.ProcessEnv, cwd?: string): Promise<LocalRun> {
-  const started = run('start', env, cwd)
+async function start(...how: [env?: NodeJS.ProcessEnv, cwd?: string, script?: readonly string[]]): Promise<LocalRun> {
+  const started = run('start', ...how)
   await started.prints('Ctrl-C stops everything.')
   return started
 }
@@ -41,9 +42,9 @@ const keyOf = ({ output }: LocalRun) => /Key +(\S+)/.exec(output.stdout)?.[1] as
 const pidsOf = async (run: LocalRun) => [...Object.values(await servicesOf(run)), await postgresPid(directory)]
 const modeOf = async (name: string) => (await stat(join(directory, '.easel', name))).mode & 0o777
 
-describe('npm start', { timeout: 60_000 }, () => {
+describe('npm start', { timeout: 180_000 }, () => {
   it('prints a key and a curl line that works as it is, serves the demo too, and Ctrl-C leaves no process', async () => {
-    const started = await start()
+    const started = await start({}, directory, UNBUILT)
     const pids = await pidsOf(started)
     expect([await modeOf('demo-key'), await modeOf('database-url')]).toEqual([0o600, 0o600])
 
@@ -114,6 +115,19 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(started.output.stderr).toBe('error: The worker ended by itself (SIGKILL): see .easel/logs/worker.log.\n')
     expect(await isGone(server)).toBe(true)
     await database.drop()
+  })
+
+  it('trusts no .easel that others may write to', async () => {
+    const cwd = await newDirectory()
+    const easel = join(cwd, '.easel')
+    await mkdir(easel)
+    await chmod(easel, 0o777)
+    const refused = run('start', {}, cwd)
+    expect(await refused.exit).toBe(1)
+    expect(refused.output.stderr).toBe(
+      `error: Other users may write to ${easel}: remove what is not yours there, then run "chmod go-w ${easel}".\n`,
+    )
+    expect(await readdir(easel)).toEqual([])
   })
 
   it('says in one sentence that the port is taken, and starts nothing', async () => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ModerationRulesError } from '../../src/moderation/categories-file.js'
-import { createModerator, requireRulesOnMinors } from '../../src/moderation/create-moderator.js'
-import { rulesOnMinors } from '../../src/moderation/rules/built-in.js'
+import { createModerator, requireWords } from '../../src/moderation/create-moderator.js'
+import { languages } from '../../src/moderation/languages.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'easel-moderation-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -73,7 +73,6 @@ describe("the operator's rules file", () => {
     expect(() => createModerator({ rulesFile: missing })).toThrow(
       `MODERATION_RULES: the file ${missing} can't be read (ENOENT).`,
     )
-    expect(errorOf('{"categories": [')).toMatch(/^MODERATION_RULES: the file \S+ is not valid JSON \(.+\)\.$/s)
     expect(errorOf([])).toContain('the file: ')
     expect(errorOf({ categories: [{ name: 'x', terms: [] }] })).toContain(
       'categories[0].terms: must hold at least one term',
@@ -84,28 +83,56 @@ describe("the operator's rules file", () => {
     expect(errorOf({ categories: [{ name: 'x', terms: ['*e*'] }] })).toContain('must have at least two letters')
     expect(errorOf({ categories: [{ name: 'x', terms: ['…!?'] }] })).toContain('must have at least two letters')
     expect(errorOf({ categories: [{ name: 'x', terms: ['ok'], models: 'nsfw' }] })).toContain('must be "all" or "sfw"')
-    expect(errorOf({ categories: [{ name: 'x', terms: ['ok'], besides: [] }] })).toContain('besides')
-    expect(errorOf({ categories: [], minors: [] })).toContain('minors')
+    expect(errorOf({ categories: [{ name: 'x', terms: ['ok'], besides: [] }] })).toContain(
+      'categories[0]: holds a key that is not known',
+    )
+    expect(errorOf({ categories: [], minors: [] })).toContain('the file: holds a key that is not known')
+  })
+
+  it.each([
+    ['{"categories": [', 'line 1, column 17'],
+    ['{"categories": [hunter2]}', 'line 1, column 17'],
+    ['hunter2', 'line 1, column 1'],
+    [`{\n  "categories": [],\n  "key": hunter2 ${' '.repeat(60)}\n}`, 'line 3, column 10'],
+    ['{"categories": []\n"hunter2": 1}', 'line 2, column 1'],
+    ['{"categories": "hunter2', 'line 1, column 24'],
+  ])('says where %j is no JSON, and quotes nothing of it', (content, place) => {
+    const message = errorOf(content)
+    expect(message).toMatch(/^MODERATION_RULES: the file \S+ is not valid JSON from line \d+, column \d+ on\.$/)
+    expect(message).toContain(place)
+    expect(message).not.toContain('hunter2')
+  })
+
+  it.each([
+    { hunter2: 1 },
+    { categories: [{ name: 'x', terms: ['x1'], hunter2: 1 }] },
+    { categories: [{ name: 'x', terms: ['x1'], models: 'hunter2' }] },
+    { categories: 'hunter2' },
+  ])('quotes nothing of JSON of another form: %j', (content) => {
+    expect(errorOf(content)).toMatch(/can't be used/)
+    expect(errorOf(content)).not.toContain('hunter2')
+  })
+
+  it('gives its errors no cause, which a log would print with the file in it', () => {
+    expect.assertions(1)
+    try {
+      createModerator({ rulesFile: givenRules('hunter2') })
+    } catch (error) {
+      expect((error as Error).cause).toBeUndefined()
+    }
   })
 })
 
-describe('the built-in rules', () => {
-  it('are there', () => {
-    expect(() => requireRulesOnMinors(rulesOnMinors)).not.toThrow()
+describe('the built-in words', () => {
+  it('are there, in every language', () => {
+    expect(() => requireWords(languages)).not.toThrow()
   })
 
-  it('stop the start when they are missing or hollow', () => {
-    const [first] = rulesOnMinors
-    if (!first) throw new Error('no rule')
-    for (const rules of [
-      [],
-      [{ ...first, terms: { terms: [] } }],
-      [{ ...first, beside: { terms: [] } }],
-      rulesOnMinors.slice(1),
-    ]) {
-      expect(() => requireRulesOnMinors(rules)).toThrow(
-        'The built-in moderation rules are missing: install Easel again.',
-      )
+  it('stop the start when they are missing', () => {
+    const [first] = languages
+    if (!first) throw new Error('no language')
+    for (const known of [[], [{ ...first, minors: [] }], [{ ...first, sexual: [' , '] }]]) {
+      expect(() => requireWords(known)).toThrow('The built-in moderation rules are missing: install Easel again.')
     }
   })
 })

@@ -1,27 +1,31 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createModerator } from '../../src/moderation/create-moderator.js'
+import { harmlessWords } from './hostile-variants.js'
 
-const prompts = readFileSync(new URL('ordinary-prompts.txt', import.meta.url), 'utf8')
+const written = readFileSync(new URL('ordinary-prompts.txt', import.meta.url), 'utf8')
   .trim()
   .split('\n')
+const prompts = [...written, ...harmlessWords]
 const AVOIDED = 'child, nsfw, nude, worst quality, extra fingers'
 
-async function flaggedAmong(nsfwModel: boolean): Promise<number> {
+async function flaggedAmong(nsfwModel: boolean): Promise<string[]> {
   const moderator = createModerator({})
   const verdicts = await Promise.all(
     prompts.map((prompt) => moderator.review({ prompt, negativePrompt: AVOIDED, nsfwModel })),
   )
-  return verdicts.filter(({ flagged }) => flagged).length
+  return prompts.filter((_, i) => verdicts[i]?.flagged)
 }
 
 describe('ordinary prompts', () => {
-  it('are at least 500, each another one', () => {
+  it('are at least 1500, each another one', () => {
     expect(new Set(prompts).size).toBe(prompts.length)
-    expect(prompts.length).toBeGreaterThanOrEqual(500)
+    expect(prompts.length).toBeGreaterThanOrEqual(1500)
   })
 
   it.each([true, false])('pass, at least 99 in 100, when the model being NSFW is %s', async (nsfwModel) => {
-    expect(await flaggedAmong(nsfwModel)).toBeLessThanOrEqual(prompts.length / 100)
+    const flagged = await flaggedAmong(nsfwModel)
+    console.info(`flagged ${flagged.length} of ${prompts.length}: ${flagged.join(' | ')}`)
+    expect(flagged.length).toBeLessThanOrEqual(prompts.length / 100)
   })
 })

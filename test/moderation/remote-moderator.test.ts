@@ -83,6 +83,14 @@ describe('createRemoteModerator', () => {
     expect(await ask(url, true)).toMatchObject({ flagged: true, category: 'disallowed content' })
   })
 
+  it.each([
+    [{ violence: true, 'see https://attacker.example': true }, 'violence, disallowed content'],
+    [{ one: true, two: true }, 'disallowed content'],
+  ])('tells subscribers no name of a category that the protocol does not know: %j', async (categories, category) => {
+    const made = categories as unknown as Record<string, boolean>
+    expect(await ask(await answering(flagged(made)), true)).toMatchObject({ flagged: true, category })
+  })
+
   it('allows sexual content with adults, and no more, on NSFW models', async () => {
     const adult = await answering(flagged({ sexual: true, 'sexual/minors': false }))
     expect(await ask(adult, true)).toEqual({ flagged: false })
@@ -129,15 +137,33 @@ describe('createRemoteModerator', () => {
     expect(performance.now() - start).toBeGreaterThan(1400)
   })
 
-  it('tells the log why, and nothing of the prompt or the key', async () => {
+  it('tells the log once an outage why, when it is over, and nothing of the prompt or the key', async () => {
     const logged: unknown[] = []
-    const logger = { warn: (facts: object, message: string) => void logged.push([facts, message]) }
-    const url = await answering({}, 429)
-    const text = { prompt: 'a secret lighthouse', negativePrompt: '', nsfwModel: false }
-    await createRemoteModerator({ url, apiKey: 'k-1', logger }).review(text)
-    expect(logged).toEqual([
-      [{ reason: 'it answered 429', nsfwModel: false }, 'the moderation endpoint gave no answer'],
-    ])
+    const logger = {
+      error: (facts: object, message: string) => void logged.push(['error', facts, message]),
+      info: (facts: object, message: string) => void logged.push(['info', facts, message]),
+    }
+    let status = 429
+    const url = await givenEndpoint((_request, response) => {
+      response.writeHead(status)
+      response.end(JSON.stringify(clean))
+    })
+    const moderator = createRemoteModerator({ url, apiKey: 'k-1', logger })
+    const review = () => moderator.review({ prompt: 'a secret lighthouse', negativePrompt: '', nsfwModel: false })
+    const outage = ['error', { reason: 'it answered 429' }, 'the moderation endpoint gives no answer']
+    expect(moderator.isSilent()).toBe(false)
+    await review()
+    await review()
+    expect(logged).toEqual([outage])
+    expect(moderator.isSilent()).toBe(true)
+    status = 200
+    await review()
+    await review()
+    expect(logged).toEqual([outage, ['info', {}, 'the moderation endpoint answers again']])
+    expect(moderator.isSilent()).toBe(false)
+    status = 429
+    await review()
+    expect(logged).toHaveLength(3)
   })
 })
 

@@ -1,11 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createTermMatcher, type TermList } from '../../src/moderation/term-matcher.js'
+import { createTermMatcher, type TermList, termsIn } from '../../src/moderation/term-matcher.js'
+import { seedOf } from '../support/effort.js'
 import { disguises, LONG_CANARY, SHORT_CANARY } from './disguises.js'
 
 const long: TermList = { terms: [`*${LONG_CANARY}*`] }
 const short: TermList = { terms: [SHORT_CANARY], ordinary: ['vimo sauce', 'blue-vimo'] }
-const matcher = createTermMatcher([long, short])
+const matcherOf = (lists: readonly TermList[], fillers?: readonly string[]) => {
+  const { read } = createTermMatcher(lists, fillers)
+  return { find: (text: string) => termsIn(read(text)) }
+}
+const matcher = matcherOf([long, short])
 const found = (text: string) => [...matcher.find(text).values()].flat()
 
 describe('createTermMatcher', () => {
@@ -49,13 +54,13 @@ describe('createTermMatcher', () => {
 
   it("excuses the terms of the phrase's own list only", () => {
     const other: TermList = { terms: [SHORT_CANARY] }
-    const both = createTermMatcher([short, other])
+    const both = matcherOf([short, other])
     expect([...both.find('vimo sauce').keys()]).toEqual([other])
   })
 
   it('finds terms written together, with fillers, when the word is made of nothing else', () => {
     const [one, two]: TermList[] = [{ terms: ['vimo'] }, { terms: ['kreel'] }]
-    const compounds = createTermMatcher([one as TermList, two as TermList], ['and'])
+    const compounds = matcherOf([one as TermList, two as TermList], ['and'])
     for (const text of ['vimokreel', 'KreelVimo', 'vimoandkreel', 'leerkomiv', 'v i m o k r e e l', 'vimo2kreel']) {
       expect([...compounds.find(text).values()].flat().sort(), text).toEqual(['kreel', 'vimo'])
     }
@@ -64,14 +69,14 @@ describe('createTermMatcher', () => {
 
   it('reads short terms across spaces letter by letter only', () => {
     const list: TermList = { terms: ['vim', 'lona'] }
-    const words = createTermMatcher([list])
+    const words = matcherOf([list])
     for (const text of ['v i m', 'v.im', 'v-i-m', 'lo na', 'l oo n a']) expect(words.find(text).size, text).toBe(1)
     for (const text of ['v im', 'vi m', "liv's im", 'lo nna', 'loo na']) expect(words.find(text).size, text).toBe(0)
   })
 
   it('finds terms of scripts without spaces anywhere, and whole runs of katakana', () => {
     const list: TermList = { terms: ['灯台', 'カモメ', 'маяк', 'niña'] }
-    const words = createTermMatcher([list])
+    const words = matcherOf([list])
     for (const text of ['古い灯台の絵', '白いカモメが', 'ﾏﾝｶﾞとｶﾓﾒ', 'старый МАЯК', 'мaяk', 'la NIN\u0303A']) {
       expect(words.find(text).size, text).toBe(1)
     }
@@ -93,7 +98,7 @@ describe('createTermMatcher', () => {
       fc.property(letters, (pieces) => {
         expect(found(pieces.map(([letter, junk]) => letter + junk.join('')).join(''))).toEqual([LONG_CANARY])
       }),
-      { seed: 1, numRuns: 300 },
+      { seed: seedOf(1), numRuns: 300 },
     )
   })
 
@@ -102,63 +107,7 @@ describe('createTermMatcher', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         expect(found(`${text} ${LONG_CANARY}`)).toContain(LONG_CANARY)
       }),
-      { seed: 1, numRuns: 300 },
+      { seed: seedOf(1), numRuns: 300 },
     )
-  })
-})
-
-describe('ages', () => {
-  const list: TermList = {
-    terms: [],
-    ages: {
-      below: 18,
-      words: ['zero', 'one', 'two', 'three', 'four', 'five'],
-      tens: ['twenty', 'hundred'],
-      manyfold: ['hundred'],
-      units: ['year old', 'years old', 'yo', '歳'],
-      youngUnits: ['months old'],
-      leads: ['age', 'aged'],
-    },
-    ordinary: ['year old whisky', 'ice age'],
-  }
-  const ages = createTermMatcher([list])
-
-  it.each([
-    ['12 year old', '12 year old'],
-    ['12-year-old', '12 year old'],
-    ['12 years old', '12 years old'],
-    ['12yo', '12 yo'],
-    ['12 y.o.', '12 yo'],
-    ['12 y/o', '12 yo'],
-    ['１２yo', '12 yo'],
-    ['⑫ yo', '12 yo'],
-    ['12歳の', '12 歳'],
-    ['a 5 y e a r o l d', '5 year old'],
-    ['five-year-olds', 'five year old'],
-    ['aged 9', 'aged 9'],
-    ['(age: 9)', 'age 9'],
-    ['age nine, age four', 'age four'],
-    ['24 months old', '24 months old'],
-    ['8-12 year old', '12 year old'],
-  ])('takes "%s" for an age under the limit', (text, shown) => {
-    expect(ages.find(text).get(list)).toEqual([shown])
-  })
-
-  it.each([
-    '18 year old',
-    '25yo',
-    '1,012 years old',
-    '112 year old',
-    'year old',
-    'twenty-five year old',
-    'a hundred and five years old',
-    'aged five hundred',
-    'aged 35',
-    'ice age 2',
-    'aged 12th century paper',
-    '12 year old whisky',
-    'page 9',
-  ])('does not take "%s" for one', (text) => {
-    expect(ages.find(text).size).toBe(0)
   })
 })

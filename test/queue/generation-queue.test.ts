@@ -66,6 +66,14 @@ describe.each([
     await until(() => rung === 3, 'the third ring')
   })
 
+  on('rings for each of many that come at once', async () => {
+    const { listen, ring } = await givenQueue()
+    await ring(...Array.from({ length: 350 }, (_, i) => `gen_${i}`))
+    let rung = 0
+    listen(async () => void rung++, 50)
+    await until(() => rung === 350, 'every ring')
+  })
+
   on('rings once for a generation that was added several times while it waited', async () => {
     const { listen, ring, heardOut } = await givenQueue()
     await ring('gen_a')

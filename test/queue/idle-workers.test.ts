@@ -43,7 +43,7 @@ describe.each([
     // Right after a check of the server, so that the next one is as far away as can be.
     await until(async () => (await seenAt()) > before, 'its next check')
     const { id } = await givenGeneration(service.db, await givenUser(service.db), { width: 256, height: 256 })
-    await service.db.pool.query('UPDATE generations SET rung = true WHERE id = $1', [id])
+    await service.db.pool.query('DELETE FROM unrung WHERE generation_id = $1', [id])
     expect(await waitOf(service, id)).toBeLessThan(PROMPT_MS)
   })
 

@@ -7,7 +7,7 @@ import { startProxy, type TcpProxy } from '../chaos/proxy.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { redisAvailable } from '../support/services.js'
-import { until } from '../support/until.js'
+import { until, within } from '../support/until.js'
 
 const closers: (() => unknown)[] = []
 let server: OwnRedis
@@ -32,13 +32,6 @@ const quiet = () => undefined
 const BELL = { id: 'gen_a', attempt: 1 }
 /** What a request may lose to a Redis that does not answer, on a busy machine. */
 const PATIENCE_MS = 2500
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const startedAt = performance.now()
-  const done = await work
-  expect(performance.now() - startedAt).toBeLessThan(ms)
-  return done
-}
 
 function openQueue() {
   const redis = createProducerRedis(url, quiet)

@@ -6,7 +6,7 @@ import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'
 import { type Service, startService } from '../support/service.js'
 import { redisAvailable } from '../support/services.js'
-import { until } from '../support/until.js'
+import { until, within } from '../support/until.js'
 import { startWorkerProcess } from '../support/worker-process.js'
 
 let gpu: A1111StandIn
@@ -47,13 +47,6 @@ async function submit(url = service.url) {
   const { status, body: submitted } = await call(url, 'POST', '/api/v1/generate', { key: user.key, body })
   expect(status).toBe(201)
   return { user, id: submitted.id as string }
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const startedAt = performance.now()
-  const done = await work
-  expect(performance.now() - startedAt).toBeLessThan(ms)
-  return done
 }
 
 describe.skipIf(!redisAvailable)('while Redis', () => {

@@ -29,7 +29,7 @@ describe('the image', () => {
 
   it('installs exactly what the lock file says, without what only development needs', () => {
     const installs = lines.filter((line) => /\bnpm\b/.test(line) && !line.includes('npm run'))
-    expect(installs).toEqual(['RUN npm ci', 'RUN npm ci --omit=dev'])
+    expect(installs).toEqual(['RUN npm ci --ignore-scripts', 'RUN npm ci --omit=dev --ignore-scripts'])
     expect(argumentsOf('COPY', last).filter((what) => what.includes('node_modules'))).toEqual([
       '--from=dependencies /app/node_modules ./node_modules',
     ])
@@ -108,8 +108,22 @@ describe('the compose file', () => {
   it('holds no password: it comes from the environment and has no default', () => {
     const secrets = lines.filter((line) => /password|api_key/i.test(line))
     expect(secrets.length).toBeGreaterThan(2)
-    for (const line of secrets) expect(line).toMatch(/\$\{POSTGRES_PASSWORD:\?[^}]+\}|\$\{MODERATION_API_KEY:-\}/)
-    expect(linesOf('.env.example').filter((line) => /PASSWORD|KEY/.test(line))).toEqual(['POSTGRES_PASSWORD='])
+    for (const line of secrets)
+      expect(line).toMatch(/\$\{(POSTGRES|EASEL)_PASSWORD:\?[^}]+\}|\$\{MODERATION_API_KEY:-\}/)
+    const asked = linesOf('.env.example').filter((line) => /PASSWORD|KEY/.test(line))
+    expect(asked).toEqual(['POSTGRES_PASSWORD=', 'EASEL_PASSWORD='])
+  })
+
+  it('lets only the migration be the owner of the tables, and nobody into Redis without a password', () => {
+    const owning = names.filter((name) => below(name, services).some((line) => line.includes('POSTGRES_PASSWORD')))
+    expect(owning).toEqual(['postgres', 'migrate'])
+    expect(below('redis', services).join()).toMatch(/--requirepass, '\$\{EASEL_PASSWORD:\?/)
+  })
+
+  it('has a health check of its own for whatever keeps running', () => {
+    for (const name of ['postgres', 'redis', 'worker'])
+      expect(below(name, services).join()).toMatch(/healthcheck:,\s+test:/)
+    expect(below('server', services).join()).not.toContain('healthcheck')
   })
 
   it('lets Redis forget nothing of its own accord', () => {

@@ -23,7 +23,7 @@ const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['GET', '/openapi.json', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
   ['GET', '/v1/nothing', 'no key', 404, [CODE]],
   ['GET', '/llms.txt', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
-  ['OPTIONS', '/api/v1/generate', 'no key', 404, [CODE]],
+  ['OPTIONS', '/api/v1/generate', 'no key', 405, [CODE, 'allow']],
   ['GET', '/api/v1/account', 'no key', 401, [CODE, 'www-authenticate']],
   ['GET', '/api/v1/account', 'key', 200, LIMITED],
   ['GET', '/api/v1/models', 'key', 200, LIMITED],

@@ -88,7 +88,7 @@ describe('the log of a server, at its most talkative', () => {
       '"status":402',
       '"status":413',
       'request failed',
-      'the moderation endpoint gave no answer',
+      'the moderation endpoint gives no answer',
     ])
       expect(log).toContain(told)
     const keys = [one, two, three, revoked].map(({ key }) => key)

@@ -61,7 +61,13 @@ describe('an address in a request', () => {
 
 describe('a GPU server that redirects', () => {
   const request: InferenceRequest = {
-    ...{ attemptId: randomUUID(), model: 'sd_xl_base_1.0.safetensors', prompt: 'a lighthouse', negativePrompt: '' },
+    ...{
+      attemptId: randomUUID(),
+      attempt: 'gen_test-1',
+      model: 'sd_xl_base_1.0.safetensors',
+      prompt: 'a lighthouse',
+      negativePrompt: '',
+    },
     ...{ width: 64, height: 64, steps: 20, cfgScale: 7, sampler: 'euler_a', seeds: [42] },
   }
   const kinds = ['a1111+http', 'comfyui+http', 'openai+http', 'sdcpp+http']

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
-import { call, PROMPT } from '../support/client.js'
-import { type GivenUser, givenUser } from '../support/givens.js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Answer, call, expectPersonalError, PROMPT } from '../support/client.js'
+import { openEvents } from '../support/event-source.js'
+import { type GivenUser, givenGeneration, givenKey, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
 
@@ -108,5 +109,47 @@ describe('under load on two servers', () => {
       expect(create).toMatchObject({ status: 403 })
       expect(await call(url, 'GET', '/api/v1/account', { key: owner.key })).toMatchObject({ status: 200 })
     }
+  })
+})
+
+describe('who listens already', () => {
+  it.each([
+    ['key is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE id = $1'],
+    ['user is deleted', 'UPDATE users SET deleted_at = now() WHERE id = (SELECT user_id FROM api_keys WHERE id = $1)'],
+  ])('hears no more within five seconds of the moment that their %s', async (_what, change) => {
+    const { db, url } = context.service
+    const [owner, other] = [await givenUser(db), await givenUser(db)]
+    const listen = async ({ key }: { key: string }, id: string) => {
+      const source = await openEvents(url, key, id)
+      onTestFinished(source.close)
+      await source.seen('status')
+      return source
+    }
+    const [{ id }, { id: others }] = [await givenGeneration(db, owner), await givenGeneration(db, other)]
+    const [source, untouched] = [await listen(owner, id), await listen(other, others)]
+    const waiting = call(url, 'GET', `/api/v1/generate/${id}?wait=30`, { key: owner.key })
+    await call(url, 'GET', `/api/v1/generate/${id}`, { key: owner.key }) // the first one has arrived by now, too
+    await db.pool.query(change, [owner.keyId])
+
+    let answered: Answer | undefined
+    void waiting.then((answer) => (answered = answer))
+    const answer = await until(() => answered, 'the end of the long poll', 5000)
+    expectPersonalError(answer, 401, /it is unknown or has been revoked/)
+    await until(() => source.ended, 'the end of the stream', 5000)
+    expect(source.comments.at(-1)).toBe('the key of this stream was revoked')
+    expect(source.events.map(({ event }) => event)).not.toContain('end')
+    expect(untouched.ended).toBe(false)
+  })
+
+  it('hears on with another key of the same user', async () => {
+    const { db, url } = context.service
+    const owner = await givenUser(db)
+    const { id } = await givenGeneration(db, owner)
+    const { key } = await givenKey(db, owner.id)
+    const [first, second] = [await openEvents(url, owner.key, id), await openEvents(url, key, id)]
+    onTestFinished(second.close)
+    await db.pool.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [owner.keyId])
+    await until(() => first.ended, 'the end of the first', 5000)
+    expect(second.ended).toBe(false)
   })
 })

@@ -72,13 +72,13 @@ describe('the routes of the server', () => {
     expect(routes.sort()).toEqual([...known, ...STREAMS, ...heads].sort())
   })
 
-  it('are declared nowhere else: nothing in src/ opens another HTTP server or a dashboard', () => {
+  it('are declared nowhere else: but for health, nothing in src/ opens another HTTP server or a dashboard', () => {
     const src = fileURLToPath(new URL('../../src', import.meta.url))
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
     const serving = files.filter((file) =>
       /\bfastify\(|^import (?!type ).*from 'node:http[s2]?'|bull-board/m.test(readFileSync(join(src, file), 'utf8')),
     )
-    expect(serving.sort()).toEqual(['http/app.ts'])
+    expect(serving.sort()).toEqual(['health-port.ts', 'http/app.ts'])
   })
 })
 
@@ -91,7 +91,6 @@ describe('the server’s limits for connections', () => {
       keepAliveTimeout: 65_000,
       // Longer than Create Image waits.
       timeout: 150_000,
-      maxConnections: 5000,
     })
     expect(app.initialConfig).toMatchObject({ bodyLimit: 65_536 })
     await app.close()

@@ -1,5 +1,6 @@
-/** What each kind of /sdapi server lists and reports, as its own code and recorded exchanges have it. */
-export type StandInDialect = 'a1111' | 'forge' | 'legacy' | 'sdnext' | 'sdcpp'
+/** What each kind of /sdapi server lists and reports, as its own code and recorded exchanges have it; sd-server only lists. */
+export type StandInDialect = Drawing | 'sdcpp'
+export type Drawing = 'a1111' | 'forge' | 'legacy' | 'sdnext'
 
 const A1111_SAMPLERS = [
   ...['DPM++ 2M', 'DPM++ SDE', 'DPM++ 2M SDE', 'DPM++ 2M SDE Heun', 'DPM++ 2S a', 'DPM++ 3M SDE', 'Euler a', 'Euler'],
@@ -131,10 +132,10 @@ export interface Drawn {
 }
 
 /** The text that goes into `infotexts` and the picture's `parameters` chunk. */
-export function infotextOf(dialect: StandInDialect, drawn: Drawn, n: number): string {
+export function infotextOf(dialect: Drawing, drawn: Drawn, n: number): string {
   const { prompt, negativePrompt, steps, cfgScale, sampler, schedule, width, height, model } = drawn
   const size = `Size: ${width}x${height}`
-  const line: Record<StandInDialect, string[]> = {
+  const line: Record<Drawing, string[]> = {
     a1111: [
       `Sampler: ${sampler}`,
       `Schedule type: ${schedule}`,
@@ -151,15 +152,8 @@ export function infotextOf(dialect: StandInDialect, drawn: Drawn, n: number): st
     ],
     legacy: [`Sampler: ${sampler}`, `CFG scale: ${cfgScale}`, `Seed: ${drawn.seeds[n]}`, size],
     sdnext: [size, `Sampler: ${sampler}`, `Seed: ${drawn.seeds[n]}`, `CFG scale: ${cfgScale}`, 'App: SD.Next'],
-    sdcpp: [
-      `CFG scale: ${cfgScale.toFixed(6)}`,
-      `Seed: ${drawn.seeds[n]}`,
-      size,
-      `Model: ${model.filename}`,
-      'RNG: cuda',
-    ],
   }
-  const tail: Record<StandInDialect, string[]> = {
+  const tail: Record<Drawing, string[]> = {
     a1111: [`Model hash: ${model.hash}`, `Model: ${stem(model.filename)}`, 'Version: v1.10.1'],
     forge: [`Model hash: ${model.hash}`, `Model: ${stem(model.filename)}`, 'Version: f2.0.1v1.10.1'],
     legacy: [`Model hash: ${model.hash}`, `Model: ${stem(model.filename)}`, 'Version: v1.7.0'],
@@ -168,14 +162,13 @@ export function infotextOf(dialect: StandInDialect, drawn: Drawn, n: number): st
       `Model hash: ${model.hash}`,
       ...(schedule && schedule !== 'default' ? [`Sampler sigma: ${schedule}`] : []),
     ],
-    sdcpp: [`Sampler: ${sampler}${schedule ? ` ${schedule}` : ''}`, 'Version: stable-diffusion.cpp'],
   }
   const negative = negativePrompt ? `\nNegative prompt: ${negativePrompt}` : ''
   return `${prompt}${negative}\n${[`Steps: ${steps}`, ...line[dialect], ...tail[dialect]].join(', ')}`
 }
 
 /** The `info` of a reply; the field is this, as a JSON string. */
-export function infoOf(dialect: StandInDialect, drawn: Drawn): Record<string, unknown> {
+export function infoOf(dialect: Drawing, drawn: Drawn): Record<string, unknown> {
   const { prompt, negativePrompt, seeds, width, height, steps, cfgScale, sampler, schedule, model } = drawn
   const shared = {
     prompt,
@@ -193,7 +186,6 @@ export function infoOf(dialect: StandInDialect, drawn: Drawn): Record<string, un
     extra_generation_params:
       schedule && dialect !== 'legacy' && dialect !== 'sdnext' ? { 'Schedule type': schedule } : {},
   }
-  if (dialect === 'sdcpp') return { ...shared, sd_model_name: model.filename, version: 'stable-diffusion.cpp' }
   return {
     ...shared,
     batch_size: seeds.length,
@@ -205,7 +197,6 @@ export function infoOf(dialect: StandInDialect, drawn: Drawn): Record<string, un
 
 /** The error body of A1111's exception handler; Forge has none of its own and leaves FastAPI's. */
 export function errorBody(dialect: StandInDialect, status: number, error: string, detail: string): object {
-  if (dialect === 'sdcpp') return { error: detail }
   if (dialect === 'forge') return { detail }
   return { error, ...(dialect === 'sdnext' && { code: status }), detail, body: '', errors: '' }
 }

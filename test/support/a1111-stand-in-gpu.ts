@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import {
+  type Drawing,
   type Drawn,
   errorBody,
   infoOf,
   infotextOf,
   modelListing,
-  type StandInDialect,
   type StandInModel,
   samplersOf,
   scheduleListing,
@@ -28,7 +28,7 @@ interface Job {
 type Body = Record<string, unknown>
 
 /** The part of a server that there is one of: the lock, the loaded checkpoint, and the state that progress shows. */
-export function createGpu(dialect: StandInDialect, models: readonly StandInModel[], settings: StandInSettings) {
+export function createGpu(dialect: Drawing, models: readonly StandInModel[], settings: StandInSettings) {
   let loaded = models[0] as StandInModel
   let queue: Promise<unknown> = Promise.resolve()
   let job: Job | undefined
@@ -48,9 +48,8 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
     try {
       body = JSON.parse(text) as Body
     } catch {
-      return dialect === 'sdcpp'
-        ? { status: 500, body: { error: 'server_error', message: '[json.exception.parse_error.101] parse error' } }
-        : { status: 422, body: { detail: [{ loc: ['body'], msg: 'Expecting value', type: 'value_error.jsondecode' }] } }
+      const detail = [{ loc: ['body'], msg: 'Expecting value', type: 'value_error.jsondecode' }]
+      return { status: 422, body: { detail } }
     }
     const refused = refusal(body)
     if (refused) return refused
@@ -62,19 +61,9 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
   function refusal(body: Body): Reply | undefined {
     for (const field of ['width', 'height', 'steps', 'seed', 'batch_size']) {
       if (body[field] === undefined || Number.isInteger(body[field])) continue
-      return dialect === 'sdcpp'
-        ? {
-            status: 500,
-            body: { error: 'server_error', message: '[json.exception.type_error.302] type must be number' },
-          }
-        : {
-            status: 422,
-            body: {
-              detail: [{ loc: ['body', field], msg: 'value is not a valid integer', type: 'type_error.integer' }],
-            },
-          }
+      const detail = [{ loc: ['body', field], msg: 'value is not a valid integer', type: 'type_error.integer' }]
+      return { status: 422, body: { detail } }
     }
-    if (dialect === 'sdcpp' && !body.prompt) return { status: 400, body: { error: 'prompt required' } }
     const strict = dialect === 'legacy' || dialect === 'sdnext'
     if (strict && !samplersOf(dialect).includes(body.sampler_name as string))
       return { status: 404, body: errorBody(dialect, 404, 'HTTPException', 'Sampler not found') }
@@ -87,7 +76,7 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
   async function run(body: Body, fault: Exclude<Fault, object>): Promise<Reply> {
     count.most = Math.max(count.most, ++count.now)
     const before = loaded
-    if (dialect !== 'sdcpp') loaded = known(overrides(body).sd_model_checkpoint) ?? loaded
+    loaded = known(overrides(body).sd_model_checkpoint) ?? loaded
     if (fault === 'wrong_model')
       loaded = models.find((model) => model !== loaded) ?? { filename: 'other.safetensors', hash: '0123456789' }
     const drawn = toDrawn(body, fault)
@@ -115,31 +104,26 @@ export function createGpu(dialect: StandInDialect, models: readonly StandInModel
     const batch = Math.max(1, Number(body.batch_size ?? 1)) - (fault === 'wrong_count' ? 1 : 0)
     const seed = keptSeed(Number(body.seed ?? -1) + (fault === 'wrong_seeds' ? 1 : 0))
     const isKnown = samplersOf(dialect).includes(body.sampler_name as string) && fault !== 'default_sampler'
-    const fallback = dialect === 'sdcpp' ? 'NONE' : (samplersOf(dialect)[0] as string)
-    const roundUp = (size: unknown) => (dialect === 'sdcpp' ? Math.ceil(Number(size) / 64) * 64 : Number(size))
     return {
       prompt: String(body.prompt ?? ''),
       negativePrompt: String(body.negative_prompt ?? ''),
-      width: roundUp(body.width ?? 512) + (fault === 'wrong_size' ? 8 : 0),
-      height: roundUp(body.height ?? 512),
+      width: Number(body.width ?? 512) + (fault === 'wrong_size' ? 8 : 0),
+      height: Number(body.height ?? 512),
       steps: Number(body.steps ?? 20),
       cfgScale: Number(body.cfg_scale ?? 7),
-      sampler: isKnown ? String(body.sampler_name) : fallback,
+      sampler: isKnown ? String(body.sampler_name) : (samplersOf(dialect)[0] as string),
       schedule: schedule(body),
       seeds: Array.from({ length: batch }, (_, n) => seed + n),
       model: loaded,
     }
   }
 
-  const keptSeed = (seed: number) => {
-    const kept = dialect === 'sdcpp' ? seed | 0 : seed
-    return kept < 0 ? Math.floor(Math.random() * 2 ** 31) : kept
-  }
+  const keptSeed = (seed: number) => (seed < 0 ? Math.floor(Math.random() * 2 ** 31) : seed)
 
   function schedule(body: Body): string | undefined {
     if (dialect === 'sdnext') return String(overrides(body).schedulers_sigma ?? 'default')
     const listed = scheduleListing(dialect)?.some((entry) => Object.values(entry).includes(body.scheduler as string))
-    return listed ? String(body.scheduler) : dialect === 'sdcpp' || dialect === 'legacy' ? undefined : 'Automatic'
+    return listed ? String(body.scheduler) : dialect === 'legacy' ? undefined : 'Automatic'
   }
 
   async function reply(body: Body, drawn: Drawn, fault: string) {

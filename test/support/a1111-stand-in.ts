@@ -73,12 +73,14 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     fault: 'none',
     times: Number.POSITIVE_INFINITY,
     scope: 'txt2img',
+    sampler: null,
     latencyMs: options.latencyMs ?? 0,
     swapMs: options.swapMs ?? 0,
     currentImage: null,
   }
   const journal = createJournal<JournalEntry>()
-  const gpu = createGpu(dialect, models, settings)
+  // Nobody gets as far as drawing through this API of sd-server's.
+  const gpu = createGpu(dialect === 'sdcpp' ? 'a1111' : dialect, models, settings)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').replace(/\?.*$/, '')
@@ -100,7 +102,8 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
         body ?? {},
         once(response, 'close').then(() => response.writableFinished),
       )
-    const fault = isTxt2img || settings.scope === 'all' ? takeFault() : 'none'
+    const isHit = settings.sampler === null || body?.sampler_name === settings.sampler
+    const fault = isHit && (isTxt2img || settings.scope === 'all') ? takeFault() : 'none'
     if (await failed(fault, response)) return
     const showsImage = request.url?.includes('skip_current_image=false') ?? false
     if (!isTxt2img)

@@ -1,13 +1,22 @@
 import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { expect } from 'vitest'
+import type { AccountStore } from '../../src/account/account.js'
 import { type App, type AppOptions, buildApp } from '../../src/http/app.js'
+import type { EventCounter } from '../../src/http/authentication.js'
 
-/** The HTTP server as it is built, over nothing: for what can be seen of it without a request that needs a port. */
-export function buildBareApp(options: Partial<AppOptions> = {}): Promise<App> {
+export interface BareOptions extends Partial<AppOptions> {
+  readonly accounts?: AccountStore
+  /** Of guesses and of the rate limit. */
+  readonly counter?: EventCounter
+}
+
+/** The HTTP server as it is built, over nothing else: for what can be seen of it without a request that needs a port. */
+export function buildBareApp(options: BareOptions = {}): Promise<App> {
   const nothing: never = new Proxy(() => expect.fail('the bare app has no ports'), { get: () => nothing }) as never
-  const limit = { counter: nothing, max: 10, windowSeconds: 10 }
-  const authentication = { accounts: nothing, guesses: nothing, keyPrefix: 'easel' }
+  const { accounts = nothing, counter = nothing } = options
+  const limit = { counter, max: 10, windowSeconds: 10 }
+  const authentication = { accounts, guesses: counter, keyPrefix: 'easel' }
   const { signal } = new AbortController()
   return buildApp({
     log: pino({ level: 'silent' }),
@@ -19,6 +28,7 @@ export function buildBareApp(options: Partial<AppOptions> = {}): Promise<App> {
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     pages: { pictures: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
     ready: async () => true,
+    moderationIsSilent: () => false,
     draining: { begun: signal, leaving: signal },
     ...options,
   })

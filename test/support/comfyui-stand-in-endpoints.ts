@@ -24,8 +24,14 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 let numbers = 0
 
-/** What the server says to a request; `text` is its body. */
-export function answer(method: string, url: URL, text: string, server: Server): Reply {
+/** What the server says to a request; `text` is its body, unless that is a `form`. */
+export function answer(
+  method: string,
+  url: URL,
+  text: string,
+  form: FormData | undefined,
+  server: Server,
+): Reply | Promise<Reply> {
   const { version, checkpoints, nodes, queue, files } = server
   const [, first, second] = url.pathname.split('/')
   const body = objectIn(text)
@@ -42,6 +48,11 @@ export function answer(method: string, url: URL, text: string, server: Server): 
       return ok(objectInfo(nodes, second ?? '', version))
     case 'GET /history':
       return ok(withoutStatus(queue.history(second ?? ''), version))
+    case 'POST /history':
+      if (Array.isArray(body?.delete)) queue.forgetEnds(body.delete)
+      return ok()
+    case 'POST /upload':
+      return form ? takeUpload(form, files) : TROUBLE
     case 'GET /queue':
       return ok(queue.view())
     case 'GET /view': {
@@ -69,6 +80,18 @@ export function answer(method: string, url: URL, text: string, server: Server): 
     default:
       return NOT_FOUND
   }
+}
+
+/** Into whichever directory is named, in the place of a file that is there if one says so. */
+async function takeUpload(form: FormData, files: Map<string, Buffer>): Promise<Reply> {
+  const image = form.get('image')
+  if (!(image instanceof File)) return { status: 400, body: '' }
+  const [type, subfolder] = [String(form.get('type') ?? 'input'), String(form.get('subfolder') ?? '')]
+  const path = (name: string) => [type, subfolder, name].filter(Boolean).join('/')
+  const name =
+    form.get('overwrite') === 'true' || !files.has(path(image.name)) ? image.name : `${files.size} ${image.name}`
+  files.set(path(name), Buffer.from(await image.arrayBuffer()))
+  return ok({ name, subfolder, type })
 }
 
 function takePrompt(body: Record<string, unknown> | undefined, { version, nodes, queue }: Server): Reply {

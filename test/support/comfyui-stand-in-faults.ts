@@ -28,7 +28,13 @@ export type RunFault =
   | 'other_seed'
 
 /** `silent`: it opens and nothing comes; `dies`: it is cut in the middle of each prompt. */
-export type SocketFault = 'none' | 'refused' | 'silent' | 'dies'
+export type SocketFault = 'none' | 'refused' | 'silent' | 'dies' | RawSocket
+
+/** It opens with these extensions, and these bytes come. */
+export interface RawSocket {
+  readonly extensions: string
+  readonly bytes: Buffer
+}
 
 export interface StandInSettings {
   fault: Fault

@@ -28,7 +28,8 @@ const SCHEDULERS = [
   ...['simple', 'sgm_uniform', 'karras', 'exponential', 'ddim_uniform', 'beta', 'normal', 'linear_quadratic'],
   'kl_optimal',
 ]
-const OUTPUT_NODE = 'SaveImage'
+/** Each writes files: to keep them, or into the directory of what is temporary. */
+export const OUTPUT_NODES = ['SaveImage', 'PreviewImage']
 
 export type Nodes = Record<string, Record<string, Input>>
 
@@ -52,6 +53,7 @@ export function nodesOf(checkpoints: readonly string[], samplers: readonly strin
     },
     VAEDecode: { samples: 'LINK', vae: 'LINK' },
     SaveImage: { images: 'LINK', filename_prefix: 'STRING' },
+    PreviewImage: { images: 'LINK' },
   }
 }
 
@@ -65,7 +67,7 @@ export function objectInfo(nodes: Nodes, name: string, version: Version): object
     return [Number.isInteger(input.max) ? 'INT' : 'FLOAT', input]
   }
   const required = Object.fromEntries(Object.entries(inputs).map(([key, input]) => [key, describe(input)]))
-  return { [name]: { input: { required }, name, output_node: name === OUTPUT_NODE } }
+  return { [name]: { input: { required }, name, output_node: OUTPUT_NODES.includes(name) } }
 }
 
 export interface Checked {
@@ -85,7 +87,7 @@ export function checkPrompt(prompt: Prompt, nodes: Nodes): Checked {
     const message = `Cannot execute because node ${class_type} does not exist.`
     return { error: problem('invalid_prompt', message, `Node ID '#${id}'`), nodeErrors: {}, outputs: [] }
   }
-  const outputs = Object.keys(prompt).filter((id) => prompt[id]?.class_type === OUTPUT_NODE)
+  const outputs = Object.keys(prompt).filter((id) => OUTPUT_NODES.includes(prompt[id]?.class_type ?? ''))
   if (outputs.length === 0)
     return { error: problem('prompt_no_outputs', 'Prompt has no outputs'), nodeErrors: {}, outputs }
   const nodeErrors: Record<string, { errors: object[]; dependent_outputs: string[]; class_type: string }> = {}

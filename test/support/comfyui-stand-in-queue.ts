@@ -32,7 +32,9 @@ export function createQueue({ settings, files, send }: QueueOptions) {
     const tell: Send = (type, data, to) => {
       if (born !== life) return
       if (type === 'executing') mine.node = String(data.node)
-      send(type, data, to === 'all' ? 'all' : item.clientId)
+      // Of a prompt without a client all are told its progress, and see its previews.
+      const isProgress = type === 'progress' || type === 'progress_state'
+      send(type, data, to === 'all' || (isProgress && item.clientId === undefined) ? 'all' : item.clientId)
     }
     const result = await run(item, tell, mine.stop.signal)
     if (born !== life) return
@@ -67,6 +69,9 @@ export function createQueue({ settings, files, send }: QueueOptions) {
     has: (id: string) => running?.item.id === id || pending.some((item) => item.id === id),
     view: () => ({ queue_running: running ? [tuple(running.item)] : [], queue_pending: pending.map(tuple) }),
     history: (id: string) => (history[id] ? { [id]: history[id] } : {}),
+    forgetEnds(ids: readonly unknown[]): void {
+      for (const id of ids) delete history[String(id)]
+    },
     remaining,
     /** The node that runs for this client, told to it when it connects again. */
     nodeOf: (clientId: string) => (running?.item.clientId === clientId ? running.node : undefined),

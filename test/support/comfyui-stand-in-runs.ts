@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunFault, StandInSettings } from './comfyui-stand-in-faults.js'
-import { above, type Prompt, type PromptNode } from './comfyui-stand-in-nodes.js'
+import { above, OUTPUT_NODES, type Prompt, type PromptNode } from './comfyui-stand-in-nodes.js'
 import { drawPicture } from './comfyui-stand-in-pictures.js'
 
 /** A prompt in the queue. */
@@ -44,7 +44,6 @@ const EXCEPTIONS: Partial<Record<RunFault, readonly [node: string, type: string,
 const idOf = (link: unknown): string => String((link as unknown[])[0])
 const linked = (prompt: Prompt, node: PromptNode | undefined, input: string): PromptNode =>
   prompt[idOf(node?.inputs[input])] as PromptNode
-const folderOf = (prefix: string) => prefix.split('/').slice(0, -1).join('/')
 
 /** Runs prompts one at a time, as the executor does: what the last one had computed is not computed again. */
 export function createExecutor(settings: StandInSettings, files: Map<string, Buffer>) {
@@ -105,8 +104,11 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
           return ended('error')
         }
       }
-      fresh.set(key, cache.get(key) ?? (node.class_type === 'SaveImage' ? { images: await save(prompt, id) } : true))
-      if (node.class_type !== 'SaveImage') continue
+      fresh.set(
+        key,
+        cache.get(key) ?? (OUTPUT_NODES.includes(node.class_type) ? { images: await save(prompt, id) } : true),
+      )
+      if (!OUTPUT_NODES.includes(node.class_type)) continue
       outputs[id] = fresh.get(key) as object
       send('executed', { node: id, display_node: id, output: outputs[id], prompt_id }, 'client')
     }
@@ -138,8 +140,10 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
   }
 
   async function save(prompt: Prompt, id: string): Promise<object[]> {
-    const { filename_prefix, images } = (prompt[id] as PromptNode).inputs
-    const prefix = String(filename_prefix)
+    const { filename_prefix = 'ComfyUI_temp_stand', images } = (prompt[id] as PromptNode).inputs
+    const type = (prompt[id] as PromptNode).class_type === 'SaveImage' ? 'output' : 'temp'
+    const folders = String(filename_prefix).split('/')
+    const [prefix, subfolder] = [folders.pop(), folders.join('/')]
     const sampler = linked(prompt, linked(prompt, prompt[id], 'images'), 'samples')
     const latent = linked(prompt, sampler, 'latent_image')
     const floor = (size: unknown) => Math.floor(Number(size) / 8) * 8
@@ -151,11 +155,9 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
         : await drawPicture(width, floor(latent.inputs.height), key, prompt)
     const count = { no_file: 0, two_files: 2 }[settings.run as string] ?? 1
     return Array.from({ length: count }, () => {
-      const counter = [...files.keys()].filter((name) => name.startsWith(`output/${prefix}_`)).length + 1
-      const filename = `${prefix.split('/').at(-1)}_${String(counter).padStart(5, '0')}_.png`
-      const subfolder = folderOf(prefix)
-      files.set(['output', subfolder, filename].filter(Boolean).join('/'), bytes)
-      return { filename, subfolder, type: 'output' }
+      const filename = `${prefix}_${String(files.size + 1).padStart(5, '0')}_.png`
+      files.set([type, subfolder, filename].filter(Boolean).join('/'), bytes)
+      return { filename, subfolder, type }
     })
   }
 }

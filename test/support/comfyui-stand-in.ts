@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { text as readText } from 'node:stream/consumers'
+import { buffer as readBytes } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -11,6 +11,7 @@ import type { Fault, StandInSettings } from './comfyui-stand-in-faults.js'
 import { nodesOf, type Version } from './comfyui-stand-in-nodes.js'
 import { createQueue } from './comfyui-stand-in-queue.js'
 import { createJournal, type Journal } from './journal.js'
+import { acceptUpgrade } from './raw-websocket.js'
 import { authorizationFor, inferenceUrlOf, objectIn, untilSignal } from './stand-in-server.js'
 import { type SwitchableServer, startSwitchableServer } from './switchable-server.js'
 
@@ -82,6 +83,11 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     log(request, undefined)
     if (settings.socket === 'refused' || refusal(request)) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    if (typeof settings.socket === 'object') {
+      socket.on('error', () => undefined)
+      acceptUpgrade(request, socket, settings.socket.extensions)
+      return void socket.write(settings.socket.bytes)
+    }
     const clientId = new URL(request.url ?? '/', 'http://host').searchParams.get('clientId') ?? ''
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.on('error', () => undefined)
@@ -104,7 +110,9 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       if (to !== 'all' && to !== clientId) continue
       webSocket.send(JSON.stringify({ type, data: old && type === 'progress' ? withoutId : data }))
       if (type !== 'progress') continue
-      webSocket.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 1]), Buffer.from('a preview')]))
+      webSocket.send(
+        Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 1]), Buffer.from(`a preview of ${data.prompt_id}`)]),
+      )
       if (settings.socket === 'dies') webSocket.terminate()
     }
   }
@@ -122,7 +130,12 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://host')
-    const text = await readText(request)
+    const bytes = await readBytes(request)
+    const text = bytes.toString()
+    const type = request.headers['content-type'] ?? ''
+    const form = type.startsWith('multipart/')
+      ? await new Response(bytes, { headers: { 'content-type': type } }).formData()
+      : undefined
     if (url.pathname === '/stand-in/set') return reply(response, { status: 200, body: set(objectIn(text) ?? {}) })
     if (url.pathname === '/stand-in/journal') return reply(response, { status: 200, body: journal.entries })
     log(request, objectIn(text))
@@ -135,7 +148,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
     if (fault === 'drop') return void response.destroy()
     if (fault === 'hang') return void (await once(response, 'close'))
     if (fault === 'late') await delay(150)
-    const said = answer(request.method ?? '', url, text, { version, checkpoints, nodes, queue, files })
+    const said = await answer(request.method ?? '', url, text, form, { version, checkpoints, nodes, queue, files })
     if (fault === 'drop_answer') return void response.destroy()
     reply(response, said)
   }

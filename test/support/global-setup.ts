@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { migrateDatabase } from '../../src/db/migrate.js'
 import { type LocalPostgres, startLocalPostgres } from '../../src/local/postgres.js'
+import { compile } from './compile.js'
 import { type RedisServer, startRedis } from './redis-server.js'
 
 /** What the test files are told; services.ts makes use of it. */
@@ -13,6 +14,8 @@ export interface TestServices {
   readonly postgresAdminUrl: string
   readonly templateDatabase: string
   readonly redisUrl: string | undefined
+  /** Where src/ and test/ are compiled. */
+  readonly compiled: string
 }
 
 declare module 'vitest' {
@@ -47,7 +50,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     watchdog.kill('SIGKILL')
     await rm(directory, { recursive: true, force: true, maxRetries: 5 })
   }
+  const compiled = join(directory, 'compiled')
+  project.onTestsRerun(() => compile(compiled))
   try {
+    await compile(compiled)
     redis = await startRedis(directory)
     postgres = await startLocalPostgres({
       dataDir: join(directory, 'postgres'),
@@ -59,6 +65,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       postgresAdminUrl: postgres.adminUrl,
       templateDatabase: TEMPLATE,
       redisUrl: redis?.url,
+      compiled,
     })
     return teardown
   } catch (error) {

@@ -59,23 +59,33 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   }
 }
 
+export interface WatchedRun {
+  readonly seed: number
+  /** The checkpoint that it asked for. */
+  readonly model: string
+  /** As Date.now() gives them. */
+  readonly from: number
+  readonly to: number
+}
+
 export interface WatchedGpu extends A1111StandIn {
   /** How many inferences have been answered. */
   readonly answered: () => number
   /** The share of the time from the first inference's begin to the last one's end in which one was at work. */
   readonly busyShare: () => number
-  /** From the first inference's begin to the last one's end, in milliseconds. */
-  readonly spanMs: () => number
+  /** The inferences that were answered, in their order. */
+  readonly runs: readonly WatchedRun[]
 }
 
 /** A stand-in whose inferences are timed from the request's arrival to the answer's end. */
 export async function startWatchedGpu(options: Parameters<typeof startA1111StandIn>[0]): Promise<WatchedGpu> {
-  const runs: { from: number; to: number }[] = []
+  const runs: WatchedRun[] = []
   const gpu = await startA1111StandIn({
     ...options,
-    onTxt2img: (_body, ended) => {
-      const from = performance.now()
-      void ended.then((whole) => whole && runs.push({ from, to: performance.now() }))
+    onTxt2img: (body, ended) => {
+      const from = Date.now()
+      const model = (body.override_settings as { sd_model_checkpoint: string }).sd_model_checkpoint
+      void ended.then((whole) => whole && runs.push({ seed: Number(body.seed), model, from, to: Date.now() }))
     },
   })
   const span = () => Math.max(...runs.map(({ to }) => to)) - Math.min(...runs.map(({ from }) => from))
@@ -88,5 +98,5 @@ export async function startWatchedGpu(options: Parameters<typeof startA1111Stand
     }
     return total
   }
-  return Object.assign(gpu, { answered: () => runs.length, spanMs: span, busyShare: () => busy() / span() })
+  return Object.assign(gpu, { answered: () => runs.length, runs, busyShare: () => busy() / span() })
 }

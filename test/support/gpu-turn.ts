@@ -5,6 +5,7 @@ import type { Experience } from '../../src/generation/run.js'
 export const atOnce = (): GpuTurn => ({
   comes: Promise.resolve(),
   begun: () => undefined,
+  waits: () => undefined,
   progressed: () => undefined,
   over: () => undefined,
   freed: () => undefined,

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createTestDatabase, redisAvailable, redisUrl } from './services.js'
+import { compiled, createTestDatabase, redisAvailable, redisUrl } from './services.js'
 import { until } from './until.js'
 
 export interface ServerProcess {
@@ -37,7 +37,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
   const logFile = join(directory, 'server.log')
   const storagePath = join(directory, 'images')
   const log = openSync(logFile, 'a')
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+  const child: ChildProcess = spawn(process.execPath, [compiled('src/server.ts')], {
     // To a file: a pipe that nobody empties in time would hold up what is measured.
     stdio: ['ignore', log, log],
     env: {
@@ -69,7 +69,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
         return (await fetch(`${url}/ready`).catch(() => undefined))?.ok
       },
       'a server that is ready',
-      40_000,
+      120_000,
     )
   } catch (error) {
     await stop()
@@ -91,7 +91,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import type {} from './global-setup.js' // what inject() knows; its code stays out of the test files
 import { REDIS_DATABASES } from './redis-server.js'
 
@@ -42,14 +43,19 @@ async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void>
 /** Without it skip, with describe.skipIf(!redisAvailable); a run with CI=true has it or fails. */
 export const redisAvailable: boolean = inject('services').redisUrl !== undefined
 
-let ownDatabase: Promise<number> | undefined
+/** The compiled form of a script of src/ or test/, to be run as a process of its own. */
+export const compiled = (script: string): string => join(inject('services').compiled, script.replace(/\.ts$/, '.js'))
+
+/** By test file: the files of a process share this module. */
+const ownDatabases = new Map<string, Promise<number>>()
 
 /** The run's Redis, at a database number that no other test file has. */
-export async function redisUrl(): Promise<string> {
+export async function redisUrl(file = expect.getState().testPath ?? ''): Promise<string> {
   const base = inject('services').redisUrl
   if (!base) throw new Error('This run has no Redis: skip the test with describe.skipIf(!redisAvailable).')
-  ownDatabase ??= claimRedisDatabase(base)
-  return `${base}/${await ownDatabase}`
+  const own = ownDatabases.get(file) ?? claimRedisDatabase(base)
+  ownDatabases.set(file, own)
+  return `${base}/${await own}`
 }
 
 /** Database 0 counts the others. */

@@ -4,7 +4,7 @@ type Truthy<T> = Exclude<T, null | undefined | false | 0 | ''>
 export async function until<T>(
   look: () => Promise<T> | T,
   what = 'the condition',
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<Truthy<T>> {
   const end = performance.now() + timeoutMs
   for (;;) {
@@ -13,4 +13,13 @@ export async function until<T>(
     if (performance.now() > end) throw new Error(`${what} did not come true within ${timeoutMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, 15))
   }
+}
+
+/** What comes of the work, unless it takes longer: work that never ends fails its test with a sentence. */
+export async function within<T>(ms: number, work: Promise<T>, what = 'the work'): Promise<T> {
+  let late: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Error(`${what} did not end within ${ms} ms`)), ms)
+  })
+  return Promise.race([work, tooLate]).finally(() => clearTimeout(late))
 }

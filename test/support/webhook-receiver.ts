@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest'
 import { until } from './until.js'
 
 export interface Received {
+  readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -33,7 +34,8 @@ export async function givenReceiver(behaviour: Behaviour = 200): Promise<Receive
   const receiver = { behaviour }
   const server = createServer(async (request, response) => {
     const text = await readText(request).catch(() => '')
-    received.push({ path: request.url ?? '', headers: request.headers, text, body: text && JSON.parse(text) })
+    const { method = '', url: path = '', headers } = request
+    received.push({ method, path, headers, text, body: text && JSON.parse(text) })
     const how = receiver.behaviour
     if (typeof how === 'number') response.writeHead(how).end()
     else if (how !== 'hang') how(response)

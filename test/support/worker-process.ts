@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Config } from '../../src/config.js'
+import { compiled } from './services.js'
 
 export interface WorkerProcess {
   readonly pid: number
@@ -12,7 +13,7 @@ export interface WorkerProcess {
 
 /** A worker as a process of its own, so that it can be killed; resolves once it has started. */
 export async function startWorkerProcess(config: Config, env: Record<string, string>): Promise<WorkerProcess> {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', 'src/worker.ts'], {
+  const child: ChildProcess = spawn(process.execPath, [compiled('src/worker.ts')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,

@@ -1,4 +1,5 @@
 /** What the sending of webhooks leaves in its tables, with no server that works on them meanwhile. */
+import type { Pool } from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
 import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
@@ -141,4 +142,103 @@ it('an origin that is named again while the old ones are cleaned away stays', as
   await query(`UPDATE webhook_endpoints SET created_at = now() - interval '31 days'`)
   await meanwhile(`UPDATE webhook_endpoints SET created_at = now() WHERE url = $1`, [origin], () => store().clean())
   expect(await query('SELECT url FROM webhook_endpoints')).toEqual([{ url: origin }])
+})
+
+describe('a look for what is due', () => {
+  const due = async (): Promise<string | undefined> => (await store().claim([]))?.endpointId
+  const dueAt = async (id: string) => (await endpointRow(id)).due_at
+
+  it('takes the endpoints in turn, however much waits for one', async () => {
+    const [much, little] = [await givenEndpoint(), await givenEndpoint()]
+    await givenWaiting(much, 3)
+    await givenWaiting(little, 1)
+    expect([await due(), await due(), await due(), await due()]).toEqual([much, little, much, undefined])
+  })
+
+  it('leaves those alone at which nothing can be sent before a later time, until then', async () => {
+    const later = `now() + interval '1 hour'`
+    const resting = await givenEndpoint(`not_before = ${later}`)
+    await givenWaiting(resting)
+    const waiting = await givenEndpoint()
+    await givenWaiting(waiting, 2, { next: later })
+    const busy = await givenEndpoint(`slot_1_until = ${later}, slot_2_until = ${later}`)
+    await givenWaiting(busy)
+    const idle = await givenEndpoint('due_at = now()')
+    expect(await due()).toBe(undefined)
+    for (const id of [resting, waiting, busy]) expect((await dueAt(id)).getTime()).toBeGreaterThan(Date.now() + 1e6)
+    expect(await dueAt(idle)).toBe(Number.POSITIVE_INFINITY)
+    await query(`UPDATE webhook_deliveries SET next_at = now() WHERE endpoint_id = $1`, [waiting])
+    expect(await due()).toBe(waiting)
+  })
+
+  it('looks again once a place is free, and when the lease of what was claimed has run out', async () => {
+    const id = await givenEndpoint()
+    await givenWaiting(id, 3)
+    const [first, second] = [await claimed(), await claimed()]
+    expect(await due()).toBe(undefined)
+    await store().delivered(first, 200)
+    expect(await due()).toBe(id)
+    await store().giveBack(second)
+    expect(await due()).toBe(id)
+    expect(await due()).toBe(undefined)
+    const passed = `now() - interval '1 second'`
+    await query(`UPDATE webhook_deliveries SET next_at = ${passed} WHERE status = 'pending'`)
+    await query(`UPDATE webhook_endpoints SET slot_1_until = ${passed}, slot_2_until = ${passed}`)
+    expect([await due(), await due()]).toEqual([id, id])
+  })
+
+  it('comes to what is due behind many at which there is nothing to send', async () => {
+    for (let i = 0; i < 120; i++) await givenEndpoint(`due_at = now() - interval '1 minute'`)
+    const id = await givenEndpoint()
+    await givenWaiting(id)
+    expect(await due()).toBe(id)
+  })
+
+  it('misses nothing that is stored while it looks', async () => {
+    const id = await givenEndpoint('due_at = now()')
+    let through = false
+    const looking = (async () => {
+      while (!through)
+        await store()
+          .claim([])
+          .then((claim) => claim && store().delivered(claim, 200))
+    })()
+    for (let i = 0; i < 200; i++) await givenWaiting(id)
+    await until(async () => {
+      const [row] = await query(`SELECT count(*)::integer AS n FROM webhook_deliveries WHERE status = 'pending'`)
+      return row.n === 0
+    }, 'the end of what waits')
+    through = true
+    await looking
+  })
+
+  it('reads the endpoints that are due and no others', async () => {
+    await query(
+      `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, secret)
+       SELECT 'wh_' || n, $1, 'account', 'https://x.example/' || n, '{}', 's' FROM generate_series(1, 3000) n`,
+      [user.id],
+    )
+    await query(
+      `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url, next_at)
+       SELECT id, 'evt', 'test', url, now() + interval '1 hour' FROM webhook_endpoints`,
+    )
+    const reads = await context.db.pool.connect()
+    try {
+      // The counters still hold what this connection has read in the last second: only the difference counts.
+      const rowsRead = async () => {
+        const { rows } = await reads.query(
+          `SELECT sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::integer AS n FROM pg_stat_xact_user_tables
+            WHERE relname IN ('webhook_endpoints', 'webhook_deliveries')`,
+        )
+        return rows[0].n as number
+      }
+      await reads.query('BEGIN')
+      const before = await rowsRead()
+      expect(await webhookDeliveryStore({ ...context.db, pool: reads as unknown as Pool }).claim([])).toBe(undefined)
+      expect((await rowsRead()) - before).toBeLessThan(100)
+    } finally {
+      await reads.query('ROLLBACK')
+      reads.release()
+    }
+  })
 })

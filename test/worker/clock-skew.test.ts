@@ -28,7 +28,7 @@ describe('processes whose clocks are wrong', () => {
     ['an hour back', 'an hour ahead', -HOUR_MS],
   ] as const)(
     'run a generation once, and count requests rightly: server %s, worker %s',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async ([, , byMs], { expect, onTestFinished }) => {
       const gpu = await startA1111StandIn()
       onTestFinished(() => gpu.close())

@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startWorker } from '../../src/start-worker.js'
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'
-import { type Service, startService } from '../support/service.js'
+import { type Service, silentLog, startService } from '../support/service.js'
 import { redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js'
@@ -73,6 +74,20 @@ describe('a worker killed in mid-job', () => {
     expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
     expect(await rowOf(service.db, { id })).toMatchObject({ attempt: 1, tries: 0 })
     expect(await status(next.id)).toBe('queued')
+  }, 30_000)
+})
+
+describe('a worker that ends for an error that nobody caught', () => {
+  it('counts as one that died under what it has not finished', async () => {
+    gpu.set({ latencyMs: 60_000 })
+    const config = { ...service.config, inferenceUrls: [gpu.inferenceUrl] }
+    const only = await startWorker(config, silentLog(), { namespace: 'easel', drainMs: 100 })
+    const { id } = await submit()
+    await until(async () => (await status(id)) === 'processing', 'the start')
+    await only.stop(true)
+    expect(await status(id)).toBe('processing')
+    await until(async () => (await status(id)) === 'queued', 'the end of its lease', 15_000)
+    expect(await rowOf(service.db, { id })).toMatchObject({ attempt: 2, tries: 0, deaths: 1 })
   }, 30_000)
 })
 

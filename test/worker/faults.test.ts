@@ -22,7 +22,7 @@ afterAll(async () => {
   await service?.close()
   await gpu?.close()
 })
-beforeEach(() => gpu.set({ fault: 'none', scope: 'txt2img', latencyMs: 0 }))
+beforeEach(() => gpu.set({ fault: 'none', sampler: null, scope: 'txt2img', latencyMs: 0 }))
 
 const SMALL = { ...PROMPT, width: 256, height: 256 }
 
@@ -121,6 +121,21 @@ describe('a server that is out of order', () => {
     const rows = await Promise.all(waiting.map(({ id }) => rowOf(service.db, { id })))
     // The first ones could still have been the generations' own.
     expect(rows.reduce((sum, { tries }) => sum + tries, 0)).toBeLessThan(5)
+  })
+
+  it('with one sampler goes on with the others, and is not down', async () => {
+    gpu.set({ fault: { status: 500 }, sampler: 'Heun' })
+    const failing = await Promise.all(Array.from({ length: 3 }, () => submit({ sampler: 'heun' })))
+    const attempts = async () => {
+      const rows = await Promise.all(failing.map(({ id }) => rowOf(service.db, { id })))
+      return rows.reduce((sum, { attempt }) => sum + attempt - 1, 0)
+    }
+    await until(async () => (await attempts()) >= 5, 'five attempts that failed')
+    const { user, id } = await submit()
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    expect((await service.db.pool.query('SELECT up FROM backends')).rows).toEqual([{ up: true }])
+    gpu.set({ fault: 'none', sampler: null })
+    for (const each of failing) expect(await endOf(service, each.user, each.id)).toMatchObject({ status: 'succeeded' })
   })
 
   it('is not asked again for a model that it lists but does not have; another one that has it is', async () => {

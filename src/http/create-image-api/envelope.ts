@@ -10,6 +10,7 @@ const CODES: Readonly<Record<ErrorCode, string>> = {
   payload_too_large: 'invalid_parameter',
   unsupported_media_type: 'invalid_parameter',
   not_found: 'not_found',
+  method_not_allowed: 'method_not_allowed',
   subscription_required: 'forbidden',
   model_unavailable: 'forbidden',
   content_policy_violation: 'content_policy_violation',

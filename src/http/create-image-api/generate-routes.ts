@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { requireCreateImageModel } from '../../catalog/model-version.js'
 import { sayWhenFree } from '../../generation/active-generation.js'
 import { submitGeneration } from '../../generation/submit.js'
 import { admitWebhookUrl } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
 import { tellSubmitted } from '../submitted-headers.js'
+import { requireDrawable } from './drawable.js'
 import { refusals } from './envelope.js'
 import type { CreateImageApiOptions } from './plugin.js'
 import { type CreateImageBody, createImageBody } from './schemas.js'
@@ -18,7 +18,7 @@ export function generateRoutes(app: App, ports: CreateImageApiOptions['ports'], 
     const { model, request: drawing } = request.body
     return {
       request: drawing,
-      model: async () => requireCreateImageModel(await ports.models.findByCreateImageModel(model), model),
+      model: async () => requireDrawable(ports, model, await ports.models.findByCreateImageModel(model), drawing),
       idempotency: idempotencyOf(request, 'create_image'),
     }
   }

@@ -22,6 +22,7 @@ const WORDS: Readonly<Record<ErrorCode, Words>> = {
   payload_too_large: invalid('payload_too_large'),
   unsupported_media_type: invalid('unsupported_media_type'),
   not_found: invalid('not_found'),
+  method_not_allowed: invalid('method_not_allowed'),
   subscription_required: { type: 'permission_error', code: 'subscription_required' },
   model_unavailable: { type: 'permission_error', code: 'model_unavailable' },
   content_policy_violation: invalid('content_policy_violation'),

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { type ModelStore, type ModelVersion, requireCreateImageModel } from '../../catalog/model-version.js'
+import { type ModelStore, type ModelVersion, readableNames } from '../../catalog/model-version.js'
 import { type AppError, type ErrorCode, pictureRemoved } from '../../errors.js'
 import type { App } from '../app.js'
 import { handleErrors, toAppError } from '../errors.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'
+import { requireDrawable } from './drawable.js'
 import { openAiErrorBody, refusals } from './openai-envelope.js'
 import { openAiBody } from './openai-schemas.js'
 import type { CreateImageApiOptions } from './plugin.js'
@@ -75,7 +76,7 @@ export function openAiRoutes(app: App, ports: CreateImageApiOptions['ports'], cr
       if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '))
       const { submitted, slugs } = await createPictures(request, reply, {
         request: asked,
-        model: async () => requireCreateImageModel(await findModel(ports.models, model), model),
+        model: async () => requireDrawable(ports, model, await findModel(ports.models, model), asked),
         idempotency: idempotencyOf(request, 'openai'),
       })
       const created = Math.floor(submitted.createdAt.getTime() / 1000)
@@ -98,22 +99,26 @@ export function openAiRoutes(app: App, ports: CreateImageApiOptions['ports'], cr
         operationId: 'listOpenAiModels',
         tags: ['Create Image'],
         summary: "The models on offer, in OpenAI's shape",
-        description: "Under Create Image's ID where there is one, else under the model version's.",
+        description:
+          "Under Create Image's ID where there is one, else under the names of model and version. `model` may also be a " +
+          "model version's ID.",
         response: { 200: modelList, ...refusals() },
       },
     },
     async (): Promise<z.output<typeof modelList>> => ({
       object: 'list',
-      data: (await ports.models.listEnabled()).map((model) => ({
-        id: model.createImageModel ?? `${model.id}`,
+      data: [...readableNames(await ports.models.listEnabled())].map(([id, { modelName }]) => ({
+        id,
         object: 'model',
         created: 0,
-        owned_by: model.modelName,
+        owned_by: modelName,
       })),
     }),
   )
 }
 
-/** By a Create Image model's ID, or by a model version's. */
-const findModel = (models: ModelStore, model: string): Promise<ModelVersion | undefined> =>
-  /^\d{1,15}$/.test(model) ? models.find(Number(model)) : models.findByCreateImageModel(model)
+/** By a model version's ID, a Create Image model's, or a readable name. */
+async function findModel(models: ModelStore, model: string): Promise<ModelVersion | undefined> {
+  if (/^\d{1,15}$/.test(model)) return models.find(Number(model))
+  return (await models.findByCreateImageModel(model)) ?? readableNames(await models.listEnabled()).get(model)
+}

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { GenerationRequest } from '../../generation/generation.js'
 import { CANVAS_ISSUE, choice, fitsCanvas, integer, NOT_AN_OBJECT, optional, side } from '../fields.js'
-import { DEFAULT_MODEL, drawingFields, requestOf } from './schemas.js'
+import { DEFAULTS, drawingFields, requestOf } from './schemas.js'
 
 export interface OpenAiBody {
   /** A Create Image model's ID, or a model version's as a string. */
@@ -47,7 +47,7 @@ export const openAiBody = z
     {
       ...drawingFields,
       ...harmless,
-      model: optional(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULT_MODEL),
+      model: optional(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
       n: optional(integer('n', 1, 4), 1),
       size: size
         .nullish()

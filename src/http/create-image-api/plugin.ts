@@ -1,11 +1,11 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import type { TimeLeftPorts } from '../../generation/active-generation.js'
 import type { CreateImagePorts } from '../../generation/create-image.js'
-import type { ImageStore, PictureFiles } from '../../generation/ports.js'
+import type { Abilities, ImageStore, PictureFiles } from '../../generation/ports.js'
 import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
-import { handleErrors, handleNotFound } from '../errors.js'
+import { handleErrors } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import { errorBody } from './envelope.js'
 import { generateRoutes } from './generate-routes.js'
@@ -16,6 +16,7 @@ export interface CreateImageApiOptions {
   readonly ports: CreateImagePorts &
     TimeLeftPorts & {
       readonly models: ModelStore
+      readonly abilities: Abilities
       readonly images: ImageStore
       readonly files: PictureFiles
       readonly webhooks: EndpointPorts
@@ -33,7 +34,6 @@ export interface CreateImageApiOptions {
 /** Create Image, spec 4.6: a scope of its own under /v1, with its own envelope and its own bucket. */
 export async function createImageApi(app: App, options: CreateImageApiOptions): Promise<void> {
   app.setErrorHandler(handleErrors(errorBody))
-  app.setNotFoundHandler(handleNotFound(errorBody))
   registerAuthentication(app, options.authentication)
   await registerRateLimit(app, {
     ...options.limit,

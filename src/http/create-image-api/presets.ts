@@ -18,3 +18,7 @@ export const samplerOf: Readonly<Record<(typeof CREATE_IMAGE_SAMPLERS)[number], 
   'dpm-sde-karras': 'dpmpp_sde_karras',
   ddim: 'ddim',
 }
+
+/** The core's sentence about a sampler, which has the name here that it was asked for by. */
+export const inOwnWords = (sentence: string): string =>
+  Object.entries(samplerOf).reduce((text, [own, core]) => text.replace(`"${core}"`, `"${own}"`), sentence)

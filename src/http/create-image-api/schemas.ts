@@ -25,15 +25,27 @@ export interface CreateImageBody {
 
 export const createImageModel = choice('model', CREATE_IMAGE_MODELS)
 
-export const DEFAULT_MODEL = 'noobai-xl'
+/** What a request may ask for, where it is less than the Personal Access API takes. */
+export const LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
+
+/** What a request that leaves them out asks for. */
+export const DEFAULTS = {
+  negative_prompt: '',
+  model: 'noobai-xl',
+  steps: 28,
+  cfg_scale: 7,
+  width: 832,
+  height: 1216,
+  sampler: 'dpm-2m-karras',
+} as const
 
 /** What to draw and how, but for the size. */
 export const drawingFields = {
   prompt: promptField,
-  negative_prompt: optional(negativePromptField, ''),
-  steps: optional(integer('steps', 20, 50), 28),
-  cfg_scale: optional(number('cfg_scale', 1, 20), 7),
-  sampler: optional(choice('sampler', CREATE_IMAGE_SAMPLERS), 'dpm-2m-karras'),
+  negative_prompt: optional(negativePromptField, DEFAULTS.negative_prompt),
+  steps: optional(integer('steps', LIMITS.steps.min, LIMITS.steps.max), DEFAULTS.steps),
+  cfg_scale: optional(number('cfg_scale', LIMITS.cfg_scale.min, LIMITS.cfg_scale.max), DEFAULTS.cfg_scale),
+  sampler: optional(choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
   seed: seedField,
 }
 
@@ -55,9 +67,9 @@ export const createImageBody = z
   .strictObject(
     {
       ...drawingFields,
-      model: optional(createImageModel, DEFAULT_MODEL),
-      width: optional(side('width'), 832),
-      height: optional(side('height'), 1216),
+      model: optional(createImageModel, DEFAULTS.model),
+      width: optional(side('width'), DEFAULTS.width),
+      height: optional(side('height'), DEFAULTS.height),
       webhook_url: z.string('webhook_url must be a string.').nullish(),
     },
     NOT_AN_OBJECT,

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, pictureRemoved } from '../../errors.js'
+import { AppError, generationFailed, pictureRemoved } from '../../errors.js'
 import { sayWhenFree } from '../../generation/active-generation.js'
 import { waitForPicture } from '../../generation/create-image.js'
 import { type Submission, type Submitted, submitGeneration } from '../../generation/submit.js'
 import { clientGone } from '../client-gone.js'
 import { tellSubmitted } from '../submitted-headers.js'
 import type { CreateImageApiOptions } from './plugin.js'
+import { inOwnWords } from './presets.js'
 
 /** More than the GPUs behind one server draw while they wait. */
 const MAX_WAITING = 1000
@@ -41,7 +42,10 @@ export function pictureCreation(options: CreateImageApiOptions): CreatePictures 
       tellSubmitted(reply, submitted)
       const gone = clientGone(request, reply)
       request.leavePlace?.()
-      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone, leaving })
+      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone, leaving }).catch((error) => {
+        const hasFailed = error instanceof AppError && error.code === 'generation_failed'
+        throw hasFailed ? generationFailed(inOwnWords(error.message)) : error
+      })
       const [first, ...others] = slugs
       if (first === undefined) throw pictureRemoved()
       return { submitted, slugs: [first, ...others] }

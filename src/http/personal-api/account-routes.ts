@@ -19,7 +19,7 @@ export function accountRoutes(app: App): void {
     },
     async ({ caller }) => {
       if (caller.account.deleted) throw userNotFound()
-      return accountView(caller.account, new Date())
+      return accountView(caller.account)
     },
   )
 }

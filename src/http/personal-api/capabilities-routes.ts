@@ -3,6 +3,8 @@ import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import type { App } from '../app.js'
+import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
+import { DEFAULTS as CREATE_IMAGE_DEFAULTS, LIMITS as CREATE_IMAGE_LIMITS } from '../create-image-api/schemas.js'
 import { etagOf, isKnownTag } from '../etag.js'
 import { MAX_PIXELS, MAX_PROMPT_LENGTH, MAX_SIDE, MIN_SIDE, RANDOM_SEED } from '../fields.js'
 import type { RateLimitOptions } from '../rate-limit.js'
@@ -61,6 +63,23 @@ const capabilities = z
         credits_per_image: z.int().min(0),
       }),
     ),
+    create_image: z
+      .object({
+        models: z.array(z.enum(CREATE_IMAGE_MODELS)),
+        samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
+        limits: z.object({ steps: range, cfg_scale: range }),
+        defaults: z.object({
+          negative_prompt: z.string(),
+          model: z.enum(CREATE_IMAGE_MODELS),
+          steps: z.int(),
+          cfg_scale: z.number(),
+          width: z.int(),
+          height: z.int(),
+          sampler: z.enum(CREATE_IMAGE_SAMPLERS),
+          seed: z.int(),
+        }),
+      })
+      .describe('What POST /v1/images/generate takes instead; its other limits are the same'),
     rate_limit: z.object({ requests: z.int(), window_seconds: z.int() }).describe('Per account, over a sliding window'),
   })
   .meta({ id: 'Capabilities' })
@@ -85,6 +104,12 @@ const capabilitiesView = (models: readonly ModelVersion[], limit: Limit): z.outp
       model_name: modelName,
       credits_per_image: creditsPerImage,
     })),
+    create_image: {
+      models: [...CREATE_IMAGE_MODELS],
+      samplers: [...CREATE_IMAGE_SAMPLERS],
+      limits: CREATE_IMAGE_LIMITS,
+      defaults: { ...CREATE_IMAGE_DEFAULTS, seed: RANDOM_SEED },
+    },
     rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },
   }
 }

@@ -4,16 +4,23 @@ import type { Change } from '../../generation/follow.js'
 import { hasEnded, type Polled, pollGeneration } from '../../generation/poll.js'
 import type { App } from '../app.js'
 import { EventStream } from '../event-stream.js'
+import type { Revocation } from '../revocation.js'
 import { refusals } from './envelope.js'
 import type { FollowRoutePorts } from './follow-routes.js'
 import { generationParams } from './generate-routes.js'
 import { polledView } from './views.js'
 
 const MAX_PER_ACCOUNT = 8
-const HEARTBEAT_MS = 15_000
 const RETRY_MS = 2000
-/** A key that was revoked meanwhile must not listen for ever: whoever still may connects anew. */
-const LONGEST_MS = 300_000
+
+export interface StreamTimes {
+  /** Between comments that keep a connection alive. */
+  readonly heartbeatMs: number
+  /** After which a stream ends: its client connects anew, perhaps to another server. */
+  readonly longestMs: number
+}
+
+const TIMES: StreamTimes = { heartbeatMs: 15_000, longestMs: 300_000 }
 
 const events = z.string().meta({
   id: 'GenerationEvents',
@@ -25,13 +32,18 @@ const events = z.string().meta({
 })
 
 /** Everything about one generation as it happens. */
-export function eventRoutes(app: App, ports: FollowRoutePorts): void {
+export function eventRoutes(
+  app: App,
+  ports: FollowRoutePorts,
+  revocation: Revocation,
+  { heartbeatMs, longestMs }: StreamTimes = TIMES,
+): void {
   const bodyOf = (generation: Polled) => polledView(generation, (slug) => ports.images.url(slug))
   const counts = new Map<string, number>()
   const open = new Set<EventStream>()
   const heartbeat = setInterval(() => {
     for (const stream of open) stream.comment('still here')
-  }, HEARTBEAT_MS).unref()
+  }, heartbeatMs).unref()
   app.addHook('preClose', async () => {
     clearInterval(heartbeat)
     for (const stream of open) stream.end('this server is restarting: connect anew')
@@ -44,7 +56,7 @@ export function eventRoutes(app: App, ports: FollowRoutePorts): void {
     counts.set(accountId, count + 1)
     const stream = new EventStream(RETRY_MS)
     open.add(stream)
-    const ends = setTimeout(() => stream.end('connect anew'), LONGEST_MS).unref()
+    const ends = setTimeout(() => stream.end('connect anew'), longestMs).unref()
     stream.once('close', () => {
       clearTimeout(ends)
       open.delete(stream)
@@ -61,9 +73,14 @@ export function eventRoutes(app: App, ports: FollowRoutePorts): void {
       return
     }
     stream.tell('status', bodyOf(seen))
-    if (seen.status === 'processing') stream.show('progress', { progress: rounded(seen.progress) })
+    showProgress(stream, seen)
     const unfollow = ports.following.follow(seen, true, (change) => pass(stream, change))
     stream.once('close', unfollow)
+  }
+
+  const showProgress = (stream: EventStream, seen: Polled): void => {
+    if (seen.status === 'processing' && seen.progress !== undefined)
+      stream.show('progress', { progress: rounded(seen.progress) })
   }
 
   const pass = (stream: EventStream, change: Change): void => {
@@ -75,7 +92,7 @@ export function eventRoutes(app: App, ports: FollowRoutePorts): void {
     if (hasEnded(now)) stream.end({ event: 'end', data: bodyOf(now) })
     else if (change.kind === 'status') stream.tell('status', bodyOf(now))
     else if (now.status === 'queued') stream.show('queue_position', { queue_position: now.queuePosition })
-    else if (now.status === 'processing') stream.show('progress', { progress: rounded(now.progress) })
+    else showProgress(stream, now)
   }
 
   app.get(
@@ -105,6 +122,7 @@ export function eventRoutes(app: App, ports: FollowRoutePorts): void {
         stream.destroy()
         throw error
       }
+      revocation(request, reply).addEventListener('abort', () => stream.end('the key of this stream was revoked'))
       // A proxy in between must not collect events.
       reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
       return reply.send(stream as never)

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
+import { invalidApiKey } from '../../errors.js'
 import { etaSeconds } from '../../generation/eta.js'
 import type { Following } from '../../generation/follow.js'
 import type { DurationEstimates } from '../../generation/follow-ports.js'
@@ -9,7 +10,8 @@ import { waitForChange } from '../../generation/wait.js'
 import type { App } from '../app.js'
 import { clientGone } from '../client-gone.js'
 import { etagOf, isKnownTag } from '../etag.js'
-import { queryInteger } from '../fields.js'
+import { queryIntegerIfAny } from '../fields.js'
+import type { Revocation } from '../revocation.js'
 import { refusals } from './envelope.js'
 import { generationParams } from './generate-routes.js'
 import { polled, polledView } from './views.js'
@@ -21,11 +23,10 @@ export type FollowRoutePorts = PollPorts & {
 }
 
 const MAX_WAIT_SECONDS = 30
-const NO_WAIT = 0
 
 // Other parameters are let pass, as they always were here.
 const pollQuery = z.object({
-  wait: queryInteger('wait', 1, MAX_WAIT_SECONDS, NO_WAIT).describe(
+  wait: queryIntegerIfAny('wait', 1, MAX_WAIT_SECONDS).describe(
     'Answer as soon as the status or the place changes, at the latest after so many seconds',
   ),
 })
@@ -34,7 +35,7 @@ const pollHeaders = z.looseObject({
 })
 
 /** Spec 4.4, with headers that pace the client, and as a long poll. */
-export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSignal): void {
+export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSignal, revocation: Revocation): void {
   const bodyOf = (generation: Polled) => polledView(generation, (slug) => ports.images.url(slug))
 
   app.get(
@@ -46,8 +47,8 @@ export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSi
         summary: 'See how a generation is doing',
         description:
           'Poll until `status` is `succeeded` or `failed`. Until then `Retry-After` says when the next poll is worth it, ' +
-          '`X-Eta-Seconds` when the end is to be expected (where that is known), and `X-Progress` from 0 to 1 how much ' +
-          'is drawn. With `wait` the answer comes as soon as there is something new; that counts as one request.',
+          '`X-Eta-Seconds` when the end is to be expected, and `X-Progress` from 0 to 1 how much is drawn, each where that ' +
+          'is known. With `wait` the answer comes as soon as there is something new; that counts as one request.',
         params: generationParams,
         querystring: pollQuery,
         headers: pollHeaders,
@@ -64,15 +65,18 @@ export function followRoutes(app: App, ports: FollowRoutePorts, leaving: AbortSi
       const tagOf = (generation: Polled) => etagOf(JSON.stringify(bodyOf(generation)))
       let generation = await pollGeneration(ports, request.caller.account, request.params.id)
       const isNews = known !== undefined && !isKnownTag(known, tagOf(generation))
-      if (wait !== NO_WAIT && !isNews && !hasEnded(generation)) {
+      if (wait !== undefined && !isNews && !hasEnded(generation)) {
         request.leavePlace?.()
+        const revoked = revocation(request, reply)
         generation = await waitForChange(ports.following, generation, wait * 1000, [
           clientGone(request, reply),
           leaving,
+          revoked,
         ])
+        if (revoked.aborted) throw invalidApiKey()
         generation = await withProgress(ports, generation)
       }
-      await pace(reply, ports.estimates, generation, wait !== NO_WAIT)
+      await pace(reply, ports.estimates, generation, wait !== undefined)
       const etag = tagOf(generation)
       reply.header('cache-control', 'no-store').header('etag', etag)
       if (isKnownTag(known, etag)) return reply.code(304).send(null)
@@ -95,7 +99,8 @@ async function pace(
   if (hasEnded(generation)) return
   const eta = await etaSeconds(estimates, generation)
   if (eta !== undefined) reply.header('x-eta-seconds', eta)
-  if (generation.status === 'processing') reply.header('x-progress', generation.progress.toFixed(2))
+  if (generation.status === 'processing' && generation.progress !== undefined)
+    reply.header('x-progress', generation.progress.toFixed(2))
   // A client that waits again at once misses nothing; in a queue that moves fast that would use up its rate.
   const nextWait = generation.status === 'queued' ? USUAL_PAUSE_SECONDS : 1
   reply.header('retry-after', waited ? nextWait : Math.min(eta ?? USUAL_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))

@@ -9,14 +9,15 @@ import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { dropBodies } from '../bodiless.js'
-import { handleErrors, handleNotFound } from '../errors.js'
+import { handleErrors } from '../errors.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
+import { watchRevocations } from '../revocation.js'
 import { accountRoutes } from './account-routes.js'
 import { cancelRoutes } from './cancel-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
 import { creditsRoutes } from './credits-routes.js'
 import { errorBody } from './envelope.js'
-import { eventRoutes } from './event-routes.js'
+import { eventRoutes, type StreamTimes } from './event-routes.js'
 import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
 import { generateRoutes } from './generate-routes.js'
 import { generationsRoutes } from './generations-routes.js'
@@ -45,26 +46,27 @@ export interface PersonalApiOptions {
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
+  /** Only for tests, which can't wait so long. */
+  readonly streamTimes?: StreamTimes | undefined
 }
 
 /** The Personal Access API, spec 4.1 to 4.5: one encapsulated scope under /api/v1. */
 export async function personalApi(
   app: App,
-  { ports, authentication, limit, leaving }: PersonalApiOptions,
+  { ports, authentication, limit, leaving, streamTimes }: PersonalApiOptions,
 ): Promise<void> {
   app.setErrorHandler(handleErrors(errorBody))
-  app.setNotFoundHandler(handleNotFound(errorBody))
-  registerAuthentication(app, authentication)
+  const revocation = watchRevocations(app, registerAuthentication(app, authentication))
   await registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.
-  app.addHook('preParsing', async ({ caller, is404 }) => {
-    if (!is404 && caller.keyKind === 'developer') throw developerKeyRefused()
+  app.addHook('preParsing', async ({ caller }) => {
+    if (caller.keyKind === 'developer') throw developerKeyRefused()
   })
   accountRoutes(app)
   modelsRoutes(app, ports.models)
   generateRoutes(app, ports)
-  followRoutes(app, ports, leaving)
-  eventRoutes(app, ports)
+  followRoutes(app, ports, leaving, revocation)
+  eventRoutes(app, ports, revocation, streamTimes)
   await app.register(async (scope: App) => {
     dropBodies(scope)
     cancelRoutes(scope, ports)

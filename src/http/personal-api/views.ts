@@ -1,6 +1,6 @@
 /** The bodies of spec 4.1 to 4.4: exactly their fields, nothing added. What more there is to say goes into headers. */
 import { z } from 'zod'
-import { type Account, subscriptionStatus } from '../../account/account.js'
+import type { Account } from '../../account/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { Polled, PolledStatus } from '../../generation/poll.js'
 import type { Submitted } from '../../generation/submit.js'
@@ -29,11 +29,11 @@ export const account = z
     ],
   })
 
-export const accountView = ({ username, credits, subscription }: Account, now: Date): z.output<typeof account> => ({
+export const accountView = ({ username, credits, subscription }: Account): z.output<typeof account> => ({
   username,
   credits,
   subscription: subscription && {
-    status: subscriptionStatus(subscription, now),
+    status: subscription.status,
     plan: subscription.plan,
     endDate: subscription.endDate.toISOString(),
   },

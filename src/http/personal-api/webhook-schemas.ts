@@ -5,12 +5,6 @@ import { NOT_AN_OBJECT, optional } from '../fields.js'
 const MAX_DESCRIPTION = 200
 const EVENTS_ISSUE = `events must be an array of one or more of: ${WEBHOOK_EVENTS.join(', ')}.`
 
-export interface NewWebhook {
-  readonly url: string
-  readonly description: string
-  readonly events: readonly WebhookEvent[]
-}
-
 export const webhookBody = z.strictObject(
   {
     url: z

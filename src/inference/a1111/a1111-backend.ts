@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
+import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { consecutiveRuns } from '../consecutive-runs.js'
 import { callFailure, failure } from '../failure.js'
-import { limited } from '../limited.js'
+import { limited, type Waiting } from '../limited.js'
 import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
@@ -11,7 +12,7 @@ import { infer } from './inference.js'
 import { requireSampler } from './request.js'
 
 export interface A1111Options {
-  /** One `generate`, from its first request to its last byte. */
+  /** One `generate`, from its first request to its last byte, but for the wait behind others; that may take as long. */
   readonly timeoutMs: number
   readonly logger?: Pick<Logger, 'info'> | undefined
   /** Between two looks at the progress. */
@@ -21,7 +22,7 @@ export interface A1111Options {
 }
 
 /**
- * One server with AUTOMATIC1111's API: A1111, Forge, SD.Next or stable-diffusion.cpp's sd-server. `url` is
+ * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. `url` is
  * `a1111+http(s)://[user:password@]host[:port][/path]`. The server must be this backend's alone: its progress and
  * its interrupt know no jobs, only "the one that runs".
  */
@@ -30,9 +31,9 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
   const http = createServerHttp(parseServerUrl(url))
   let known: A1111Server | undefined
 
-  /** @throws BackendError `unavailable` or `auth`; the signal's reason when it aborted */
+  /** @throws BackendError `unavailable`, `auth` or `unusable`; the signal's reason when it aborted */
   async function ask(signal: AbortSignal): Promise<A1111Server> {
-    const server = await probe({ name: http.name, signal, timeoutMs }, (stop) => discover(http, stop))
+    const server = await probe({ http, signal, timeoutMs }, (stop) => discover(http, stop))
     if (server.dialect !== known?.dialect)
       logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
     known = server
@@ -50,7 +51,7 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
 
   async function draw(
     request: InferenceRequest,
-    stop: AbortSignal,
+    { stop, waiting }: { readonly stop: AbortSignal; readonly waiting: Waiting },
     report: (done: number) => void,
     show: ((preview: Buffer) => void) | undefined,
     onDrawn: () => void,
@@ -63,7 +64,7 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
       const reportRun = (fraction: number) => report((done + fraction * seeds.length) / request.seeds.length)
       const isLast = done + seeds.length === request.seeds.length
       const drawn = isLast ? onDrawn : () => undefined
-      const watch = { stop, report: reportRun, show, progressIntervalMs, cancelGraceMs, drawn }
+      const watch = { stop, waiting, report: reportRun, show, progressIntervalMs, cancelGraceMs, drawn }
       images.push(...(await infer(http, { request, server, model, sampler, seeds }, watch)))
       reportRun(1)
     }
@@ -75,18 +76,19 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
 
     async capabilities(signal) {
       try {
-        const { models, samplers, maxSeed, sizeMultiple } = await ask(signal)
+        const { models, ambiguous, samplers } = await ask(signal)
         const files = new Set(models.map(({ filename }) => filename))
-        return { models: [...files], samplers: [...samplers.keys()], maxSeed, sizeMultiple }
+        const limits = { maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP }
+        return { models: [...files], ambiguous, samplers: [...samplers.keys()], ...limits }
       } catch (error) {
         throw callFailure(http.name, signal, error)
       }
     },
 
-    generate: (request, { signal, onProgress, onPreview, onDrawn = () => undefined }) =>
-      limited({ name: http.name, signal, timeoutMs }, async (stop) => {
+    generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn = () => undefined }) =>
+      limited({ name: http.name, signal, timeoutMs, onWaiting }, async (stop, waiting) => {
         try {
-          return await draw(request, stop, risingProgress(onProgress), onPreview, onDrawn)
+          return await draw(request, { stop, waiting }, risingProgress(onProgress), onPreview, onDrawn)
         } catch (error) {
           if (!signal.aborted) known = undefined // whatever failed, the server may be another one by now
           throw error

@@ -25,13 +25,11 @@ export interface ServerModel {
 export interface A1111Server {
   /** Its address without credentials. */
   readonly name: string
-  readonly dialect: Dialect
+  readonly dialect: Exclude<Dialect, 'sdcpp'>
   readonly models: readonly ServerModel[]
+  /** File names that several of its checkpoints have. */
+  readonly ambiguous: readonly string[]
   readonly samplers: ReadonlyMap<Sampler, ServerSampler>
-  readonly maxSeed: number
-  readonly sizeMultiple: number
-  /** Whether it reports progress and can be interrupted. */
-  readonly watchable: boolean
 }
 
 const listedModel = z.object({
@@ -61,8 +59,21 @@ function toModel(listed: z.infer<typeof listedModel>): ServerModel {
     filename,
     title: listed.title || listed.model_name || filename,
     reportedAs: [...new Set(names.map((name) => bareName(name as string)))],
-    hash: listed.hash && listed.hash !== NO_HASH ? listed.hash : undefined,
+    hash: listed.hash ?? undefined,
   }
+}
+
+/**
+ * The models to offer. A reply names the file without its folder: of two files of one name nobody could say which was
+ * drawn with, so neither is offered.
+ */
+function toldApart(listed: readonly z.infer<typeof listedModel>[]): Pick<A1111Server, 'models' | 'ambiguous'> {
+  const models = listed.map(toModel)
+  const paths = new Map<string, Set<string>>()
+  for (const [i, { filename }] of models.entries())
+    paths.set(filename, (paths.get(filename) ?? new Set()).add(listed[i]?.filename ?? ''))
+  const ambiguous = [...paths].flatMap(([filename, its]) => (its.size > 1 ? [filename] : []))
+  return { models: models.filter(({ filename }) => !ambiguous.includes(filename)), ambiguous }
 }
 
 /** The valid entries of a listing; undefined where the server has no such listing. */
@@ -77,8 +88,9 @@ function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[]
 }
 
 /**
- * Asks a server what it is, by what only that kind does: SD.Next's progress carries an `id`; stable-diffusion.cpp lists
- * its own method names and has no progress; A1111 has /schedulers from 1.9 on.
+ * Asks a server what it is, by what only that kind does: SD.Next's progress carries an `id`; A1111 has /schedulers from
+ * 1.9 on. stable-diffusion.cpp, which lists its own method names, is refused: in this API it draws on whatever is
+ * canceled, unseen, and keeps no large seed.
  * @throws BackendError
  */
 export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A1111Server> {
@@ -91,25 +103,23 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A
   const models = listOf(http, modelsReply, listedModel)
   if (!models) throw replyFailure(http.name, modelsReply.status, modelsReply.text)
   const samplers = listOf(http, samplersReply, listedName)?.map(({ name }) => name)
-  const progress = progressReply.status === 404 ? undefined : jsonReply(http.name, progressReply)
-  const watchable = progress !== undefined
-
+  if (samplers?.includes('euler_a') || models.some(({ hash }) => hash === NO_HASH))
+    throw failure(
+      'unusable',
+      `${http.name} is stable-diffusion.cpp, which cannot be stopped through this API: use its own, sdcpp+http://…`,
+    )
+  const progress = jsonReply(http.name, progressReply)
   const isSdNext = typeof progress === 'object' && progress !== null && 'id' in progress
-  const isSdCpp = samplers?.includes('euler_a') || (!watchable && models.some(({ hash }) => hash === NO_HASH))
   // SD.Next's own /schedulers fails in some versions and isn't needed; elsewhere only a 404 means "older than 1.9".
   const schedules = isSdNext ? undefined : listOf(http, schedulersReply, listedName)
-  const dialect: Dialect = isSdNext ? 'sdnext' : isSdCpp ? 'sdcpp' : schedules ? 'a1111' : 'legacy'
+  const dialect = isSdNext ? 'sdnext' : schedules ? 'a1111' : 'legacy'
   return {
     name: http.name,
     dialect,
-    models: models.map(toModel),
+    ...toldApart(models),
     samplers: samplersOf(dialect, {
       samplers: samplers && new Set(samplers),
       schedules: schedules && new Set(schedules.flatMap(({ name, label }) => [name, label ?? name])),
     }),
-    // stable-diffusion.cpp keeps seeds of this API as int32 and draws a random one beyond.
-    maxSeed: dialect === 'sdcpp' ? 2147483647 : 4294967295,
-    sizeMultiple: dialect === 'sdcpp' ? 64 : 8,
-    watchable,
   }
 }

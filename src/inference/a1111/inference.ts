@@ -1,17 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { InferredImage } from '../../generation/backend.js'
 import { failure, samplerUnavailable } from '../failure.js'
+import type { Waiting } from '../limited.js'
 import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
 import { type ProgressReading, readProgress, watchProgress } from './progress.js'
 import { readReply } from './reply.js'
-import { type Asked, sentPrompts, txt2imgBody } from './request.js'
+import { type Asked, txt2imgBody } from './request.js'
 
 const INTERRUPT_AGAIN_MS = 1_000
 
 export interface Watch {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
+  /** Told whether the server is at work on this call or, as far as it tells, on another one. */
+  readonly waiting: Waiting
   /** Told the fraction done, 0 to 1, every so often. */
   readonly report: (fraction: number) => void
   /** Shown what is drawn so far, where the server has it. */
@@ -29,41 +32,39 @@ export interface Watch {
  * @throws BackendError, or `stop`'s reason
  */
 export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
-  const { request, server } = asked
-  const { stop, report, show, progressIntervalMs: intervalMs, cancelGraceMs, drawn } = watch
+  const { request } = asked
+  const { stop, waiting, report, show, progressIntervalMs: intervalMs, cancelGraceMs, drawn } = watch
   stop.throwIfAborted()
   const givenUp = new AbortController()
   const finished = new AbortController()
   const back = new AbortController()
   let isDrawn = false
-  let lastReading: Promise<ProgressReading | undefined> | undefined
+  let lastReading: Promise<ProgressReading | 'of another' | undefined> | undefined
   const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), givenUp.signal, (status) => {
     if (status !== 200) return
     // An interrupted job looks like a finished one; only the flag that stays behind tells, until the next job begins.
-    lastReading = (server.watchable ? readProgress(http, request.attemptId, stop) : Promise.resolve(undefined)).then(
-      (reading) => {
-        isDrawn = !stop.aborted
-        if (isDrawn) drawn()
-        return reading
-      },
-    )
+    lastReading = readProgress(http, request.attemptId, stop).then((reading) => {
+      isDrawn = !stop.aborted
+      if (isDrawn) drawn()
+      return reading
+    })
   })
   const isBack = () => back.abort()
   void reply.then(isBack, isBack)
-  if (server.watchable)
-    void watchProgress(http, request.attemptId, { intervalMs, signal: finished.signal, report, show })
+  void watchProgress(http, request.attemptId, { intervalMs, signal: finished.signal, waiting, report, show })
   try {
     const { status, text } = await orStopped(reply, stop)
     finished.abort()
     if (status !== 200) throw refusal(asked, status, text)
     const last = await lastReading
     stop.throwIfAborted()
-    if (last?.interrupted) throw failure('backend_fault', `${http.name} was interrupted by someone else`)
+    if (last !== 'of another' && last?.interrupted)
+      throw failure('backend_fault', `${http.name} was interrupted by someone else`)
     return await readReply(text, asked)
   } catch (error) {
     finished.abort()
     // Once it is drawn an interrupt would stop somebody else's.
-    if (stop.aborted && server.watchable && !isDrawn) await interrupt(http, back.signal, cancelGraceMs)
+    if (stop.aborted && !isDrawn) await interrupt(http, back.signal, cancelGraceMs)
     throw error
   } finally {
     givenUp.abort()
@@ -72,7 +73,7 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
 
 /** A sampler that was listed and then refused is named to the user all the same. */
 function refusal({ request, server }: Asked, status: number, text: string) {
-  const error = replyFailure(server.name, status, text, sentPrompts(request))
+  const error = replyFailure(server.name, status, text, [request.prompt, request.negativePrompt])
   return error.kind === 'unsupported' ? samplerUnavailable(server.name, request.sampler) : error
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
+import type { Waiting } from '../limited.js'
 import type { ServerHttp } from '../server-http.js'
 import { PREVIEW_PATH, PROGRESS_PATH } from './discovery.js'
 
@@ -28,24 +29,25 @@ export interface ProgressListener {
   readonly intervalMs: number
   /** Ends the looks. */
   readonly signal: AbortSignal
+  readonly waiting: Waiting
   readonly report: (fraction: number) => void
   /** Undefined: no previews are asked for. */
   readonly show: ((preview: Buffer) => void) | undefined
 }
 
-/** Progress of the task, or undefined when it can't be had or is another task's. Never fails. */
+/** Progress of the task, or undefined when it can't be had. Never fails. */
 export async function readProgress(
   http: ServerHttp,
   taskId: string,
   signal: AbortSignal,
   path = PROGRESS_PATH,
-): Promise<ProgressReading | undefined> {
+): Promise<ProgressReading | 'of another' | undefined> {
   const limit = timeLimit(signal, POLL_TIMEOUT_MS)
   try {
     const { status, text } = await http.get(path, limit.signal)
     if (status !== 200) return undefined
     const { progress, state, current_task: task, current_image: image } = progressReply.parse(JSON.parse(text))
-    if (task && task !== taskId) return undefined
+    if (task && task !== taskId) return 'of another'
     return {
       fraction: Math.min(1, Math.max(0, progress)),
       interrupted: Boolean(state?.interrupted || state?.skipped),
@@ -62,7 +64,7 @@ export async function readProgress(
 export async function watchProgress(
   http: ServerHttp,
   taskId: string,
-  { intervalMs, signal, report, show }: ProgressListener,
+  { intervalMs, signal, waiting, report, show }: ProgressListener,
 ): Promise<void> {
   let previewAt = performance.now() + PREVIEW_EVERY_MS
   while (!signal.aborted) {
@@ -72,6 +74,8 @@ export async function watchProgress(
     if (withPreview) previewAt = performance.now() + PREVIEW_EVERY_MS
     const reading = await readProgress(http, taskId, signal, withPreview ? PREVIEW_PATH : PROGRESS_PATH)
     if (!reading || signal.aborted) continue
+    waiting(reading === 'of another' ? 1 : 0)
+    if (reading === 'of another') continue
     report(reading.fraction)
     if (reading.preview) show?.(reading.preview)
   }

@@ -3,8 +3,7 @@ import type { InferredImage, MadeWith } from '../../generation/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { type Fields, fieldsOf } from '../infotext.js'
-import type { Dialect } from '../sd-samplers.js'
-import { bareName } from './discovery.js'
+import { type A1111Server, bareName } from './discovery.js'
 import type { Asked } from './request.js'
 
 const txt2imgReply = z.object({ images: z.array(z.string()), info: z.string() })
@@ -79,17 +78,16 @@ function requireModel(info: ReplyInfo, said: Fields, { server, model }: Asked): 
 }
 
 function requireAskedSampler(info: ReplyInfo, said: Fields, { server, sampler }: Asked, bad: Bad): void {
-  // stable-diffusion.cpp's infotext has method and schedule in one field.
-  const name = info.sampler_name ?? (server.dialect === 'sdcpp' ? said('Sampler')?.split(' ')[0] : said('Sampler'))
+  const name = info.sampler_name ?? said('Sampler')
   if (name !== sampler.name) throw bad(`sampled with "${name}" instead of "${sampler.name}"`)
   const schedule = scheduleOf(info, said, server.dialect)
-  // Only stable-diffusion.cpp always says its schedule; the others are held to it where they do.
-  const isAsked = schedule === undefined ? server.dialect !== 'sdcpp' : schedule === sampler.schedule
+  // They are held to it where they say it.
+  const isAsked = schedule === undefined || schedule === sampler.schedule
   const isFixed = sampler.schedule !== undefined && sampler.schedule !== 'Automatic'
   if (isFixed && !isAsked) throw bad(`used the schedule "${schedule}" instead of "${sampler.schedule}"`)
 }
 
-function scheduleOf(info: ReplyInfo, said: Fields, dialect: Dialect): string | undefined {
+function scheduleOf(info: ReplyInfo, said: Fields, dialect: A1111Server['dialect']): string | undefined {
   if (dialect === 'sdnext') return said('Sampler sigma')
   const schedule = info.extra_generation_params?.['Schedule type']
   return typeof schedule === 'string' ? schedule : said('Schedule type')

@@ -1,7 +1,5 @@
 import type { InferenceRequest } from '../../generation/backend.js'
 import { samplerUnavailable } from '../failure.js'
-import { requireKept } from '../kept-parameters.js'
-import { withoutExtraArgs } from '../sd-cpp-extra-args.js'
 import type { ServerSampler } from '../sd-samplers.js'
 import type { A1111Server, ServerModel } from './discovery.js'
 
@@ -16,28 +14,20 @@ export interface Asked {
 }
 
 /**
- * The sampler under the server's own name. Refuses what the server would silently change.
+ * The sampler under the server's own name.
  * @throws BackendError `unsupported`
  */
 export function requireSampler(server: A1111Server, request: InferenceRequest): ServerSampler {
   const mapped = server.samplers.get(request.sampler)
   if (!mapped) throw samplerUnavailable(server.name, request.sampler)
-  requireKept(server, request)
   return mapped
 }
 
-/** Prompt and negative prompt as the server gets them. */
-export const sentPrompts = ({ prompt, negativePrompt }: InferenceRequest): readonly [string, string] => [
-  withoutExtraArgs(prompt),
-  withoutExtraArgs(negativePrompt),
-]
-
 /** The body of POST /sdapi/v1/txt2img. */
 export function txt2imgBody({ request, server: { dialect }, model, sampler, seeds }: Asked): object {
-  const [prompt, negative_prompt] = sentPrompts(request)
   return {
-    prompt,
-    negative_prompt,
+    prompt: request.prompt,
+    negative_prompt: request.negativePrompt,
     width: request.width,
     height: request.height,
     steps: request.steps,

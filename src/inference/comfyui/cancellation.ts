@@ -1,42 +1,47 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
+import type { InferenceOptions } from '../../generation/backend.js'
 import type { ServerHttp } from '../server-http.js'
 import { readQueue } from './history.js'
+import { attemptOf } from './submission.js'
 
 const LOOK_AGAIN_MS = 50
 /** An interrupt that arrives while a prompt is about to begin is forgotten. */
 const ASK_AGAIN_MS = 400
-const LEFTOVERS_TIMEOUT_MS = 2_000
+const CANCEL_ENDED_MS = 2_000
 
-/** Takes prompts off the server, and keeps in mind those that it could not. */
-export interface Canceler {
-  /** Returns when the prompt is off the queue, or the signal aborts. Never fails. */
-  cancel(promptId: string, signal: AbortSignal): Promise<void>
-  /** Tries once more what was left running; a server should do nobody's work. */
-  cancelLeftovers(signal: AbortSignal): Promise<void>
+/** Takes a prompt off the server. Returns when it is off the queue, or the signal aborts. Never fails. */
+export async function cancelPrompt(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
+  try {
+    await takeOff(http, promptId, signal)
+  } catch {
+    // The server is away, or takes too long: whoever waits behind the prompt takes it off.
+  }
 }
 
-export function createCanceler(http: ServerHttp): Canceler {
-  const leftovers = new Set<string>()
-
-  async function cancel(promptId: string, signal: AbortSignal): Promise<void> {
-    leftovers.add(promptId)
-    try {
-      await takeOff(http, promptId, signal)
-      leftovers.delete(promptId)
-    } catch {
-      // The server is away, or takes too long: left for the next time.
+/**
+ * Takes off what the server still does for attempts that have ended: their worker died, or could not reach it then. What
+ * people sent, other services, or attempts that live goes on. Never fails.
+ * @param ownId the prompt that waits behind it
+ */
+export async function cancelEnded(
+  http: ServerHttp,
+  ownId: string,
+  hasEnded: NonNullable<InferenceOptions['hasEnded']>,
+  signal: AbortSignal,
+): Promise<void> {
+  const limit = timeLimit(signal, CANCEL_ENDED_MS)
+  try {
+    const { running, pending } = await readQueue(http, limit.signal)
+    for (const { id, client } of [...running, ...pending]) {
+      const attempt = attemptOf(client)
+      if (id !== ownId && attempt !== undefined && (await hasEnded(attempt))) await takeOff(http, id, limit.signal)
     }
-  }
-
-  return {
-    cancel,
-    async cancelLeftovers(signal) {
-      const limit = timeLimit(signal, LEFTOVERS_TIMEOUT_MS)
-      for (const promptId of leftovers) await cancel(promptId, limit.signal)
-      limit.clear()
-    },
+  } catch {
+    // The next look tries again.
+  } finally {
+    limit.clear()
   }
 }
 
@@ -45,13 +50,15 @@ async function takeOff(http: ServerHttp, promptId: string, signal: AbortSignal):
   let askedAt = Number.NEGATIVE_INFINITY
   for (;;) {
     const { running, pending } = await readQueue(http, signal)
-    if (!running.includes(promptId) && !pending.includes(promptId)) return
+    const waits = pending.some(({ id }) => id === promptId)
+    if (!waits && !running.some(({ id }) => id === promptId)) return
     if (performance.now() - askedAt >= ASK_AGAIN_MS) {
       askedAt = performance.now()
       if (!(await cancelJob(http, promptId, signal))) {
-        if (pending.includes(promptId)) await http.post('/queue', { delete: [promptId] }, signal)
+        if (waits) await http.post('/queue', { delete: [promptId] }, signal)
         // Old versions do not heed the id and interrupt whatever runs.
-        else if (running.every((id) => id === promptId)) await http.post('/interrupt', { prompt_id: promptId }, signal)
+        else if (running.every(({ id }) => id === promptId))
+          await http.post('/interrupt', { prompt_id: promptId }, signal)
       }
     }
     await delay(LOOK_AGAIN_MS, undefined, { signal })

@@ -4,7 +4,6 @@ import { limited } from '../limited.js'
 import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
-import { createCanceler } from './cancellation.js'
 import { type ComfyuiServer, discover } from './discovery.js'
 import { graphOf } from './graph.js'
 import { infer } from './inference.js'
@@ -12,7 +11,7 @@ import type { Patience } from './patience.js'
 import type { Asked } from './submission.js'
 
 export interface ComfyuiOptions {
-  /** One `generate`, from its first request to its last byte. */
+  /** One `generate`, from its first request to its last byte, but for the wait behind others; that may take as long. */
   readonly timeoutMs: number
   /** Between two looks at whether a prompt has ended. */
   readonly pollIntervalMs?: number
@@ -27,6 +26,8 @@ const MAX_SEED = 4294967295
 /** A latent pixel is this many pixels wide; the server rounds other sizes down. */
 const SIZE_MULTIPLE = 8
 
+const ignore = () => undefined
+
 /**
  * One ComfyUI server. `url` is `comfyui+http(s)://[user:password@]host[:port][/path]`. No other worker may use it;
  * people may, and what they run is left alone.
@@ -35,12 +36,11 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
   const { timeoutMs, pollIntervalMs = 1_000, cancelGraceMs = 5_000, patience = PATIENCE } = options
   const address = parseServerUrl(url)
   const http = createServerHttp(address, { keepAlive: true })
-  const link = { http, address, canceler: createCanceler(http) }
   let known: ComfyuiServer | undefined
 
-  /** @throws BackendError `unavailable` or `auth`; the signal's reason when it aborted */
+  /** @throws BackendError `unavailable`, `auth` or `unusable`; the signal's reason when it aborted */
   async function ask(signal: AbortSignal): Promise<ComfyuiServer> {
-    known = await probe({ name: http.name, signal, timeoutMs }, (limited) => discover(http, limited))
+    known = await probe({ http, signal, timeoutMs }, (limited) => discover(http, limited))
     return known
   }
 
@@ -76,12 +76,16 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
       }
     },
 
-    generate: (request, { signal, onProgress, onPreview: show = () => undefined, onDrawn = () => undefined }) =>
-      limited({ name: http.name, signal, timeoutMs }, async (stop) => {
+    generate: (
+      request,
+      { signal, onWaiting, onProgress, onPreview = ignore, onDrawn = ignore, hasEnded = async () => false },
+    ) =>
+      limited({ name: http.name, signal, timeoutMs, onWaiting }, async (stop, waiting) => {
         const report = risingProgress(onProgress)
-        const watch = { stop, report, show, pollIntervalMs, cancelGraceMs, patience, drawn: onDrawn }
+        const told = { waiting, report, show: onPreview, drawn: onDrawn, hasEnded }
+        const watch = { stop, ...told, pollIntervalMs, cancelGraceMs, patience }
         try {
-          const images = await infer(link, await asking(request, stop), watch)
+          const images = await infer({ http, address }, await asking(request, stop), watch)
           report(1)
           return images
         } catch (error) {

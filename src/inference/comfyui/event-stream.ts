@@ -6,6 +6,8 @@ import type { ServerAddress } from '../server-http.js'
 const CONNECT_TIMEOUT_MS = 5_000
 const OPEN_WITHIN_MS = 1_000
 const RECONNECT_MS = 2_000
+/** Of one message, inflated: more than any preview. As an event it may become twenty times as much in memory. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
 const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()).catch({}) })
 
@@ -28,7 +30,12 @@ export function openEventStream(
 ): EventStream {
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
   const sockets = new Set<Socket>()
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: keptIn(sockets) })
+  const dispatcher = new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
+    connect: keptIn(sockets),
+  })
   let stream: WebSocket
   let timer: NodeJS.Timeout | undefined
   let closed = false

@@ -24,13 +24,11 @@ export interface Graph {
 
 const [CHECKPOINT, LATENT, POSITIVE, NEGATIVE] = ['4', '5', '6', '7'] as const
 
-/** Below the server's output directory; the operator empties it. */
-const OUTPUT_FOLDER = 'easel'
-
 /**
  * The prompt that draws all images: each has a sampler of its own, with its seed, because the server gives a batch one
- * seed for all. The checkpoint and the texts are loaded and encoded once. Its files lie in a folder of the attempt's
- * own, so that no run finds another's, and what ran before is not answered with an old file.
+ * seed for all. The checkpoint and the texts are loaded and encoded once. The files are temporary ones. The attempt's id
+ * is in an input that their node does not know: a node whose inputs are those of the last run would not run, and answer
+ * with the old file.
  */
 export function graphOf(request: InferenceRequest, checkpoint: string, sampler: ServerSampler): Graph {
   const { attemptId, prompt, negativePrompt, width, height, steps, cfgScale, seeds } = request
@@ -52,8 +50,8 @@ export function graphOf(request: InferenceRequest, checkpoint: string, sampler: 
     }
     nodes[decodeNode] = { class_type: 'VAEDecode', inputs: { samples: [samplerNode, 0], vae: [CHECKPOINT, 2] } }
     nodes[saveNode] = {
-      class_type: 'SaveImage',
-      inputs: { images: [decodeNode, 0], filename_prefix: `${OUTPUT_FOLDER}/${attemptId}/${n}` },
+      class_type: 'PreviewImage',
+      inputs: { images: [decodeNode, 0], easel_attempt: attemptId },
     }
   }
   return { nodes, images, sampler }

@@ -25,10 +25,21 @@ const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending
 /** How a prompt ended, as the server keeps it in memory until it restarts. */
 export type HistoryEntry = z.infer<typeof historyEntry>
 
-/** The ids of the prompts that run (one, but for custom servers) and that wait. */
+/** Waits, or runs: then nothing comes before it. */
+export interface Queued {
+  readonly before: number
+}
+
+export interface QueuedPrompt {
+  readonly id: string
+  /** Who sent it, in their own words; undefined where they say nothing. */
+  readonly client: unknown
+}
+
+/** The prompts that run (one, but for custom servers) and that wait. */
 export interface Queue {
-  readonly running: readonly unknown[]
-  readonly pending: readonly unknown[]
+  readonly running: readonly QueuedPrompt[]
+  readonly pending: readonly QueuedPrompt[]
 }
 
 /**
@@ -40,15 +51,23 @@ export async function lookUp(
   http: ServerHttp,
   promptId: string,
   signal: AbortSignal,
-): Promise<HistoryEntry | 'queued' | 'unknown'> {
+): Promise<HistoryEntry | Queued | 'unknown'> {
   const entry = await readHistory(http, promptId, signal)
   if (entry) return entry
   const { running, pending } = await readQueue(http, signal)
-  if (running.includes(promptId) || pending.includes(promptId)) return 'queued'
+  if (running.some(({ id }) => id === promptId)) return { before: 0 }
+  // Of a heap, so about right.
+  const place = pending.findIndex(({ id }) => id === promptId)
+  if (place >= 0) return { before: running.length + place }
   return (await readHistory(http, promptId, signal)) ?? 'unknown'
 }
 
-async function readHistory(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<HistoryEntry | undefined> {
+/** @throws BackendError, or the signal's reason */
+export async function readHistory(
+  http: ServerHttp,
+  promptId: string,
+  signal: AbortSignal,
+): Promise<HistoryEntry | undefined> {
   const reply = await http.get(`/history/${encodeURIComponent(promptId)}`, signal)
   const entry = readJson(http.name, reply, z.record(z.string(), z.unknown()))[promptId]
   if (entry === undefined) return undefined
@@ -59,20 +78,24 @@ async function readHistory(http: ServerHttp, promptId: string, signal: AbortSign
 
 export async function readQueue(http: ServerHttp, signal: AbortSignal): Promise<Queue> {
   const queue = readJson(http.name, await http.get('/queue', signal), queueReply)
-  // The other places of an item differ from version to version.
-  const idOf = (item: unknown): unknown => (Array.isArray(item) ? item[1] : undefined)
-  return { running: queue.queue_running.map(idOf), pending: queue.queue_pending.map(idOf) }
+  return { running: queue.queue_running.map(toQueuedPrompt), pending: queue.queue_pending.map(toQueuedPrompt) }
+}
+
+/** Of `[number, id, graph, extra_data, …]`; what follows differs from version to version. */
+const toQueuedPrompt = (item: unknown): QueuedPrompt => {
+  const [, id, , extra] = Array.isArray(item) ? item : []
+  return { id: String(id), client: extra?.client_id }
 }
 
 /**
  * The body of a 200 in the form that is expected.
- * @throws BackendError `unavailable` or what the status means; it does not repeat the body, which holds prompts
+ * @throws BackendError `unusable` or what the status means; it does not repeat the body, which holds prompts
  */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {
   if (status !== 200) throw replyFailure(server, status, '')
   try {
     return form.parse(JSON.parse(text))
   } catch {
-    throw failure('unavailable', `${server} answered with something that is not ComfyUI's`)
+    throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
   }
 }

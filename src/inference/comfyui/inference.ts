@@ -1,28 +1,31 @@
 import { timeLimit, windUp } from '../../abort-signals.js'
-import type { InferredImage } from '../../generation/backend.js'
+import type { InferenceOptions, InferredImage } from '../../generation/backend.js'
 import { failure } from '../failure.js'
+import type { Waiting } from '../limited.js'
 import { probe } from '../probe.js'
 import type { ServerAddress, ServerHttp } from '../server-http.js'
 import { type Bell, createBell } from './bell.js'
-import type { Canceler } from './cancellation.js'
+import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { openEventStream, type ServerEvent } from './event-stream.js'
 import { endFailure, executionFailure } from './execution-failure.js'
 import { type HistoryEntry, lookUp } from './history.js'
 import { askPatiently, type Patience } from './patience.js'
 import { fetchPictures } from './pictures.js'
 import { createProgress } from './progress.js'
-import { type Asked, type Submitted, submit } from './submission.js'
+import { type Asked, clientOf, type Submitted, submit } from './submission.js'
+import { eraseTraces } from './traces.js'
 
 /** One server, and how to speak to it. */
 export interface Link {
   readonly http: ServerHttp
   readonly address: ServerAddress
-  readonly canceler: Canceler
 }
 
 export interface Watch {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
+  /** Told how many prompts come before it; 0 once it runs. */
+  readonly waiting: Waiting
   /** Told the fraction done, 0 to 1, as it grows. */
   readonly report: (fraction: number) => void
   /** Shown what is drawn so far, if the server was started with previews. */
@@ -34,6 +37,7 @@ export interface Watch {
   readonly patience: Patience
   /** The server is done and may be asked for the next; only the pictures have to be fetched. */
   readonly drawn: () => void
+  readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
 const LOOK_TIMEOUT_MS = 10_000
@@ -42,9 +46,11 @@ const DOWNLOAD_MS = 60_000
 /** For taking back a prompt whose server has failed. */
 const TAKE_BACK_MS = 1_000
 
-/** What the events told about the end, before the history did. */
-interface Heard {
-  error?: ServerEvent['data']
+interface Prompt {
+  /** The attempt's, until an old server gives it one of its own. */
+  id: string
+  /** What the events told of failures, before the history did; by prompt, since they may be faster than the id. */
+  readonly errors: Map<unknown, ServerEvent['data']>
 }
 
 /**
@@ -52,55 +58,70 @@ interface Heard {
  * However this fails, the prompt is taken off the server: it goes on otherwise, whether anyone listens or not.
  * @throws BackendError, or `stop`'s reason
  */
-export async function infer({ http, address, canceler }: Link, asked: Asked, watch: Watch): Promise<InferredImage[]> {
+export async function infer({ http, address }: Link, asked: Asked, watch: Watch): Promise<InferredImage[]> {
   const { stop, patience } = watch
-  const { attemptId } = asked.request
   stop.throwIfAborted()
   const bell = createBell()
-  const heard: Heard = {}
-  const events = openEventStream(address, attemptId, listener(asked, watch, bell, heard), watch.show)
+  const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
+  const { hear, show } = listener(asked, watch, bell, prompt)
+  const events = openEventStream(address, clientOf(asked.request), hear, show)
   const end = windUp(stop, watch.cancelGraceMs)
   stop.addEventListener('abort', bell.ring, { once: true })
-  let promptId = attemptId
+  let sent = false
   let mayRun = false
   try {
-    await canceler.cancelLeftovers(stop)
     await events.tried
     stop.throwIfAborted()
-    mayRun = true
+    sent = mayRun = true
     const submitted = await submitOnce(http, asked, { stop, signal: end.signal, answerMs: patience.answerMs })
-    promptId = submitted.promptId
+    prompt.id = submitted.promptId
     if (submitted.complaint) throw submitted.complaint
-    const entry = await untilEnded(http, promptId, asked, { ...watch, bell, heard })
+    const entry = await untilEnded(http, prompt, asked, { ...watch, bell })
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
     watch.drawn()
     return await fetchPictures(http, entry, asked, { stop, patience: { ...patience, answerMs: DOWNLOAD_MS } })
   } catch (error) {
-    if (mayRun) await takeBack(canceler, promptId, stop, end.signal)
+    if (mayRun) await takeBack(http, prompt.id, stop, end.signal)
     stop.throwIfAborted()
     throw error
   } finally {
     events.close()
+    if (sent) await eraseTraces(http, prompt.id, end.signal)
     end.clear()
     stop.removeEventListener('abort', bell.ring)
   }
 }
 
-function listener({ graph }: Asked, { report }: Watch, bell: Bell, heard: Heard): (event: ServerEvent) => void {
+function listener({ graph }: Asked, { report, show }: Watch, bell: Bell, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
-  return (event) => {
-    progress(event)
-    if (event.type === 'execution_error') heard.error = event.data
-    // The one event that comes after the history has the end.
-    else if (event.type === 'executing' && event.data.node === null) bell.ring()
+  /**
+   * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor an
+   * old server's progress says whose it is.
+   */
+  let current: unknown
+  return {
+    hear(event: ServerEvent): void {
+      const { type, data } = event
+      if (data.prompt_id !== undefined) current = data.prompt_id
+      if (type === 'execution_error') prompt.errors.set(data.prompt_id, data)
+      if (current !== prompt.id) return
+      progress(event)
+      // The one event that comes after the history has the end.
+      if (type === 'executing' && data.node === null) {
+        current = undefined
+        bell.ring()
+      }
+    },
+    show(preview: Buffer): void {
+      if (current === prompt.id) show(preview)
+    },
   }
 }
 
 const knows = async (http: ServerHttp, promptId: string, stop: AbortSignal): Promise<boolean> =>
-  (await probe({ name: http.name, signal: stop, timeoutMs: LOOK_TIMEOUT_MS }, (signal) =>
-    lookUp(http, promptId, signal),
-  )) !== 'unknown'
+  (await probe({ http, signal: stop, timeoutMs: LOOK_TIMEOUT_MS }, (signal) => lookUp(http, promptId, signal))) !==
+  'unknown'
 
 /** `signal` outlives `stop`: a call that is cut off may queue the prompt after the cancel has looked for it. */
 async function submitOnce(
@@ -124,25 +145,28 @@ async function submitOnce(
 
 async function untilEnded(
   http: ServerHttp,
-  promptId: string,
+  { id, errors }: Prompt,
   { request }: Asked,
-  { stop, patience, pollIntervalMs, bell, heard }: Watch & { readonly bell: Bell; readonly heard: Heard },
+  { stop, waiting, patience, pollIntervalMs, hasEnded, bell }: Watch & { readonly bell: Bell },
 ): Promise<HistoryEntry> {
   for (;;) {
-    const found = await askPatiently(http.name, patience, stop, (signal) => lookUp(http, promptId, signal))
+    const found = await askPatiently(http.name, patience, stop, (signal) => lookUp(http, id, signal))
     if (found === 'unknown') {
-      if (heard.error) throw executionFailure(http.name, request, heard.error)
+      const error = errors.get(id)
+      if (error) throw executionFailure(http.name, request, error)
       throw failure('lost', `${http.name} does not know the prompt any more; it was restarted or replaced`)
     }
-    if (found !== 'queued') return found
+    if (!('before' in found)) return found
+    waiting(found.before)
+    if (found.before > 0) await cancelEnded(http, id, hasEnded, stop)
     await bell.wait(pollIntervalMs)
     stop.throwIfAborted()
   }
 }
 
-async function takeBack(canceler: Canceler, promptId: string, stop: AbortSignal, end: AbortSignal): Promise<void> {
-  if (stop.aborted) return canceler.cancel(promptId, end)
+async function takeBack(http: ServerHttp, promptId: string, stop: AbortSignal, end: AbortSignal): Promise<void> {
+  if (stop.aborted) return cancelPrompt(http, promptId, end)
   const limit = timeLimit(stop, TAKE_BACK_MS)
-  await canceler.cancel(promptId, limit.signal)
+  await cancelPrompt(http, promptId, limit.signal)
   limit.clear()
 }

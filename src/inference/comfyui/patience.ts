@@ -4,7 +4,7 @@ import { BackendError, type BackendErrorKind } from '../../generation/backend.js
 import { failure } from '../failure.js'
 
 const ASK_AGAIN_MS = 200
-const PASSING: readonly BackendErrorKind[] = ['unavailable', 'lost', 'busy', 'backend_fault']
+const PASSING: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']
 
 /** For how long a server that has our prompt may not answer before the prompt counts as lost. */
 export interface Patience {

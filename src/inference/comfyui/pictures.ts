@@ -10,7 +10,8 @@ import type { HistoryEntry } from './history.js'
 import { askPatiently, type Patience } from './patience.js'
 import type { Asked } from './submission.js'
 
-const savedImages = z.object({
+/** What an output node says of its files. */
+export const savedImages = z.object({
   images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
 })
 const ranPrompt = z
@@ -18,7 +19,7 @@ const ranPrompt = z
   .rest(z.unknown())
 
 /**
- * The images of a prompt that succeeded, each as the server saved it.
+ * The images of a prompt that succeeded, each as the server drew it.
  * @throws BackendError `bad_output` when they are not exactly what was asked
  */
 export async function fetchPictures(

@@ -19,6 +19,15 @@ export interface Submitted {
   readonly complaint: BackendError | undefined
 }
 
+/** Marks what we send: the server shows with each prompt in its queue who sent it. */
+const OURS = 'easel:'
+
+export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
+
+/** The attempt's name, or undefined where the client is not one of ours. */
+export const attemptOf = (client: unknown): string | undefined =>
+  typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
+
 const accepted = z.object({ prompt_id: z.string().min(1), node_errors: z.unknown() })
 
 /**
@@ -27,7 +36,7 @@ const accepted = z.object({ prompt_id: z.string().min(1), node_errors: z.unknown
  */
 export async function submit(http: ServerHttp, { request, graph }: Asked, signal: AbortSignal): Promise<Submitted> {
   const { attemptId } = request
-  const prompt = { prompt: graph.nodes, client_id: attemptId, prompt_id: attemptId }
+  const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: attemptId }
   const { status, text } = await http.post('/prompt', prompt, signal)
   if (status !== 200) throw promptRefusal(http.name, request, status, text)
   const { prompt_id: promptId, node_errors: errors } = acceptedReply(http.name, text)

@@ -9,6 +9,8 @@ export interface Declaration {
   readonly models: readonly string[]
   readonly maxSeed: number
   readonly sizeMultiple: number
+  /** vLLM-Omni refuses a guidance above 20. */
+  readonly maxCfgScale: number | undefined
   /** Where the server reads the negative prompt: a field of its own, or in the prompt behind a `|`, as LocalAI does. */
   readonly negative: 'field' | 'pipe'
 }
@@ -18,10 +20,10 @@ const SAFE_MAX_SEED = 2147483647
 /** What the strictest of these servers needs. */
 const SAFE_SIZE_MULTIPLE = 64
 
-const OPTIONS = ['sampler', 'model', 'max_seed', 'size_multiple', 'negative']
+const OPTIONS = ['sampler', 'model', 'max_seed', 'size_multiple', 'max_cfg_scale', 'negative']
 
 /**
- * Reads the query of `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&negative=pipe`.
+ * Reads the query of `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&max_cfg_scale=20&negative=pipe`.
  * @throws Error with one sentence: a sampler must be declared, since one that is guessed would be a lie to the user
  */
 export function readDeclaration(query: URLSearchParams): Declaration {
@@ -38,6 +40,7 @@ export function readDeclaration(query: URLSearchParams): Declaration {
     models: query.getAll('model'),
     maxSeed: Number(choice(query, 'max_seed') ?? SAFE_MAX_SEED),
     sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
+    maxCfgScale: choice(query, 'max_cfg_scale') === null ? undefined : 20,
     negative: choice(query, 'negative') === null ? 'field' : 'pipe',
   }
 }
@@ -49,11 +52,13 @@ function toSampler(name: string): Sampler {
 }
 
 const CHOICES = {
+  // The claim tells these two apart, no others.
   max_seed: {
-    isOne: (text: string) => /^\d{10}$/.test(text) && Number(text) >= SAFE_MAX_SEED && Number(text) <= MAX_SEED,
-    are: `${SAFE_MAX_SEED} to ${MAX_SEED}`,
+    isOne: (text: string) => [SAFE_MAX_SEED, MAX_SEED].includes(Number(text)),
+    are: `${SAFE_MAX_SEED} or ${MAX_SEED}`,
   },
   size_multiple: { isOne: (text: string) => ['8', '16', '64'].includes(text), are: '8, 16 or 64' },
+  max_cfg_scale: { isOne: (text: string) => text === '20', are: '20, or be left out' },
   negative: { isOne: (text: string) => text === 'pipe', are: 'pipe, or be left out' },
 }
 

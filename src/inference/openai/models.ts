@@ -26,7 +26,7 @@ export async function listModels(
   const listed = jsonReply(http.name, reply, { shape: modelsReply }).data.map(({ id }) => id)
   if (listed.length > 0 && listed.every((id) => id === SD_CPP_MODEL))
     throw failure(
-      'unavailable',
+      'unusable',
       `${http.name} is stable-diffusion.cpp, which keeps no seed in this API: use its own, sdcpp+http://…`,
     )
   return declared.length > 0 ? declared.filter((id) => listed.includes(id)) : listed

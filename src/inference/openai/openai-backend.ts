@@ -22,19 +22,18 @@ export interface OpenAiOptions {
  *
  * The API has no field for a sampler and echoes no seed, so the operator vouches for the server: `sampler` (repeatable) is
  * what it draws with, and a server that ignores `seed` must not be attached. `model` (repeatable) picks from what it lists;
- * `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64. LocalAI needs `negative=pipe`: it takes what follows a
- * `|` in the prompt for the negative one. Whatever else a server does not read, it ignores: LocalAI takes the guidance
- * from its own configuration.
+ * `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64; vLLM-Omni needs `max_cfg_scale=20`. LocalAI needs
+ * `negative=pipe`: it takes what follows a `|` in the prompt for the negative one. Whatever else a server does not read, it
+ * ignores: LocalAI takes the guidance from its own configuration.
  *
  * Each image is a call of its own, with its own seed. There is no progress within a call, and all that can be done to stop
  * one is to hang up.
  */
 export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): InferenceBackend {
   const address = parseServerUrl(url)
-  const { samplers, models: declared, maxSeed, sizeMultiple, negative } = readDeclaration(address.query)
+  const { samplers, models: declared, maxSeed, sizeMultiple, maxCfgScale, negative } = readDeclaration(address.query)
   const http = createServerHttp({ ...address, base: baseOf(address) })
-  const ask = (signal: AbortSignal) =>
-    probe({ name: http.name, signal, timeoutMs }, (stop) => listModels(http, declared, stop))
+  const ask = (signal: AbortSignal) => probe({ http, signal, timeoutMs }, (stop) => listModels(http, declared, stop))
 
   async function requireModel({ model: filename }: InferenceRequest, stop: AbortSignal): Promise<string> {
     const models = await ask(stop)
@@ -52,7 +51,7 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
   ) {
     const { sampler, seeds } = request
     if (!samplers.includes(sampler)) throw samplerUnavailable(http.name, sampler)
-    requireKept({ name: http.name, maxSeed, sizeMultiple }, request)
+    requireKept({ name: http.name, maxSeed, sizeMultiple, maxCfgScale }, request)
     const model = await requireModel(request, stop)
     const images: InferredImage[] = []
     for (const seed of seeds) {
@@ -73,7 +72,7 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
     async capabilities(signal) {
       try {
         const models = await ask(signal)
-        return { models: models.flatMap(filenamesOf), samplers, maxSeed, sizeMultiple }
+        return { models: models.flatMap(filenamesOf), samplers, maxSeed, sizeMultiple, maxCfgScale }
       } catch (error) {
         throw callFailure(http.name, signal, error)
       }

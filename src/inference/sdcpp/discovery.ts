@@ -31,7 +31,7 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<S
   const reply = await http.get('/sdcpp/v1/capabilities', signal)
   const { model, current_mode, samplers, schedulers } = jsonReply(http.name, reply, { shape: capabilitiesReply })
   if (current_mode !== undefined && current_mode !== 'img_gen')
-    throw failure('unavailable', `${http.name} has no model for images loaded, its mode is "${current_mode}"`)
+    throw failure('unusable', `${http.name} has no model for images loaded, its mode is "${current_mode}"`)
   return {
     name: http.name,
     model: model.name,

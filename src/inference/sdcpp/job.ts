@@ -4,6 +4,7 @@ import { linkedSignal, timeLimit, windUp } from '../../abort-signals.js'
 import { BackendError } from '../../generation/backend.js'
 import { failure } from '../failure.js'
 import { jsonReply } from '../json-reply.js'
+import type { Waiting } from '../limited.js'
 import type { ServerHttp } from '../server-http.js'
 import { type Asked, imgGenBody } from './request.js'
 
@@ -13,10 +14,6 @@ const LONGEST_WITHOUT_PICTURES = 16 * 1024
 const MISSES = 3
 
 export interface JobTimes {
-  /** How long the job may wait in the server's queue, behind jobs that nobody could stop. */
-  readonly queueMs: number
-  /** How long it may be drawn. */
-  readonly drawMs: number
   /** How long an answer may take to begin: the server has it in memory. Pictures in it then take what they take. */
   readonly answerMs: number
   /** Between two looks at it. */
@@ -26,6 +23,8 @@ export interface JobTimes {
 }
 
 const job = z.object({
+  /** From 1, while it is queued. */
+  queue_position: z.int().nullish(),
   status: z.enum(['queued', 'generating', 'completed', 'failed', 'cancelled']),
   result: z.object({ images: z.array(z.object({ index: z.int(), b64_json: z.string() })) }).nullish(),
   error: z.object({ message: z.string().nullish() }).nullish(),
@@ -35,60 +34,26 @@ export type Job = z.infer<typeof job>
 /**
  * Submits a job and waits for its end, whatever that is. The server draws one job at a time and can't be interrupted,
  * so the time in its queue, behind a job that was canceled while it was drawn, counts apart from the drawing.
+ * @param waiting told how many jobs come before it; 0 once it is drawn
  * @param drawn told when the server is done; the pictures may still be on their way
- * @throws BackendError `busy` when its turn did not come, `timeout` when it was not drawn in time, `lost` when the server
- *   no longer knows it; the signal's reason when it aborted
+ * @throws BackendError `lost` when the server no longer knows the job; the signal's reason when it aborted
  */
 export async function runJob(
   http: ServerHttp,
   asked: Asked,
   times: JobTimes,
-  signal: AbortSignal,
+  { stop, waiting }: { readonly stop: AbortSignal; readonly waiting: Waiting },
   drawn: () => void,
 ): Promise<Job> {
-  const id = await submit(http, asked, times, signal)
-  const patience = patienceWith(http.name, times, signal)
+  const id = await submit(http, asked, times, stop)
   try {
-    const job = await untilEnded(http, { id, asked, times, patience, drawn })
+    const job = await untilEnded(http, { id, asked, times, stop, waiting, drawn })
     drawn()
     return job
   } catch (error) {
     // Whatever it was, nobody waits for the job any more. While it is queued it goes; once drawn, it goes on.
     await http.post(`${pathOf(id)}/cancel`, {}, AbortSignal.timeout(times.cancelGraceMs)).catch(() => undefined)
     throw error
-  } finally {
-    patience.clear()
-  }
-}
-
-interface Patience {
-  /** Aborts with the outer signal, or with what it means that a time is over. */
-  readonly signal: AbortSignal
-  /** The job is drawn now, or has been: its time in the queue counts no more. */
-  readonly begun: () => void
-  readonly clear: () => void
-}
-
-function patienceWith(server: string, { queueMs, drawMs }: JobTimes, signal: AbortSignal): Patience {
-  const over = new AbortController()
-  const both = linkedSignal([signal, over.signal])
-  let timer = setTimeout(
-    () => over.abort(failure('busy', `${server} did not begin the job within ${queueMs} ms`)),
-    queueMs,
-  )
-  let isWaiting = true
-  return {
-    signal: both.signal,
-    begun() {
-      if (!isWaiting) return
-      isWaiting = false
-      clearTimeout(timer)
-      timer = setTimeout(() => over.abort(failure('timeout', `${server} took longer than ${drawMs} ms`)), drawMs)
-    },
-    clear() {
-      clearTimeout(timer)
-      both.clear()
-    },
   }
 }
 
@@ -117,13 +82,13 @@ interface Watched {
   readonly id: string
   readonly asked: Asked
   readonly times: JobTimes
-  readonly patience: Patience
+  readonly stop: AbortSignal
+  readonly waiting: Waiting
   readonly drawn: () => void
 }
 
 async function untilEnded(http: ServerHttp, watched: Watched): Promise<Job> {
-  const { times, patience } = watched
-  const { signal: stop } = patience
+  const { times, stop, waiting } = watched
   for (let misses = 0; ; ) {
     await delay(times.pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
     stop.throwIfAborted()
@@ -138,24 +103,25 @@ async function untilEnded(http: ServerHttp, watched: Watched): Promise<Job> {
       continue
     }
     if (!seen) throw failure('lost', `${http.name} does not know the job it took: it was restarted or replaced`)
-    if (seen.status === 'generating') patience.begun()
-    else if (seen.status !== 'queued') return seen
+    if (seen.status === 'queued') waiting(Math.max(1, seen.queue_position ?? 1))
+    else if (seen.status === 'generating') waiting(0)
+    else return seen
   }
 }
 
 /** The job, or undefined where the server does not know it. */
-async function look(http: ServerHttp, { id, asked, times, patience, drawn }: Watched): Promise<Job | undefined> {
+async function look(http: ServerHttp, { id, asked, times, stop, waiting, drawn }: Watched): Promise<Job | undefined> {
   const late = new AbortController()
   const silent = () => failure('lost', `${http.name} did not answer within ${times.answerMs} ms`)
   const timer = setTimeout(() => late.abort(silent()), times.answerMs)
-  const { signal, clear } = linkedSignal([patience.signal, late.signal])
+  const { signal, clear } = linkedSignal([stop, late.signal])
   try {
     const reply = await http.get(pathOf(id), signal, (status, length) => {
       if (length !== undefined && length <= LONGEST_WITHOUT_PICTURES) return
       // Megabytes on a slow line: cut off and asked for anew they would never arrive.
       clearTimeout(timer)
       if (status !== 200 || length === undefined) return
-      patience.begun()
+      waiting(0)
       drawn()
     })
     if (reply.status === 404 || reply.status === 410) return undefined

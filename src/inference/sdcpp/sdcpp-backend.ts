@@ -1,6 +1,7 @@
 import type { InferenceBackend, InferredImage } from '../../generation/backend.js'
 import { consecutiveRuns } from '../consecutive-runs.js'
 import { callFailure } from '../failure.js'
+import { limited } from '../limited.js'
 import { probe } from '../probe.js'
 import { risingProgress } from '../rising-progress.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
@@ -10,9 +11,9 @@ import { requireServed } from './request.js'
 import { readResult } from './result.js'
 
 export interface SdCppOptions {
-  /** One job, from when the server begins to draw it. */
+  /** One `generate`, but for the wait in the server's queue. */
   readonly timeoutMs: number
-  /** How long a job may wait in the server's queue before. */
+  /** How long that wait may be; as long unless given. */
   readonly queueMs?: number
   /** How long an answer may take to begin. */
   readonly answerMs?: number
@@ -27,10 +28,10 @@ export interface SdCppOptions {
  * tells no progress within a job, and draws a canceled job to its end: the next one waits in its queue meanwhile.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
-  const { timeoutMs, queueMs = timeoutMs, answerMs = 10_000, pollIntervalMs = 100, cancelGraceMs = 800 } = options
+  const { timeoutMs, queueMs, answerMs = 10_000, pollIntervalMs = 100, cancelGraceMs = 800 } = options
   const http = createServerHttp(parseServerUrl(url))
-  const times = { queueMs, drawMs: timeoutMs, answerMs, pollIntervalMs, cancelGraceMs }
-  const ask = (signal: AbortSignal) => probe({ name: http.name, signal, timeoutMs }, (stop) => discover(http, stop))
+  const times = { answerMs, pollIntervalMs, cancelGraceMs }
+  const ask = (signal: AbortSignal) => probe({ http, signal, timeoutMs }, (stop) => discover(http, stop))
 
   return {
     name: http.name,
@@ -44,26 +45,23 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
       }
     },
 
-    async generate(request, { signal, onProgress, onDrawn }) {
-      const report = risingProgress(onProgress)
-      const drawn = once(onDrawn)
-      try {
+    generate: (request, { signal, onWaiting, onProgress, onDrawn }) =>
+      limited({ name: http.name, signal, timeoutMs, queueMs, onWaiting }, async (stop, waiting) => {
+        const report = risingProgress(onProgress)
+        const drawn = once(onDrawn)
         // Asked each time: another process with another checkpoint may have taken the port.
-        const server = await ask(signal)
+        const server = await ask(stop)
         const sampler = requireServed(server, request)
         const images: InferredImage[] = []
         for (const seeds of consecutiveRuns(request.seeds)) {
           const asked = { request, server, sampler, seeds }
           const isLast = images.length + seeds.length === request.seeds.length
-          const result = await runJob(http, asked, times, signal, isLast ? drawn : () => undefined)
+          const result = await runJob(http, asked, times, { stop, waiting }, isLast ? drawn : () => undefined)
           images.push(...(await readResult(result, asked)))
           report(images.length / request.seeds.length)
         }
         return images
-      } catch (error) {
-        throw callFailure(http.name, signal, error)
-      }
-    },
+      }),
 
     close: () => http.close(),
   }

@@ -2,6 +2,7 @@ import { fastify } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { afterEach, describe, expect, it } from 'vitest'
 import { accountStore } from '../../../src/db/account-store.js'
+import { backendAbilities } from '../../../src/db/backend-abilities.js'
 import { cancelStore } from '../../../src/db/cancel-store.js'
 import { durationEstimates } from '../../../src/db/duration-estimates.js'
 import { generationWatch } from '../../../src/db/generation-watch.js'
@@ -95,6 +96,7 @@ describe('a server that must leave', () => {
       moderator: createModerator({}),
       lock: noActiveGenerationLock,
       submissions: submissionStore(db),
+      abilities: backendAbilities(db),
       idempotency: idempotencyStore(db),
       queue: { ring: async () => true, unring: async () => undefined },
       cancels: cancelStore(db),

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { backendAbilities } from '../../../src/db/backend-abilities.js'
+import { backendRegistry } from '../../../src/db/backend-registry.js'
 import type { ClaimedGeneration } from '../../../src/generation/ports.js'
+import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { call, expectCreateError, PROMPT } from '../../support/client.js'
 import {
   chargesOf,
@@ -76,6 +79,34 @@ describe('Create Image refuses', () => {
       model,
     )
     await expectNoTrace(owner)
+  })
+
+  it('400 for a sampler that no live GPU server has, by the name it was asked for, before anything is charged', async () => {
+    const owner = await user()
+    const body = { ...BODY, model: 'plant-milk', sampler: 'dpm-sde-karras' }
+    const { db } = context.service
+    const { rows } = await db.pool.query(`SELECT filename FROM model_versions WHERE create_image_model = 'plant-milk'`)
+    const serves = { models: [rows[0].filename], samplers: ['euler_a'], maxSeed: 4294967295, sizeMultiple: 8 }
+    await backendRegistry(db).announce('w', 'sd-server', true, serves)
+    await db.pool.query(`UPDATE backends SET changed_at = now() - interval '61 seconds' WHERE worker = 'w'`)
+    const refused = /^The sampler "dpm-sde-karras" is not available on the GPU servers\. Choose another sampler\.$/
+    const parameter = { parameter: 'sampler' }
+    expectCreateError(await create(owner, body), 400, 'invalid_parameter', refused, parameter)
+    const openai = await call(context.service.url, 'POST', '/v1/images/generations', {
+      key: owner.key,
+      body: { ...body },
+    })
+    expect(openai).toMatchObject({
+      status: 400,
+      body: { error: { param: 'sampler', message: expect.stringMatching(refused) } },
+    })
+    await expectNoTrace(owner)
+    const lacks = () => backendAbilities(db).lackSampler(rows[0].filename, 'dpmpp_sde_karras')
+    expect(await lacks()).toBe(true)
+    await backendRegistry(db).announce('w', 'other', true, { ...serves, samplers: [...SAMPLERS] })
+    expect(await lacks()).toBe(false)
+    await db.pool.query('DELETE FROM backends')
+    expect(await lacks()).toBe(false)
   })
 
   it.each([
@@ -168,8 +199,6 @@ describe('Create Image refuses', () => {
     expectCreateError(await create(owner, { prompt: 'x'.repeat(70_000) }), 413, 'invalid_parameter', /64 KiB/)
     const { url } = context.service
     for (const [method, path] of [
-      ['GET', '/v1/images/generate'],
-      ['PUT', '/v1/images/generate'],
       ['POST', '/v1/images'],
       ['GET', '/v1'],
       ['GET', '/v1/'],
@@ -221,5 +250,13 @@ describe('a Create Image generation that fails', () => {
       ['refund', 1],
     ])
     expect(await creditsOf(db, owner)).toBe(1)
+  })
+
+  it('for lack of a sampler has it by the name that it was asked for', async () => {
+    const owner = await user()
+    const answer = create(owner, { ...BODY, sampler: 'dpm-sde-karras' })
+    const reason = 'The sampler "dpmpp_sde_karras" is not available on the GPU servers.'
+    await finish(owner, (worker, claimed) => worker.fail(claimed, reason))
+    expectCreateError(await answer, 500, 'generation_failed', /^The sampler "dpm-sde-karras" is not available/)
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { call, expectPersonalError, PROMPT } from '../../support/client.js'
 import { type GivenUser, givenUser, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -34,6 +34,18 @@ describe('GET /api/v1/account', () => {
   ])('shows %s', async (_name, subscription, status) => {
     const { body } = await account(await user({ subscription }))
     expect(body.subscription).toEqual({ status, plan: 'Pro', endDate: subscription.endDate.toISOString() })
+  })
+
+  it.each([
+    ['runs', 1000, 3600, 'active', 201],
+    ['has ended', -1000, -3600, 'expired', 403],
+  ])('judges one that %s by Postgres’s clock, whatever its own says', async (_name, endsIn, ownAhead, status, code) => {
+    const owner = await user({ subscription: { endDate: new Date(Date.now() + endsIn * 1000) } })
+    vi.setSystemTime(Date.now() + ownAhead * 1000)
+    onTestFinished(() => void vi.useRealTimers())
+    expect((await account(owner)).body.subscription.status).toBe(status)
+    const submitted = await call(context.service.url, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT })
+    expect(submitted.status).toBe(code)
   })
 
   it('shows a balance beyond 32 bits as it is', async () => {

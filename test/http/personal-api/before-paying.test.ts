@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { createImageBody } from '../../../src/http/create-image-api/schemas.js'
 import { generateBody } from '../../../src/http/personal-api/schemas.js'
 import { call, expectPersonalError, PROMPT } from '../../support/client.js'
 import { type GivenUser, givenGeneration, givenUser } from '../../support/givens.js'
@@ -142,6 +143,19 @@ describe('GET /api/v1/capabilities', () => {
       ...{ model_version_id: 10, name: 'V6 XL', model_name: 'Pony Diffusion', credits_per_image: 1 },
     })
     expect(body.rate_limit).toEqual({ requests: 1000, window_seconds: 10 })
+  })
+
+  it('says what Create Image accepts instead', async () => {
+    const { body } = await capabilities(await givenUser(context.service.db))
+    const { models, samplers, limits, defaults } = body.create_image
+    const accepts = (more: object) => createImageBody.safeParse({ prompt: 'x', ...more }).success
+    for (const name of ['steps', 'cfg_scale']) {
+      const { min, max } = limits[name]
+      expect([min - 1, min, max, max + 1].map((n) => accepts({ [name]: n }))).toEqual([false, true, true, false])
+    }
+    expect(models.every((model: string) => accepts({ model }))).toBe(true)
+    expect(samplers.every((sampler: string) => accepts({ sampler }))).toBe(true)
+    expect(createImageBody.parse({ prompt: 'x', ...defaults })).toEqual(createImageBody.parse({ prompt: 'x' }))
   })
 
   it('answers 304 to who has it, until a price changes', async () => {

@@ -73,6 +73,39 @@ describe('GET /api/v1/generate/{id}/events', () => {
     expect(source.events.at(-1)?.event).toBe('end')
   })
 
+  it('shows each follower the previews and the progress of its own generation alone', async () => {
+    const { db } = context.service
+    const given = []
+    for (const name of ['one', 'other']) {
+      const owner = await givenUser(db)
+      const { id } = await givenGeneration(db, owner)
+      await worker().claim()
+      const source = await follow(owner, id)
+      await source.seen('status', ({ status }) => status === 'processing')
+      given.push({
+        id,
+        source,
+        image: `data:image/webp;base64,${btoa(name)}`,
+        name,
+        progress: given.length ? 0.75 : 0.25,
+      })
+    }
+    const { progress, previews } = await boards()
+    for (const { id, name, progress: fraction } of given) {
+      await progress.set(id, 1, fraction)
+      await previews.set(id, 1, Buffer.from(name))
+    }
+    for (const { source } of given) {
+      await source.seen('preview')
+      await source.seen('progress')
+    }
+    for (const { source, image, progress: fraction } of given) {
+      const told = (name: string) => source.events.filter(({ event }) => event === name).map(({ data }) => data)
+      expect(new Set(told('preview').map((data) => data.image))).toEqual(new Set([image]))
+      expect(new Set(told('progress').map((data) => data.progress))).toEqual(new Set([fraction]))
+    }
+  })
+
   it('goes back to queued with its worker’s requeue', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
@@ -133,6 +166,18 @@ describe('GET /api/v1/generate/{id}/events', () => {
     const poll = () => call(url, 'GET', `/api/v1/generate/${id}`, { key: owner.key })
     expect((await poll()).status).toBe(200)
     expect((await poll()).status).toBe(429)
+  })
+
+  it('has something to read while nothing happens, and ends after a while without an `end`', async () => {
+    const { url } = await context.service.server({ streamTimes: { heartbeatMs: 40, longestMs: 400 } })
+    const owner = await givenUser(context.service.db)
+    const { id } = await givenGeneration(context.service.db, owner)
+    await worker().claim()
+    const source = await follow(owner, id, url)
+    await until(() => source.comments.filter((comment) => comment === 'still here').length > 2, 'heartbeats')
+    await until(() => source.ended, 'the end of the stream')
+    expect(source.comments.at(-1)).toBe('connect anew')
+    expect(source.events.map(({ event }) => event)).not.toContain('end')
   })
 
   it('ends with a comment when the server restarts, so that the client connects elsewhere', async () => {

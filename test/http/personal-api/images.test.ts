@@ -143,7 +143,7 @@ describe('DELETE /api/v1/images/{id}', () => {
     const id = await givenPicture(user)
     const kept = await givenPicture(user)
     expect(await ask('DELETE', user, `/${id}`)).toMatchObject({ status: 204, body: '' })
-    expect(await call(url, 'GET', `/cdn/${id}.png`)).toMatchObject({ status: 404 })
+    expectPersonalError(await call(url, 'GET', `/cdn/${id}.png`), 404, /^This picture was removed and is no longer /)
     expect(await call(url, 'GET', `/image/${id}`)).toMatchObject({ status: 410 })
     expectPersonalError(await get(user, `/${id}`), 404, /^Picture not found/)
     expect((await get(user)).body.images.map((image: { id: string }) => image.id)).toEqual([kept])

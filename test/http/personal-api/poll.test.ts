@@ -34,14 +34,14 @@ describe('GET /api/v1/generate/{id}', () => {
     expect(answer.headers.get('x-progress')).toBeNull()
   })
 
-  it('shows a processing generation, its progress in a header', async () => {
+  it('shows a processing generation, without a progress while nobody knows it', async () => {
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
     await worker().claim()
     const answer = await poll(owner, id)
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ id, status: 'processing' })
-    expect(answer.headers.get('x-progress')).toBe('0.00')
+    expect(answer.headers.get('x-progress')).toBeNull()
   })
 
   it('tells how far a processing generation is, as its worker reports it', async () => {
@@ -55,6 +55,9 @@ describe('GET /api/v1/generate/{id}', () => {
       [0.1234, '0.12'],
       [0.5, '0.50'],
       [1, '1.00'],
+      [-1, null],
+      [-3, null],
+      [0, '0.00'],
     ] as const) {
       await board.set(id, 1, progress)
       expect((await poll(owner, id)).headers.get('x-progress')).toBe(shown)
@@ -115,7 +118,7 @@ describe('GET /api/v1/generate/{id}', () => {
     const owner = await givenUser(db)
     const generation = await givenGeneration(db, owner)
     // Marked as rung, so that the reconciler leaves it alone; waited for, so that no other test's leftovers are counted.
-    await db.pool.query('UPDATE generations SET rung = true WHERE id = $1', [generation.id])
+    await db.pool.query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
     await until(async () => (await poll(owner, generation.id)).body.queue_position === 1, 'the first place')
     // Every write to a row gives it another place.
     const places = () =>

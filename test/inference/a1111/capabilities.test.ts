@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createA1111Backend } from '../../../src/inference/a1111/a1111-backend.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
+import { expectUnavailable, probedAs } from '../attached.js'
 import { failureOf, givenBackend, PONY, SDXL } from './given.js'
 
 describe('capabilities', () => {
@@ -11,11 +12,6 @@ describe('capabilities', () => {
       expect(await capabilities()).toMatchObject({ models: [PONY, SDXL], maxSeed: 4294967295 })
     },
   )
-
-  it('of stable-diffusion.cpp are its one checkpoint and 31-bit seeds', async () => {
-    const { capabilities } = await givenBackend({ dialect: 'sdcpp' })
-    expect(await capabilities()).toMatchObject({ models: [PONY], maxSeed: 2147483647 })
-  })
 
   it('log what kind of server it is, once', async () => {
     const logged: object[] = []
@@ -66,11 +62,10 @@ describe('the probe says unavailable', () => {
     { status: 307 },
     { status: 200, body: {} },
   ] as const)('when it answers with %j', async (fault) => {
-    const { standIn, capabilities, generate } = await givenBackend()
-    standIn.set({ fault, scope: 'all' })
-    expect((await failureOf(capabilities())).kind).toBe('unavailable')
-    expect((await failureOf(generate())).kind).toBe('unavailable')
-    expect(standIn.asked()).toEqual([])
+    const given = await givenBackend()
+    given.standIn.set({ fault, scope: 'all' })
+    await expectUnavailable(given, probedAs(fault))
+    expect(given.standIn.asked()).toEqual([])
   })
 
   it('when the host name is unknown', async () => {
@@ -78,6 +73,16 @@ describe('the probe says unavailable', () => {
     expect((await failureOf(backend.capabilities(new AbortController().signal))).kind).toBe('unavailable')
     await backend.close()
   })
+})
+
+it('refuses stable-diffusion.cpp, where nothing can be canceled through this API, and names the scheme to use', async () => {
+  const { standIn, capabilities, generate } = await givenBackend({ dialect: 'sdcpp' })
+  for (const work of [capabilities(), generate()])
+    expect(await failureOf(work)).toMatchObject({
+      kind: 'unusable',
+      message: expect.stringMatching(/is stable-diffusion\.cpp.*sdcpp\+http:\/\//),
+    })
+  expect(standIn.asked()).toEqual([])
 })
 
 describe('credentials', () => {

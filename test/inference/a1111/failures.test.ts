@@ -14,7 +14,7 @@ describe('an answer to txt2img means', () => {
     [{ status: 503 }, 'unavailable'],
     [{ status: 504 }, 'unavailable'],
     [{ status: 302 }, 'unavailable'],
-    [{ status: 404, body: { detail: 'Not Found' } }, 'unavailable'],
+    [{ status: 404, body: { detail: 'Not Found' } }, 'unusable'],
     [{ status: 400 }, 'invalid_request'],
     [
       { status: 422, body: { detail: [{ loc: ['body', 'width'], msg: 'not an integer', input: 'a secret prompt' }] } },
@@ -47,7 +47,7 @@ describe('an answer to txt2img means', () => {
   ] as const)('%j: %s', async (fault, kind) => {
     const { standIn, generate } = await givenBackend()
     standIn.set({ fault })
-    const error = await failureOf(generate({ prompt: '<sd_cpp_extra_args>a secret prompt' }))
+    const error = await failureOf(generate({ prompt: 'a secret prompt' }))
     expect(error.kind).toBe(kind)
     expect(error.publicMessage).toMatch(/^[A-Z][^.]*\.$/)
     expect(error.publicMessage).not.toMatch(/127\.0\.0\.1|http|Exception|safetensors/)
@@ -88,7 +88,7 @@ describe('a 200 is not believed when', () => {
     expect(await generate({ seeds: [1, 2], sampler: 'heun' })).toHaveLength(2)
   })
 
-  it.each(['legacy', 'sdnext', 'sdcpp'] as const)('%s draws with another sampler or checkpoint', async (dialect) => {
+  it.each(['legacy', 'sdnext'] as const)('%s draws with another sampler or checkpoint', async (dialect) => {
     const { standIn, generate } = await givenBackend({ dialect })
     const asked = { width: 64, height: 64, sampler: 'heun' } as const
     standIn.set({ fault: 'default_sampler' })
@@ -162,16 +162,6 @@ describe('an abort', () => {
     expect((await failureOf(work)).kind).toBe('canceled')
     expect(standIn.asked()).toHaveLength(1)
   })
-
-  it('cannot stop stable-diffusion.cpp, and does not pretend to', async () => {
-    const { standIn, generate } = await givenBackend({ dialect: 'sdcpp', latencyMs: 10_000 })
-    const controller = new AbortController()
-    const failed = failureOf(generate({ height: 64 }, { signal: controller.signal }))
-    await standIn.seen(isTxt2img)
-    controller.abort()
-    expect((await failed).kind).toBe('canceled')
-    expect(interrupts(standIn)).toBe(0)
-  })
 })
 
 it('interrupts and gives up an inference that takes too long', async () => {
@@ -181,6 +171,16 @@ it('interrupts and gives up an inference that takes too long', async () => {
     publicMessage: 'The generation took too long and was stopped.',
   })
   expect(interrupts(standIn)).toBe(1)
+})
+
+it('tells that it waits behind what a dead worker left, counts that apart, and says busy when it is too long', async () => {
+  const { standIn, generate } = await givenBackend({ latencyMs: 60_000 }, { timeoutMs: 1_500 })
+  const body = JSON.stringify({ prompt: 'left', steps: 20, force_task_id: 'of-another' })
+  void fetch(`${standIn.url}/sdapi/v1/txt2img`, { method: 'POST', body }).catch(() => undefined)
+  await standIn.seen(isTxt2img)
+  const waits: number[] = []
+  expect((await failureOf(generate({}, { onWaiting: (before) => waits.push(before) }))).kind).toBe('busy')
+  expect(waits).toContain(1)
 })
 
 it('gives up a hanging server at the time limit', async () => {
@@ -207,14 +207,6 @@ describe('progress', () => {
     await generate({}, { onPreview: (image) => shown.push(image.toString()) })
     expect(shown).toEqual(['half a picture'])
     expect(standIn.journal.filter(({ path }) => path.includes('skip_current_image=true')).length).toBeGreaterThan(20)
-  })
-
-  it('ends with 1 where the server reports none', async () => {
-    const { standIn, generate } = await givenBackend({ dialect: 'sdcpp' })
-    const progress: number[] = []
-    await generate({ height: 64 }, { onProgress: (done) => progress.push(done) })
-    expect(progress).toEqual([1])
-    expect(standIn.journal.filter(({ path }) => path.startsWith('/sdapi/v1/progress'))).toHaveLength(1)
   })
 
   it('fails no inference, whether the server or the listener breaks', async () => {

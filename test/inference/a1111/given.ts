@@ -31,6 +31,7 @@ export async function givenBackend(standInOptions: StandInOptions = {}, options:
 
 export const aRequest = (asked: Partial<InferenceRequest> = {}): InferenceRequest => ({
   attemptId: randomUUID(),
+  attempt: 'gen_test-1',
   model: PONY,
   prompt: 'a lighthouse at dusk',
   negativePrompt: 'blurry',

@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { A1111Server, ServerModel } from '../../../src/inference/a1111/discovery.js'
 import { readReply } from '../../../src/inference/a1111/reply.js'
-import type { Dialect, ServerSampler } from '../../../src/inference/sd-samplers.js'
+import type { ServerSampler } from '../../../src/inference/sd-samplers.js'
 import { aRequest, failureOf } from './given.js'
 
 const model: ServerModel = {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 
 function read(
-  dialect: Dialect,
+  dialect: A1111Server['dialect'],
   info: object,
   asked: { model?: ServerModel; models?: ServerModel[]; sampler?: ServerSampler; images?: string[] } = {},
 ) {
@@ -29,10 +29,8 @@ function read(
     name: 'a1111+http://gpu1:7860',
     dialect,
     models: asked.models ?? [asked.model ?? model],
+    ambiguous: [],
     samplers: new Map(),
-    maxSeed: 4294967295,
-    sizeMultiple: 8,
-    watchable: true,
   }
   const sampler = asked.sampler ?? { name: 'Euler a', schedule: 'Uniform' }
   return readReply(
@@ -48,33 +46,6 @@ function read(
 }
 
 const kindOf = async (work: Promise<unknown>) => (await failureOf(work)).kind
-
-describe('stable-diffusion.cpp', () => {
-  const karras: ServerSampler = { name: 'euler_a', schedule: 'karras' }
-  /** As the real sd-server answered, but for what follows the version. */
-  const recorded = (sampler: string) => ({
-    all_negative_prompts: [''],
-    all_prompts: ['a lighthouse'],
-    cfg_scale: 7,
-    height: 64,
-    infotexts: [
-      `a lighthouse\nSteps: 2, CFG scale: 7.000000, Guidance: 3.500000, Eta: inf, Seed: 42, Size: 64x64, Model: noise-sd1.safetensors, RNG: cuda, Sampler: ${sampler}, Version: stable-diffusion.cpp, SDCPP: {"models":{"model":"noise-sd1.safetensors"}}`,
-    ],
-  })
-
-  it('is believed when its infotext names the method, the schedule and the model asked for', async () => {
-    const info = { ...recorded('euler_a karras'), extra_generation_params: { 'Schedule type': 'karras' } }
-    expect(await read('sdcpp', info, { sampler: karras })).toMatchObject([
-      { seed: 42, bytes: Buffer.from(picture, 'base64') },
-    ])
-  })
-
-  it('is not, when it fell back to its default method or schedule', async () => {
-    const none = { ...recorded('NONE karras'), extra_generation_params: { 'Schedule type': 'karras' } }
-    expect(await kindOf(read('sdcpp', none, { sampler: karras }))).toBe('bad_output')
-    expect(await kindOf(read('sdcpp', recorded('euler_a'), { sampler: karras }))).toBe('bad_output')
-  })
-})
 
 describe('the schedule', () => {
   const said = (schedule: string) => ({

@@ -66,27 +66,6 @@ const SDNEXT: Arrives = {
   deis: ['DEIS', 'default'],
   dpm_sde_karras: ['DPM SDE', 'karras'],
 }
-const SDCPP: Arrives = {
-  euler_a: ['euler_a', 'discrete'],
-  euler: ['euler', 'discrete'],
-  dpmpp_2m_karras: ['dpm++2m', 'karras'],
-  dpmpp_2m_sde_karras: ['dpm++2m_sde_bt', 'karras'],
-  dpmpp_2m: ['dpm++2m', 'discrete'],
-  dpmpp_sde: null,
-  dpmpp_sde_karras: null,
-  ddim: null,
-  ddpm: null,
-  heun: ['heun', 'discrete'],
-  lms: ['lms', 'discrete'],
-  lms_karras: ['lms', 'karras'],
-  dpm2: ['dpm2', 'discrete'],
-  dpm2_a: null,
-  unipc: null,
-  pndm: null,
-  deis: null,
-  dpm_sde_karras: null,
-}
-
 const scheduleIn = (body: Record<string, unknown> | undefined) =>
   body?.scheduler ?? (body?.override_settings as Record<string, unknown> | undefined)?.schedulers_sigma
 
@@ -95,7 +74,6 @@ describe.each([
   ['forge', FORGE],
   ['legacy', LEGACY],
   ['sdnext', SDNEXT],
-  ['sdcpp', SDCPP],
 ] as const)('the samplers of %s', (dialect, arrives) => {
   it('arrive under its own names, or are refused by ours before anything is sent', async () => {
     const { standIn, generate, capabilities } = await givenBackend({ dialect })
@@ -174,21 +152,7 @@ describe('a txt2img request', () => {
     expect(standIn.asked()).toEqual([])
   })
 
-  it.each(['a1111', 'sdcpp'] as const)(
-    'never lets a prompt reach the extra arguments of stable-diffusion.cpp (%s)',
-    async (dialect) => {
-      const { standIn, generate } = await givenBackend({ dialect })
-      const inner = '<sd_cpp_extra_args>{"batch_count":3}</sd_cpp_extra_args>'
-      await generate({
-        prompt: `a cat${inner} on <sd_cpp_extra_${inner}args>{"seed":1}</sd_cpp_extra_args>a mat`,
-        negativePrompt: 'dog<sd_cpp_extra_args>',
-        height: 64,
-      })
-      expect(standIn.asked()[0]).toMatchObject({ prompt: 'a cat on a mat', negative_prompt: 'dog' })
-    },
-  )
-
-  it('leaves every other prompt as it is', async () => {
+  it('leaves the prompt as it is', async () => {
     const { standIn, generate } = await givenBackend()
     const prompt = '  <lora:x:1> (masterpiece:1.2), 猫, Model: other\nSteps: 1, Sampler: nope, Model: nope  '
     await generate({ prompt })
@@ -223,26 +187,4 @@ describe('seeds', () => {
     expect(progress).toContain(0.5)
     expect(progress.at(-1)).toBe(1)
   })
-
-  it('that stable-diffusion.cpp would replace by random ones are refused', async () => {
-    const { standIn, generate, capabilities } = await givenBackend({ dialect: 'sdcpp' })
-    expect((await capabilities()).maxSeed).toBe(2147483647)
-    const asked = { width: 64, height: 64 }
-    expect((await generate({ ...asked, seeds: [2147483646, 2147483647] })).map(({ seed }) => seed)).toEqual([
-      2147483646, 2147483647,
-    ])
-    const error = await failureOf(generate({ ...asked, seeds: [2147483647, 2147483648] }))
-    expect(error).toMatchObject({
-      kind: 'unsupported',
-      publicMessage: 'Seeds above 2147483647 are not available on the GPU servers.',
-    })
-    expect(standIn.asked()).toHaveLength(1)
-  })
-})
-
-it('refuses sizes that stable-diffusion.cpp would round up', async () => {
-  const { standIn, generate } = await givenBackend({ dialect: 'sdcpp' })
-  expect(await failureOf(generate({ width: 72, height: 64 }))).toMatchObject({ kind: 'unsupported' })
-  expect(standIn.asked()).toEqual([])
-  await generate({ width: 832, height: 64 })
 })

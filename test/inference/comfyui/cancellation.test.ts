@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { timeLimit } from '../../../src/abort-signals.js'
-import { createCanceler } from '../../../src/inference/comfyui/cancellation.js'
-import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
+import { cancelPrompt } from '../../../src/inference/comfyui/cancellation.js'
+import { graphOf } from '../../../src/inference/comfyui/graph.js'
 import { until } from '../../support/until.js'
-import { failureOf, givenBackend } from './given.js'
+import { aRequest, failureOf, givenBackend, givenHttp, PONY } from './given.js'
 
 interface Journal {
   journal: readonly { method: string; path: string; body: Record<string, unknown> | undefined }[]
@@ -98,10 +98,8 @@ describe('an abort', () => {
       queue_pending: [],
     }
     standIn.set({ fault: { status: 200, body: beside }, on: 'GET /queue' })
-    const http = createServerHttp(parseServerUrl(standIn.inferenceUrl))
     const limit = timeLimit(new AbortController().signal, 300)
-    await createCanceler(http).cancel('mine', limit.signal)
-    await http.close()
+    await cancelPrompt(givenHttp(standIn.inferenceUrl), 'mine', limit.signal)
     expect(standIn.journal.length).toBeGreaterThan(1)
     expect(posts(standIn, '/interrupt')).toEqual([])
   })
@@ -138,22 +136,53 @@ it('stops and gives up an inference that takes too long', async () => {
   expect(await queue()).toEqual([])
 })
 
+it('does not count the time behind somebody else’s prompt as drawing, and says busy when that is too long', async () => {
+  const { standIn, generate, queue } = await givenBackend({ latencyMs: 60_000 }, { timeoutMs: 2_000 })
+  const other = await givenPrompt(standIn.url)
+  expect((await failureOf(generate())).kind).toBe('busy')
+  expect(await queue()).toEqual([other])
+})
+
 it('gives up a hanging server at the time limit', async () => {
   const { standIn, generate } = await givenBackend({}, { timeoutMs: 500, cancelGraceMs: 50 })
   standIn.set({ fault: 'hang' })
   expect((await failureOf(generate())).kind).toBe('timeout')
 })
 
-it('takes back before the next prompt what it could not while the server was away', async () => {
-  const { standIn, generate, queue } = await givenBackend({ latencyMs: 60_000 })
-  const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
-  const failed = failureOf(generate({ attemptId }))
-  await standIn.seen(isPrompt)
-  await standIn.refuse()
-  expect((await failed).kind).toBe('lost')
-  await standIn.accept()
-  expect(await queue()).toEqual([attemptId])
-  standIn.set({ latencyMs: 0 })
-  expect(await generate()).toHaveLength(1)
-  expect(posts(standIn, '/interrupt')).toEqual([{ prompt_id: attemptId }])
+/** Puts a prompt into the queue as another client does. @returns its id */
+async function givenPrompt(url: string, client_id?: unknown): Promise<string> {
+  const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', scheduler: 'normal' })
+  const response = await fetch(`${url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes, client_id }) })
+  return ((await response.json()) as { prompt_id: string }).prompt_id
+}
+
+describe.each(VERSIONS)('on version %s, what the server still does for an attempt of another worker', (version) => {
+  it('is canceled once that attempt has ended, and the next prompt has its turn', async () => {
+    const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 60_000 })
+    const dead = [await givenPrompt(standIn.url, 'easel:gen_a-1'), await givenPrompt(standIn.url, 'easel:gen_b-2')]
+    let diedAt = Number.POSITIVE_INFINITY
+    const hasEnded = async (attempt: string) => /^gen_(a-1|b-2)$/.test(attempt) && performance.now() > diedAt
+    const drawn = generate({}, { hasEnded })
+    await until(async () => (await queue()).length === 3, 'the next prompt waiting')
+    diedAt = performance.now()
+    await until(async () => !(await queue()).some((id) => dead.includes(id)), 'the others being off')
+    standIn.set({ latencyMs: 0 })
+    expect(await drawn).toHaveLength(1)
+  })
+
+  it('goes on while that attempt lives, as does what others have sent', async () => {
+    const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 60_000 })
+    const clients = ['easel:gen_a-1', 'easel:gen_b-1', 'gen_b-1', undefined, 5]
+    const ids: string[] = []
+    for (const client of clients) ids.push(await givenPrompt(standIn.url, client))
+    const [living, dead, ...others] = ids
+    const controller = new AbortController()
+    const hasEnded = async (attempt: string) => attempt === 'gen_b-1'
+    const failed = failureOf(generate({}, { hasEnded, signal: controller.signal }))
+    await until(async () => !(await queue()).includes(String(dead)), 'the dead one being off')
+    controller.abort()
+    await failed
+    expect(await queue()).toEqual([living, ...others])
+    expect(posts(standIn, '/interrupt')).toEqual([])
+  })
 })

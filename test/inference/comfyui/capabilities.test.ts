@@ -3,7 +3,8 @@ import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
 import { until } from '../../support/until.js'
-import { failureOf, givenBackend, PONY, SDXL } from './given.js'
+import { expectUnavailable, probedAs } from '../attached.js'
+import { failureOf, givenBackend, givenHttp, PONY, SDXL } from './given.js'
 
 describe('capabilities', () => {
   it.each(['old', '0.3.64', 'new'] as const)(
@@ -74,11 +75,10 @@ describe('the probe says unavailable', () => {
     { status: 307 },
     { status: 200, body: {} },
   ] as const)('when it answers with %j', async (fault) => {
-    const { standIn, capabilities, generate } = await givenBackend()
-    standIn.set({ fault, on: '' })
-    expect((await failureOf(capabilities())).kind).toBe('unavailable')
-    expect((await failureOf(generate())).kind).toBe('unavailable')
-    expect(standIn.asked()).toEqual([])
+    const given = await givenBackend()
+    given.standIn.set({ fault, on: '' })
+    await expectUnavailable(given, probedAs(fault))
+    expect(given.standIn.asked()).toEqual([])
   })
 })
 
@@ -124,7 +124,7 @@ it('keeps a path that a reverse proxy adds, for the WebSocket too', async () => 
   expect(backend.name).toBe(`comfyui+http://127.0.0.1:${standIn.port}/comfy`)
   await failureOf(backend.capabilities(new AbortController().signal))
   await backend.close()
-  expect(standIn.journal.slice(-3).map(({ path }) => path)).toEqual(
+  expect(standIn.journal.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['/comfy/models/checkpoints', '/comfy/system_stats', '/comfy/object_info/KSampler']),
   )
 })
@@ -137,17 +137,18 @@ it('lets go of every connection when it is done', async () => {
 
 describe('a download', () => {
   it('brings the bytes of a file as they are', async () => {
-    const { standIn, generate } = await givenBackend()
-    const [image] = await generate()
-    expect(image?.bytes.equals([...standIn.files.values()][0] as Buffer)).toBe(true)
+    const { standIn } = await givenBackend()
+    standIn.files.set('temp/a.png', Buffer.from([0, 255, 10, 13]))
+    const http = givenHttp(standIn.inferenceUrl)
+    const { bytes } = await http.download('/view?type=temp&filename=a.png', new AbortController().signal)
+    expect([...bytes]).toEqual([0, 255, 10, 13])
   })
 
   it('is cut off beyond the limit', async () => {
-    const { standIn, generate } = await givenBackend()
-    await generate()
+    const { standIn } = await givenBackend()
+    standIn.files.set('temp/a.png', Buffer.alloc(101))
     const http = createServerHttp(parseServerUrl(standIn.inferenceUrl), { maxReplyBytes: 100 })
-    const view = standIn.journal.find(({ path }) => path.startsWith('/view'))?.path ?? ''
-    const error = await failureOf(http.download(view, new AbortController().signal))
+    const error = await failureOf(http.download('/view?type=temp&filename=a.png', new AbortController().signal))
     await http.close()
     expect(error.kind).toBe('bad_output')
   })

@@ -1,14 +1,15 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openEventStream, type ServerEvent } from '../../../src/inference/comfyui/event-stream.js'
+import { graphOf } from '../../../src/inference/comfyui/graph.js'
 import { createProgress } from '../../../src/inference/comfyui/progress.js'
 import { parseServerUrl } from '../../../src/inference/server-http.js'
 import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
-import { until } from '../../support/until.js'
-import { aRequest, givenBackend } from './given.js'
+import { acceptUpgrade } from '../../support/raw-websocket.js'
+import { until, within } from '../../support/until.js'
+import { aRequest, givenBackend, PONY } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }
 
 describe('progress', () => {
@@ -60,13 +61,43 @@ describe('progress', () => {
   })
 })
 
+describe('a prompt that waits behind another one', () => {
+  it('says how many come before it, and when it is drawn', async () => {
+    const { generate, queue } = await givenBackend({ latencyMs: 400 })
+    const first = generate()
+    await until(async () => (await queue()).length === 1, 'the first prompt')
+    const told: number[] = []
+    await generate({ seeds: [2] }, { onWaiting: (before) => told.push(before) })
+    expect([...new Set(told)]).toEqual([1, 0])
+    await first
+  })
+})
+
 describe('previews', () => {
   it('come with the progress, as the bytes of a picture', async () => {
     const { generate } = await givenBackend({ latencyMs: 60 })
     const shown: string[] = []
-    await generate({ steps: 4 }, { onPreview: (image) => shown.push(image.toString()) })
+    const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
+    await generate({ attemptId, steps: 4 }, { onPreview: (image) => shown.push(image.toString()) })
     expect(shown.length).toBeGreaterThan(1)
-    expect(new Set(shown)).toEqual(new Set(['a preview']))
+    expect(new Set(shown)).toEqual(new Set([`a preview of ${attemptId}`]))
+  })
+})
+
+describe.each(['old', '0.3.64', 'new'] as const)('somebody else’s prompt on version %s', (version) => {
+  it('that was sent without a client, so that all hear of it, gives neither previews nor progress', async () => {
+    const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 300 })
+    const { nodes } = graphOf(aRequest({ steps: 30 }), PONY, { name: 'euler', scheduler: 'normal' })
+    await fetch(`${standIn.url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes }) })
+    const [other] = await queue()
+    const shown = new Set<string>()
+    const progress: number[] = []
+    const onPreview = (image: Buffer) => shown.add(image.toString())
+    await generate({ steps: 4 }, { onPreview, onProgress: (done) => progress.push(done) })
+    expect([...shown]).toEqual([expect.not.stringContaining(String(other))])
+    expect(progress.at(-1)).toBe(1)
+    // Of four steps, and not of thirty.
+    for (const done of progress.slice(0, -1)) expect((done * 4) / 0.95).toBeCloseTo(Math.round((done * 4) / 0.95))
   })
 })
 
@@ -117,10 +148,7 @@ describe('the event stream', () => {
   it('does not keep its connection to a server that never answers the closing', async () => {
     const sockets: Socket[] = []
     const server = createServer().on('upgrade', (request, socket: Socket) => {
-      const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
-      const accept = createHash('sha1').update(key).digest('base64')
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n')
-      socket.write(`Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
+      acceptUpgrade(request, socket)
       sockets.push(socket)
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -137,7 +165,7 @@ describe('the event stream', () => {
     if (!socket) throw new Error('nobody connected')
     const ended = once(socket.resume(), 'end')
     stream.close()
-    await ended
+    await within(10_000, ended, 'the connection')
     socket.destroy()
   })
 })

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { BackendErrorKind } from '../../../src/generation/backend.js'
+import { graphOf } from '../../../src/inference/comfyui/graph.js'
 import { lookUp } from '../../../src/inference/comfyui/history.js'
-import { failureOf, givenBackend, givenHttp, PONY } from './given.js'
+import { until } from '../../support/until.js'
+import { aRequest, failureOf, givenBackend, givenHttp, PONY } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }
 
 const SECRET = 'a picture of someone called Jane Roe'
@@ -36,7 +38,7 @@ describe('a refused prompt means', () => {
     [{ status: 413 }, 'invalid_request'],
     [{ status: 401 }, 'auth'],
     [{ status: 403 }, 'auth'],
-    [{ status: 404 }, 'unavailable'],
+    [{ status: 404 }, 'unusable'],
     [{ status: 302 }, 'unavailable'],
     [{ status: 429 }, 'busy'],
     [{ status: 502 }, 'unavailable'],
@@ -166,7 +168,10 @@ describe('a success is not believed when', () => {
 it('takes a success as a real server recorded it', async () => {
   const { standIn, generate } = await givenBackend({ models: ['noise-sd15.safetensors', PONY] })
   const [id, entry] = Object.entries(recorded.history)[0] ?? []
-  const body = JSON.parse(JSON.stringify({ [String(id)]: entry }).replace('"svc"', `"easel/${id}/0"`))
+  // As it was recorded a SaveImage kept the picture.
+  const body = JSON.parse(
+    JSON.stringify({ [String(id)]: entry }).replace('"filename_prefix":"svc"', `"easel_attempt":"${id}"`),
+  )
   standIn.set({ fault: { status: 200, body }, on: 'GET /history' })
   const other = await givenBackend()
   const drawn = await other.generate({ width: 64, height: 64 })
@@ -209,7 +214,7 @@ describe('a prompt is lost when', () => {
   it('the server falls silent for too long', async () => {
     const { standIn, generate } = await givenBackend(
       { latencyMs: 10_000 },
-      { patience: { answerMs: 50, awayMs: 0, silentMs: 100 } },
+      { patience: { answerMs: 400, awayMs: 0, silentMs: 100 } },
     )
     const failed = failureOf(generate())
     await standIn.seen(({ path }) => path === '/prompt')
@@ -236,12 +241,14 @@ describe('a prompt is not lost when', () => {
   })
 
   it('it goes from the queue into the history between two questions', async () => {
-    const { standIn, generate } = await givenBackend()
-    const attemptId = randomUUID()
-    await generate({ attemptId })
-    standIn.set({ fault: { status: 200, body: {} }, on: 'GET /history', times: 1 })
+    const { standIn } = await givenBackend()
     const http = givenHttp(standIn.inferenceUrl)
-    expect(await lookUp(http, attemptId, new AbortController().signal)).toMatchObject({ status: { succeeded: true } })
+    const { signal } = new AbortController()
+    const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', scheduler: 'normal' })
+    const { prompt_id: id } = JSON.parse((await http.post('/prompt', { prompt: nodes }, signal)).text)
+    await until(async () => (await http.get('/queue', signal)).text.includes('"queue_running":[]'), 'the end')
+    standIn.set({ fault: { status: 200, body: {} }, on: 'GET /history', times: 1 })
+    expect(await lookUp(http, id, signal)).toMatchObject({ status: { succeeded: true } })
   })
 
   it.each(['drop', 'garbage', { status: 502 }] as const)(

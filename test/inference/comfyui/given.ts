@@ -45,6 +45,7 @@ export function givenHttp(url: string) {
 
 export const aRequest = (asked: Partial<InferenceRequest> = {}): InferenceRequest => ({
   attemptId: randomUUID(),
+  attempt: 'gen_test-1',
   model: PONY,
   prompt: 'a lighthouse at dusk',
   negativePrompt: 'blurry',

@@ -39,7 +39,8 @@ describe('a prompt', () => {
     })
     const sampler = { name: 'euler_ancestral', scheduler: 'normal' }
     const { nodes } = graphOf(request, 'noise-sd15.safetensors', sampler)
-    expect(JSON.stringify(nodes).replace(`easel/${request.attemptId}/0`, 'svc')).toBe(JSON.stringify(ran))
+    // But for the node that keeps the picture.
+    expect(JSON.stringify({ ...nodes, '9': undefined })).toBe(JSON.stringify({ ...ran, '9': undefined }))
   })
 
   it('for several loads and encodes once, and has a sampler with its own seed for each', async () => {
@@ -50,7 +51,7 @@ describe('a prompt', () => {
     const settings = { steps: 20, cfg: 6.5, sampler_name: 'dpmpp_2m', scheduler: 'karras', denoise: 1 }
     expect(standIn.asked()).toEqual([
       {
-        client_id: attemptId,
+        client_id: 'easel:gen_test-1',
         prompt_id: attemptId,
         prompt: {
           '3': { class_type: 'KSampler', inputs: { seed: 7, ...settings, ...shared } },
@@ -59,10 +60,10 @@ describe('a prompt', () => {
           '6': { class_type: 'CLIPTextEncode', inputs: { text: 'a lighthouse at dusk', clip: ['4', 1] } },
           '7': { class_type: 'CLIPTextEncode', inputs: { text: 'blurry', clip: ['4', 1] } },
           '8': { class_type: 'VAEDecode', inputs: { samples: ['3', 0], vae: ['4', 2] } },
-          '9': { class_type: 'SaveImage', inputs: { images: ['8', 0], filename_prefix: `easel/${attemptId}/0` } },
+          '9': { class_type: 'PreviewImage', inputs: { images: ['8', 0], easel_attempt: attemptId } },
           '13': { class_type: 'KSampler', inputs: { seed: 8, ...settings, ...shared } },
           '18': { class_type: 'VAEDecode', inputs: { samples: ['13', 0], vae: ['4', 2] } },
-          '19': { class_type: 'SaveImage', inputs: { images: ['18', 0], filename_prefix: `easel/${attemptId}/1` } },
+          '19': { class_type: 'PreviewImage', inputs: { images: ['18', 0], easel_attempt: attemptId } },
         },
       },
     ])
@@ -161,12 +162,41 @@ describe('seeds', () => {
 describe('files', () => {
   it('of an attempt are its own, even when the server has drawn the same before', async () => {
     const { standIn, generate } = await givenBackend()
-    const [first, second] = [randomUUID(), randomUUID()]
-    await generate({ attemptId: first, seeds: [1, 2] })
-    await generate({ attemptId: second, seeds: [1, 2] })
-    expect([...standIn.files.keys()].sort()).toEqual(
-      [first, second].flatMap((id) => [`output/easel/${id}/0_00001_.png`, `output/easel/${id}/1_00001_.png`]).sort(),
-    )
+    const first = await generate({ seeds: [1, 2] })
+    const second = await generate({ seeds: [1, 2] })
+    expect(second.map(({ bytes }) => pixels(bytes))).toEqual(first.map(({ bytes }) => pixels(bytes)))
+    expect(standIn.files.size).toBe(4)
+  })
+
+  const left = async ({ files, url }: { files: Map<string, Buffer>; url: string }, id: string) => ({
+    places: new Set([...files.keys()].map((name) => name.split('/')[0])),
+    bytes: [...files.values()].map(({ length }) => length),
+    history: await (await fetch(`${url}/history/${id}`)).json(),
+  })
+
+  it('stay nowhere on the server, nor does the prompt in its history', async () => {
+    const { standIn, generate } = await givenBackend()
+    const attemptId = randomUUID()
+    await generate({ attemptId, seeds: [1, 2] })
+    expect(await left(standIn, attemptId)).toEqual({ places: new Set(['temp']), bytes: [0, 0], history: {} })
+  })
+
+  it('stay nowhere either when the prompt is canceled or its picture is not what was asked for', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 50 })
+    const controller = new AbortController()
+    const attemptId = randomUUID()
+    const onProgress = (done: number) => void (done > 0.6 && controller.abort())
+    await failureOf(generate({ attemptId, seeds: [1, 2] }, { signal: controller.signal, onProgress }))
+    expect(await left(standIn, attemptId)).toEqual({ places: new Set(['temp']), bytes: [0], history: {} })
+    standIn.set({ run: 'wrong_size' })
+    await failureOf(generate({ attemptId }))
+    expect(await left(standIn, attemptId)).toEqual({ places: new Set(['temp']), bytes: [0, 0], history: {} })
+  })
+
+  it('that cannot be emptied cost nobody the picture', async () => {
+    const { standIn, generate } = await givenBackend()
+    standIn.set({ fault: { status: 405 }, on: 'POST /upload' })
+    expect(await generate()).toHaveLength(1)
   })
 })
 

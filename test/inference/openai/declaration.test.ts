@@ -13,12 +13,13 @@ describe('the start is refused, without the key, for', () => {
     ['/v1?sampler=', 'sampler must be one of euler_a, euler, '],
     [
       '/v1?sampler=euler&samplr=heun',
-      'has no option "samplr"; it has sampler, model, max_seed, size_multiple, negative.',
+      'has no option "samplr"; it has sampler, model, max_seed, size_multiple, max_cfg_scale, negative.',
     ],
     ['/v1?sampler=euler&size_multiple=32', 'size_multiple must be 8, 16 or 64.'],
     ['/v1?sampler=euler&negative=field', 'negative must be pipe, or be left out.'],
-    ['/v1?sampler=euler&max_seed=1000', 'max_seed must be 2147483647 to 4294967295.'],
-    ['/v1?sampler=euler&max_seed=4294967296', 'max_seed must be 2147483647 to 4294967295.'],
+    ['/v1?sampler=euler&max_seed=3000000000', 'max_seed must be 2147483647 or 4294967295.'],
+    ['/v1?sampler=euler&max_seed=4294967296', 'max_seed must be 2147483647 or 4294967295.'],
+    ['/v1?sampler=euler&max_cfg_scale=21', 'max_cfg_scale must be 20, or be left out.'],
   ])('openai+http://gpu1:8080%s', (rest, complaint) => {
     expect(() => create(rest)).toThrow(complaint)
     expect(() => create(rest)).not.toThrow('s3cret')
@@ -32,7 +33,20 @@ describe('capabilities', () => {
       samplers: ['euler', 'heun'],
       maxSeed: 2147483647,
       sizeMultiple: 64,
+      maxCfgScale: undefined,
     })
+  })
+
+  it('take no cfg_scale above 20 where the operator says so, which nothing of is sent', async () => {
+    const { standIn, capabilities, generate } = await givenBackend({}, { rest: '/v1?sampler=euler_a&max_cfg_scale=20' })
+    expect(await capabilities()).toMatchObject({ maxCfgScale: 20 })
+    expect(await generate({ cfgScale: 20 })).toHaveLength(1)
+    const asked = standIn.asked().length
+    expect(await failureOf(generate({ cfgScale: 20.5 }))).toMatchObject({
+      kind: 'unsupported',
+      publicMessage: 'A cfg_scale above 20 is not available on the GPU servers.',
+    })
+    expect(standIn.asked()).toHaveLength(asked)
   })
 
   it('grow where the operator vouches for it', async () => {
@@ -85,7 +99,7 @@ it('refuses what was not declared before anything is sent', async () => {
 it('does not attach stable-diffusion.cpp, which ignores seeds here, and says how to', async () => {
   const { capabilities, generate } = await givenBackend({ dialect: 'sdcpp' })
   const error = await failureOf(capabilities())
-  expect(error.kind).toBe('unavailable')
+  expect(error.kind).toBe('unusable')
   expect(error.message).toContain('sdcpp+http://')
-  expect((await failureOf(generate({ model: 'sd-cpp-local' }))).kind).toBe('unavailable')
+  expect((await failureOf(generate({ model: 'sd-cpp-local' }))).kind).toBe('unusable')
 })

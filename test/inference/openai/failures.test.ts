@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.js'
 import { failureOf } from '../a1111/given.js'
-import { expectDiscreet, expectUnavailable } from '../attached.js'
+import { expectDiscreet, expectUnavailable, probedAs } from '../attached.js'
 import { givenBackend, isGeneration } from './given.js'
 
 const SECRET = 'a secret prompt of the user'
@@ -18,7 +18,7 @@ describe('an answer means', () => {
     ],
     [{ status: 500, body: { error: 'server_error', message: '[json.exception.parse_error.101]' } }, 'invalid_request'],
     [{ status: 404, body: openAi('The model `x` does not exist.', 'NotFoundError') }, 'model_missing'],
-    [{ status: 404, body: { detail: 'Not Found' } }, 'unavailable'],
+    [{ status: 404, body: { detail: 'Not Found' } }, 'unusable'],
     [{ status: 401, body: openAi('Incorrect API key provided.') }, 'auth'],
     [{ status: 429, body: openAi('Rate limit reached', 'rate_limit_error') }, 'busy'],
     [{ status: 503, body: openAi('The model is loading') }, 'unavailable'],
@@ -76,7 +76,7 @@ describe('the probe says unavailable', () => {
     async (fault) => {
       const given = await givenBackend()
       given.standIn.set({ fault, on: 'models' })
-      await expectUnavailable(given)
+      await expectUnavailable(given, probedAs(fault))
       expect(given.standIn.asked()).toEqual([])
     },
   )

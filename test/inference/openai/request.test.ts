@@ -1,3 +1,4 @@
+import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import { createOpenAiBackend } from '../../../src/inference/openai/openai-backend.js'
 import { aRequest } from '../a1111/given.js'
@@ -37,6 +38,13 @@ it.each(['localai', 'vllm'] as const)('%s draws what was asked, whichever names 
   expect(new Set([first, ...others]).size).toBe(4)
   const batch = await generate({ seeds: [41, 42] })
   expect(batch[1]?.bytes.toString('base64')).toBe(first)
+})
+
+it.each(['localai', 'vllm'] as const)('has %s draw as wide and as high as was asked', async (dialect) => {
+  const { standIn, generate } = await givenBackend({ dialect })
+  const [image] = await generate({ width: 192, height: 64 })
+  expect(standIn.asked()[0]?.size).toBe('192x64')
+  expect(await sharp(image?.bytes).metadata()).toMatchObject({ width: 192, height: 64 })
 })
 
 it('puts the negative prompt where LocalAI reads it, and no part of the prompt', async () => {

@@ -9,6 +9,7 @@ const signal = new AbortController().signal
 
 const request: InferenceRequest = {
   attemptId: '2f5a0f4e-6f5b-4d1c-9b0a-8b1f6a3f2c11',
+  attempt: 'gen_test-1',
   model: 'ponyDiffusionV6XL.safetensors',
   prompt: 'a lighthouse at dusk',
   negativePrompt: '',

@@ -85,6 +85,14 @@ it('a job that is not drawn in time is a timeout', async () => {
   expect(callsTo(standIn, '/cancel')).toBe(1)
 })
 
+it('a job that waits says how many come before it, and when it is drawn', async () => {
+  const { standIn, generate } = await givenBackend({ latencyMs: 200 })
+  standIn.jobs.submit('{}')
+  const told: number[] = []
+  await generate({}, { onWaiting: (before) => told.push(before) })
+  expect([...new Set(told)]).toEqual([1, 0])
+})
+
 it('a job whose turn does not come is taken back, and the server counts as busy', async () => {
   const { standIn, generate } = await givenBackend({}, { queueMs: 100 })
   standIn.set({ hold: true })

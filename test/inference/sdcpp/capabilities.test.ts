@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSdCppBackend } from '../../../src/inference/sdcpp/sdcpp-backend.js'
 import { failureOf, PONY } from '../a1111/given.js'
-import { expectAuthFailure, expectUnavailable } from '../attached.js'
+import { expectAuthFailure, expectUnavailable, probedAs } from '../attached.js'
 import { givenBackend } from './given.js'
 
 it('are the one checkpoint, every seed, and sizes in multiples of 64', async () => {
@@ -28,7 +28,7 @@ describe('the probe says unavailable', () => {
   ] as const)('when it answers with %j', async (fault) => {
     const given = await givenBackend()
     given.standIn.set({ fault, on: 'capabilities' })
-    await expectUnavailable(given)
+    await expectUnavailable(given, probedAs(fault))
     expect(given.standIn.asked()).toEqual([])
   })
 
@@ -42,7 +42,7 @@ describe('the probe says unavailable', () => {
     const { standIn, capabilities } = await givenBackend()
     standIn.set({ mode: 'vid_gen' })
     const error = await failureOf(capabilities())
-    expect(error.kind).toBe('unavailable')
+    expect(error.kind).toBe('unusable')
     expect(error.message).toContain('"vid_gen"')
   })
 })

@@ -14,7 +14,7 @@ describe('an answer to a submit means', () => {
     [{ status: 500, body: { error: 'server_error', message: '[json.exception.type_error.302]' } }, 'invalid_request'],
     [{ status: 500, body: { error: 'server_error', message: 'bad_alloc' } }, 'backend_fault'],
     [{ status: 401 }, 'auth'],
-    [{ status: 404, body: null }, 'unavailable'],
+    [{ status: 404, body: null }, 'unusable'],
     [{ status: 502 }, 'unavailable'],
     [{ status: 202, body: {} }, 'bad_output'],
     ['garbage', 'unavailable'],

@@ -1,0 +1,14 @@
+-- no-transaction
+-- What keeps submits and claims fast however much waits. Its condition is like no other index's: a planner with poor
+-- statistics would take this one for theirs.
+DROP INDEX CONCURRENTLY IF EXISTS generations_deadline;
+--> statement-breakpoint
+CREATE INDEX CONCURRENTLY IF NOT EXISTS generations_deadline ON generations (deadline_at) WHERE finished_at IS NULL;
+--> statement-breakpoint
+-- Each kind of work that waits begins at one place, however much of it there is. With the deadline, so that what is
+-- overdue is passed over within the index. Only the claim asks for both conditions, so that nothing else takes it.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS generations_queue_of_kind ON generations (
+  lane, filename, sampler, generation_needs(seed, batch_size, width, height, cfg_scale), seq, deadline_at)
+  WHERE status = 'queued' AND error IS NULL;
+--> statement-breakpoint
+DROP INDEX CONCURRENTLY IF EXISTS generations_queue_of_model;

@@ -1,0 +1,46 @@
+import { request } from 'undici'
+import { timeLimit } from '../abort-signals.js'
+import type { PurgeCdn } from '../generation/takedown.js'
+
+const TIMEOUT_MS = 10_000
+const PATH = '{path}'
+/** Squid's and nginx's words for "there was no copy". */
+const NO_COPY = [404, 412]
+
+/**
+ * Purges by a template of CDN_PURGE_URL. With `{path}`, which stands for the path of the picture's URL without the first
+ * slash: `PURGE` for that, as Varnish, nginx, Squid and Fastly take it. Without: a POST of `{"files": [url]}`, as
+ * Cloudflare takes it. A user and password in the template are sent as Basic, a password alone as Bearer.
+ */
+export function cdnPurge(template: string): PurgeCdn {
+  const byPath = template.includes(PATH)
+  return async (imageUrl, outer) => {
+    const image = new URL(imageUrl)
+    const target = new URL(template.replace(PATH, image.pathname.slice(1)))
+    const limit = timeLimit(outer, TIMEOUT_MS)
+    try {
+      const { statusCode, body } = await request(target.origin + target.pathname + target.search, {
+        ...(byPath
+          ? // A cache keeps a picture under the name that it was asked for by.
+            { method: 'PURGE', headers: { ...authorizationOf(target), host: image.host } }
+          : {
+              method: 'POST',
+              headers: { ...authorizationOf(target), 'content-type': 'application/json' },
+              body: JSON.stringify({ files: [imageUrl] }),
+            }),
+        signal: limit.signal,
+      })
+      await body.dump()
+      const done = (statusCode >= 200 && statusCode < 300) || (byPath && NO_COPY.includes(statusCode))
+      if (!done) throw new Error(`CDN_PURGE_URL answered ${statusCode}`)
+    } finally {
+      limit.clear()
+    }
+  }
+}
+
+function authorizationOf({ username, password }: URL): { authorization?: string } {
+  const [user, secret] = [username, password].map(decodeURIComponent)
+  if (!secret) return {}
+  return { authorization: user ? `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` : `Bearer ${secret}` }
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, inject, it } from 'vitest'
+import { grantApplicationRole } from '../../src/db/application-role.js'
+import { createDatabase } from '../../src/db/client.js'
+import { call, endOf, PROMPT } from '../support/client.js'
+import { givenUser } from '../support/givens.js'
+import { startService } from '../support/service.js'
+import { createTestDatabase, redisAvailable } from '../support/services.js'
+
+/** A database, and its URL as a user of which nothing is known yet. */
+async function given() {
+  const { url } = await createTestDatabase()
+  const application = new URL(url)
+  application.username = `app ${randomBytes(4).toString('hex')}`
+  application.password = "it's secret"
+  return { url, applicationUrl: application.href }
+}
+
+describe.each([true, false].filter((redis) => !redis || redisAvailable))(
+  'the user of APP_DATABASE_URL (Redis: %s)',
+  (redis) => {
+    it('can serve, draw, give back and audit, and can change no table and no entry of the ledger', async () => {
+      const { url, applicationUrl } = await given()
+      await grantApplicationRole(url, applicationUrl)
+      await grantApplicationRole(url, applicationUrl) // after the next migration
+      const env = { DATABASE_URL: applicationUrl, RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' }
+      const service = await startService({ redis, worker: true, env })
+      const db = createDatabase(applicationUrl, { maxConnections: 2, onError: () => undefined })
+      try {
+        const owner = await givenUser(db)
+        const submit = async (more = {}) => {
+          const body = { ...PROMPT, width: 256, height: 256, ...more }
+          return (await call(service.url, 'POST', '/api/v1/generate', { key: owner.key, body })).body.id
+        }
+        expect(await endOf(service, owner, await submit())).toMatchObject({ status: 'succeeded' })
+        const canceled = await submit({ width: 1536, height: 2048, batch_size: 4 })
+        await call(service.url, 'POST', `/api/v1/generate/${canceled}/cancel`, { key: owner.key })
+        expect(await endOf(service, owner, canceled)).toMatchObject({ status: 'failed' })
+        const refused = (text: string) => expect(db.pool.query(text)).rejects.toMatchObject({ code: '42501' })
+        await refused('CREATE TABLE mine (i integer)')
+        await refused('ALTER TABLE users ADD COLUMN mine integer')
+        await refused('TRUNCATE users')
+        await refused('UPDATE credit_ledger SET delta = 100')
+        await refused('DELETE FROM credit_ledger')
+      } finally {
+        await db.pool.end()
+        await service.close()
+      }
+    })
+  },
+)
+
+it('is refused when it could do more than that anyway', async () => {
+  const { url } = await given()
+  const { username } = new URL(inject('services').postgresAdminUrl)
+  await expect(grantApplicationRole(url, url)).rejects.toThrow(
+    `The user "${username}" of APP_DATABASE_URL may do more than read and write rows: name another one.`,
+  )
+})

@@ -1,0 +1,232 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { accountStore } from '../../src/db/account-store.js'
+import { createDatabase, type Database } from '../../src/db/client.js'
+import { historyStore } from '../../src/db/history-store.js'
+import { pollStore } from '../../src/db/poll-store.js'
+import { queuePositions } from '../../src/db/queue-positions.js'
+import { reconcileStore } from '../../src/db/reconcile-store.js'
+import { runStore } from '../../src/db/run-store.js'
+import { submissionStore } from '../../src/db/submission-store.js'
+import type { ClaimedGeneration } from '../../src/generation/ports.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { useDatabase } from '../support/database.js'
+import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
+
+/**
+ * What is asked all the time takes the indexes made for it, however many wait and whatever Postgres believes of that:
+ * before any ANALYZE, after one that met an empty queue, and right after one.
+ */
+const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  'key look-up': ['api_keys_hash_key', 'users_pkey'],
+  submit: ['api_keys_pkey', 'generations_one_active', 'users_pkey'],
+  'active generation': ['generations_one_active'],
+  'developer’s submit': ['api_keys_pkey', 'generations_metered', 'users_pkey'],
+  claim: ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],
+  'claim with affinity': ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],
+  // What is processing is no more than there are GPUs.
+  heartbeat: ['generations_pkey', 'generations_processing'],
+  succeed: ['generations_pkey', 'generations_processing'],
+  fail: ['generations_pkey', 'generations_processing', 'users_pkey'],
+  requeue: ['generations_pkey', 'generations_processing'],
+  poll: ['generations_pkey', 'images_generation_id_idx_key'],
+  // It counts all that waits.
+  position: ['generations_queue', 'all of generations'],
+  // Without statistics any index of the user's own.
+  history: ['generations_history', 'generations_history_of_model', 'images_generation_id_idx_key'],
+  'history of a status': ['generations_history_of_status', 'images_generation_id_idx_key'],
+  'history of a model': ['generations_history_of_model', 'images_generation_id_idx_key'],
+  // There are few in here.
+  pictures: ['generations_history_of_status', 'images_generation_id_idx_key', 'all of images'],
+  requeueLost: ['generations_pkey', 'generations_processing'],
+  failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
+  failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
+  unrung: ['generations_pkey'],
+  firstQueued: ['generations_queue'],
+  activePage: ['generations_one_active'],
+  'webhook endpoint due': ['webhook_endpoints_due'],
+  'webhook delivery due': ['webhook_deliveries_due', 'webhook_deliveries_pkey'],
+}
+const WAITING = 10_000
+const ENDED = 3000
+const LARGE = ['generations', 'images', 'api_keys', 'users', 'webhook_deliveries', 'webhook_endpoints']
+
+const context = useDatabase()
+const asked: Record<string, { text: string; values: unknown[] }[]> = {}
+let planner: pg.Client
+let past: GivenUser
+
+beforeAll(async () => {
+  planner = new pg.Client(context.url)
+  await planner.connect()
+  for (const table of LARGE) await planner.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+  past = await givenUser(context.db)
+  await fillQueue('first')
+  await askAll()
+})
+afterAll(() => planner.end())
+
+it('before any statistics', expectPlans)
+
+it('with statistics of an empty queue', async () => {
+  await planner.query('TRUNCATE generations CASCADE')
+  await planner.query(
+    `INSERT INTO generations (id, user_id, api_key_id, lane, metered, status, model_version_id, model_name, filename, prompt,
+       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, finished_at,
+       created_at, error)
+     SELECT 'gen_' || n, coalesce(u.id, $1), $2, 'personal', false, CASE n % 4 WHEN 0 THEN 'failed' ELSE 'succeeded' END,
+       (SELECT array_agg(id) FROM model_versions)[1 + n % 7], 'm', 'f', 'p', '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s'], 0, now(), now(),
+       now() - n * interval '1 minute', CASE n % 4 WHEN 0 THEN 'over' END
+       FROM generate_series(1, ${ENDED}) n LEFT JOIN users u ON n % 20 > 0 AND u.username = 'first' || n`,
+    [past.id, past.keyId],
+  )
+  await planner.query(
+    `INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+     SELECT id, id, 0, 1, 832, 1216, 1, 'x' FROM generations`,
+  )
+  await planner.query('ANALYZE')
+  await fillQueue('second')
+  await expectPlans()
+})
+
+it('with fresh statistics', async () => {
+  await planner.query('ANALYZE')
+  await expectPlans()
+})
+
+/** Of as many users, with a delivery of a webhook for each. */
+async function fillQueue(name: string): Promise<void> {
+  await planner.query(
+    `WITH owner AS (
+       INSERT INTO users (username, credits) SELECT $1 || n, 0 FROM generate_series(1, ${WAITING}) n RETURNING id, username
+     ), key AS (
+       INSERT INTO api_keys (user_id, kind, hash, hint)
+       SELECT id, 'personal', sha256(username::bytea), 'x' FROM owner RETURNING id, user_id
+     )
+     INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
+       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
+     SELECT 'gen_' || user_id, user_id, id, CASE WHEN random() < 0.2 THEN 'create_image' ELSE 'personal' END, false, $2, 'm',
+       'f' || floor(random() * 10), 'p', '', 832, 1216, 1, 30, 7, ($3::text[])[ceil(random() * 5)], 1, ARRAY['s'], 0,
+       now() + interval '1 hour' FROM key`,
+    [name, MODEL.id, SAMPLERS],
+  )
+  await planner.query(
+    `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, secret)
+     SELECT $1 || n, $2, 'account', 'https://x', '{}', 's' FROM generate_series(1, ${ENDED}) n`,
+    [name, past.id],
+  )
+  await planner.query(
+    `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url)
+     SELECT $1 || 1, 'e' || n, 'test', 'https://x' FROM generate_series(1, ${WAITING}) n`,
+    [name],
+  )
+}
+
+/** Has each of them asked once, and remembers the statements. */
+async function askAll(): Promise<void> {
+  let heard: (typeof asked)[string] = []
+  const db = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+  db.pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...asked: unknown[]) => unknown
+    client.query = ((statement: string | { text: string; values?: unknown[] }, values?: unknown[]) => {
+      const { text, values: its } = typeof statement === 'string' ? { text: statement, values } : statement
+      if (/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text)) heard.push({ text, values: its ?? values ?? [] })
+      return query(statement, values)
+    }) as typeof client.query
+  })
+  const ask = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    heard = []
+    const answer = await work()
+    asked[what] = heard
+    return answer
+  }
+  try {
+    await askEach(db, ask)
+  } finally {
+    await db.pool.end()
+  }
+}
+
+async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<T>) => Promise<T>): Promise<void> {
+  const runs = runStore(db, { refundFailed: true })
+  const rows = reconcileStore(db, { refundFailed: true })
+  const history = historyStore(db)
+  const by = { worker: 'w', backend: 'b' }
+  const serves = { models: ['f1', 'f2'], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+  const page = { limit: 20, after: undefined }
+  const insert = (user: GivenUser) =>
+    submissionStore(db).insert(aGeneration(user), { deadlineSeconds: 900, concurrency: 4, idempotencyKey: undefined })
+  const developer = await givenUser(context.db, { developer: { concurrency: 4 } })
+  const { id } = await givenGeneration(context.db, await givenUser(context.db))
+  const mine = () => ask('claim', () => runs.claim(by, serves)) as Promise<ClaimedGeneration>
+
+  await ask('key look-up', () => accountStore(db).findCaller(Buffer.alloc(32)))
+  await ask('submit', () => insert(past))
+  await ask('active generation', () => submissionStore(db).activeGeneration(past.id))
+  await ask('developer’s submit', () => insert(developer))
+  const [first, second, third] = [await mine(), await mine(), await mine()]
+  await ask('claim with affinity', () =>
+    runs.claim(by, serves, { filename: 'f2', maxDelayMs: 60_000, msPerPixelStep: 0.0001 }),
+  )
+  await ask('heartbeat', () => runs.heartbeat(first.id, first.attempt))
+  await ask('succeed', () => runs.succeed(first, []))
+  await ask('fail', () => runs.fail(second, 'It failed.'))
+  await ask('requeue', () => runs.requeue(third, { countTry: false, delayMs: 0 }))
+  await ask('poll', () => pollStore(db).findOwned(past.id, id))
+  await ask('position', () => queuePositions(db).of({ lane: 'personal', seq: 7 }))
+  await ask('history', () => history.generations(past.id, {}, page))
+  await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
+  await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
+  await ask('pictures', () => history.pictures(past.id, {}, page))
+  for (const rule of ['requeueLost', 'failLost', 'failExpired', 'unrung'] as const) await ask(rule, () => rows[rule]())
+  await ask('firstQueued', () => rows.firstQueued())
+  await ask('activePage', () => rows.activePage(undefined))
+  // No plan shows what a function does, so its statements are asked for by themselves.
+  const { rows: functions } = await db.pool.query(`SELECT prosrc FROM pg_proc WHERE proname = 'claim_webhook_delivery'`)
+  const within = (statement: RegExp, argument: string) =>
+    statement.exec(functions[0].prosrc)?.[0].replaceAll(argument, '$1')
+  asked['webhook endpoint due'] = [
+    {
+      text: `${within(/SELECT \* INTO endpoint .*?SKIP LOCKED/s, 'except_accounts')}`.replace('INTO endpoint ', ''),
+      values: [[past.id]],
+    },
+  ]
+  asked['webhook delivery due'] = [
+    { text: `${within(/SELECT seq FROM webhook_deliveries.*?SKIP LOCKED/s, 'endpoint.id')}`, values: ['whe_x'] },
+  ]
+}
+
+async function expectPlans(): Promise<void> {
+  for (const mode of ['custom', 'generic']) {
+    await planner.query(`SET plan_cache_mode = force_${mode}_plan`)
+    const others: Record<string, string[]> = {}
+    for (const [what, statements] of Object.entries(asked)) {
+      const used: string[] = []
+      for (const { text, values } of statements) {
+        await planner.query(`DEALLOCATE ALL; PREPARE hot AS ${text}`)
+        const given = values.length > 0 ? `(${values.map(() => 'NULL')})` : ''
+        const { rows } = await (mode === 'custom'
+          ? planner.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
+          : planner.query(`EXPLAIN (FORMAT JSON) EXECUTE hot ${given}`))
+        used.push(...readBy(rows[0]['QUERY PLAN'][0].Plan))
+      }
+      const wrong = used.filter((index) => !EXPECTED[what]?.includes(index))
+      if (wrong.length > 0 || used.length === 0) others[what] = wrong
+    }
+    expect({ mode, others }).toEqual({ mode, others: {} })
+  }
+}
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly Plans?: readonly Node[]
+}
+
+/** The indexes of large tables that a plan reads, and such tables that it reads as a whole. */
+function readBy({ 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '', Plans }: Node): string[] {
+  const its = LARGE.some((large) => index.startsWith(`${large}_`)) ? [index] : []
+  if (type === 'Seq Scan' && LARGE.includes(table)) its.push(`all of ${table}`)
+  return [...its, ...(Plans ?? []).flatMap(readBy)]
+}

@@ -1,0 +1,167 @@
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { migrateDatabase } from '../../src/db/migrate.js'
+import { runStore } from '../../src/db/run-store.js'
+import type { ClaimedGeneration } from '../../src/generation/ports.js'
+import { SAMPLERS } from '../../src/generation/sampler.js'
+import { useDatabase } from '../support/database.js'
+import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
+import { createTestDatabase } from '../support/services.js'
+import { until } from '../support/until.js'
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+const context = useDatabase()
+
+/** The real migrations, those after `last` left out, and these behind them. */
+async function givenMigrations(more: readonly string[], last = '9999'): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'easel-migrations-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await cp(MIGRATIONS, folder, { recursive: true })
+  const path = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(await readFile(path, 'utf8'))
+  journal.entries = journal.entries.filter(({ tag }: { tag: string }) => tag.slice(0, 4) <= last)
+  for (const [i, text] of more.entries()) {
+    await writeFile(join(folder, `${9000 + i}_test.sql`), text)
+    journal.entries.push({ idx: 9000 + i, version: '7', when: 9e12 + i, tag: `${9000 + i}_test`, breakpoints: true })
+  }
+  await writeFile(path, JSON.stringify(journal))
+  return folder
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+async function givenEmptyDatabase(): Promise<string> {
+  const { url } = await createTestDatabase()
+  const empty = new URL(url)
+  empty.pathname += '_empty'
+  await (await connected(url)).query(`CREATE DATABASE ${empty.pathname.slice(1)} TEMPLATE template0`)
+  return empty.href
+}
+
+const indexes = async (client: pg.Client, like: string) =>
+  (
+    await client.query(
+      `SELECT relname, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE relname LIKE $1 ORDER BY 1`,
+      [like],
+    )
+  ).rows
+
+describe('migrating', () => {
+  it('keeps no submit and no heartbeat from its work, whatever it waits for itself', async () => {
+    const { db, url } = context
+    await givenWaiting(db, await givenUser(db, { developer: { concurrency: 1 } }), {
+      personal: 20_000,
+      create_image: 0,
+    })
+    await givenGeneration(db, await givenUser(db))
+    const runs = runStore(db, { refundFailed: true })
+    const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+    const { id, attempt } = (await runs.claim({ worker: 'w', backend: 'b' }, serves)) as ClaimedGeneration
+    const column = 'ALTER TABLE generations ADD COLUMN note text'
+    const index = '-- no-transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS generations_note ON generations (note)'
+    const other = await connected(url)
+    for (const [files, lock] of [
+      [[column], 'relation'],
+      [[column, index], 'virtualxid'],
+    ] as const) {
+      // Somebody's long transaction that writes: no table lock and no index is to be had before it ends.
+      await other.query('BEGIN')
+      await other.query(`UPDATE generations SET prompt = 'other' WHERE id = (SELECT min(id) FROM generations)`)
+      const migrated = migrateDatabase(url, await givenMigrations(files))
+      migrated.catch(() => undefined)
+      await until(
+        async () => (await db.pool.query('SELECT FROM pg_locks WHERE NOT granted AND locktype = $1', [lock])).rowCount,
+        `the wait for a ${lock}`,
+      )
+      for (let i = 0; i < 30; i++) {
+        await givenGeneration(db, await givenUser(db))
+        expect(await runs.heartbeat(id, attempt)).toBe(true)
+      }
+      await other.query('COMMIT')
+      await migrated
+    }
+    expect(await indexes(other, 'generations_note')).toEqual([{ relname: 'generations_note', indisvalid: true }])
+  })
+
+  it('goes on after drizzle’s own migrator, and builds what indexes are missing while others write', async () => {
+    const url = await givenEmptyDatabase()
+    const client = await connected(url)
+    await migrate(drizzle(client), { migrationsFolder: await givenMigrations([], '0011') })
+    await client.query(
+      `INSERT INTO users (username) VALUES ('one');
+       INSERT INTO api_keys (user_id, kind, hash, hint) SELECT id, 'developer', sha256('k'), 'k' FROM users;
+       INSERT INTO model_versions (id, name, model_name, base_model, type, filename) VALUES (1, '', '', '', '', '')`,
+    )
+    const write = (db: pg.Client) =>
+      db.query(`
+        INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
+          negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
+        SELECT gen_random_uuid(), user_id, id, 'personal', true, 1, '', '', '', '', 8, 8, 1, 1, 1, '', 1, '{s}', 0, now()
+          FROM api_keys`)
+    const other = await connected(url)
+    await other.query('BEGIN')
+    await write(other)
+    const migrated = migrateDatabase(url)
+    migrated.catch(() => undefined)
+    await until(
+      async () => (await client.query(`SELECT FROM pg_locks WHERE NOT granted`)).rowCount,
+      'the wait for the writer',
+    )
+    await client.query(`SET lock_timeout = '1s'`)
+    await write(client)
+    await other.query('COMMIT')
+    await migrated
+    expect(await indexes(client, 'generations_newest%')).toEqual([
+      { relname: 'generations_newest_failed', indisvalid: true },
+      { relname: 'generations_newest_succeeded', indisvalid: true },
+    ])
+    const { rows } = await client.query('SELECT created_at FROM drizzle.__drizzle_migrations ORDER BY id')
+    const journal = JSON.parse(await readFile(join(MIGRATIONS, 'meta/_journal.json'), 'utf8'))
+    expect(rows.map((row) => Number(row.created_at))).toEqual(journal.entries.map(({ when }: { when: number }) => when))
+  })
+
+  it('keeps what was done before a file that fails, and builds an index anew that was left half built', async () => {
+    const { url } = await createTestDatabase()
+    const client = await connected(url)
+    const folder = await givenMigrations([
+      'CREATE TABLE notes (note text)',
+      '-- no-transaction\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS notes_note ON notes (note)\n' +
+        '--> statement-breakpoint\nCREATE INDEX CONCURRENTLY IF NOT EXISTS notes_length ON notes (length(note))',
+    ])
+    await migrateDatabase(url, await givenMigrations(['CREATE TABLE notes (note text)']))
+    await client.query(`INSERT INTO notes VALUES ('same'), ('same')`)
+    await expect(migrateDatabase(url, folder)).rejects.toThrow(/notes_note/)
+    expect(await indexes(client, 'notes%')).toEqual([{ relname: 'notes_note', indisvalid: false }])
+    await client.query('DELETE FROM notes')
+    await Promise.all([migrateDatabase(url, folder), migrateDatabase(url, folder)])
+    expect(await indexes(client, 'notes%')).toEqual([
+      { relname: 'notes_length', indisvalid: true },
+      { relname: 'notes_note', indisvalid: true },
+    ])
+  })
+})
+
+describe('a migration', () => {
+  it('that builds an index on a table which is already there does so outside a transaction', async () => {
+    const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql') && name > '0013')
+    const blocking: string[] = []
+    for (const name of files) {
+      const text = await readFile(join(MIGRATIONS, name), 'utf8')
+      if (text.startsWith('-- no-transaction\n')) continue
+      for (const [, table] of text.matchAll(/^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/gm))
+        if (!new RegExp(`^CREATE (UNLOGGED )?TABLE ${table} `, 'm').test(text)) blocking.push(`${name}: ${table}`)
+    }
+    expect(blocking).toEqual([])
+  })
+})

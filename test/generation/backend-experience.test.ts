@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { backendExperience } from '../../src/generation/backend-experience.js'
+import type { Serves } from '../../src/generation/ports.js'
+
+const SERVES: Serves = { models: ['a', 'b', 'c'], samplers: ['euler', 'heun', 'ddim'], maxSeed: 1, sizeMultiple: 8 }
+
+type Given = readonly [account: string, model: string, sampler: 'euler' | 'heun' | 'ddim']
+let ids = 0
+const job = ([accountId, filename, sampler]: Given) => ({ id: `gen_${ids++}`, accountId, filename, sampler })
+
+/** One backend, and what is left out there. */
+function given() {
+  const experience = backendExperience()
+  return {
+    experience,
+    fails: (...its: Given) => experience.spared(job(its)),
+    works: (...its: Given) => experience.noteEnd(job(its), true),
+    leftOut: () => {
+      const { models, samplers } = experience.without(SERVES)
+      return [...(SERVES.models ?? []), ...SERVES.samplers].filter(
+        (name) => !models?.includes(name) && !samplers.some((its) => its === name),
+      )
+    },
+  }
+}
+
+describe('a backend at which the generations of three accounts fail in a row', () => {
+  it('goes on without the sampler that they share', () => {
+    const { fails, leftOut } = given()
+    expect(fails('1', 'a', 'heun')).toBeUndefined()
+    expect(fails('2', 'b', 'heun')).toBeUndefined()
+    expect(leftOut()).toEqual([])
+    expect(fails('3', 'c', 'heun')).toEqual({ times: 0, down: false })
+    expect(leftOut()).toEqual(['heun'])
+  })
+
+  it('goes on without the model that they share', () => {
+    const { fails, leftOut } = given()
+    fails('1', 'b', 'heun')
+    fails('2', 'b', 'euler')
+    expect(fails('3', 'b', 'ddim')).toEqual({ times: 0, down: false })
+    expect(leftOut()).toEqual(['b'])
+  })
+
+  it('blames, of a model and a sampler that they share, the one that has not worked for longer', () => {
+    const cases: [Given, string][] = [
+      [['0', 'a', 'euler'], 'heun'],
+      [['0', 'b', 'heun'], 'a'],
+    ]
+    for (const [worked, blamed] of cases) {
+      const { fails, works, leftOut } = given()
+      works('0', 'a', 'heun')
+      works(...worked)
+      for (const account of ['1', '2', '3']) fails(account, 'a', 'heun')
+      expect(leftOut()).toEqual([blamed])
+    }
+  })
+
+  it('is down when they share neither', () => {
+    const { fails, leftOut } = given()
+    fails('1', 'a', 'heun')
+    fails('2', 'b', 'euler')
+    expect(fails('3', 'a', 'euler')).toEqual({ times: 0, down: true })
+    expect(leftOut()).toEqual([])
+  })
+
+  it('blames nothing that has worked between them', () => {
+    const { fails, works, leftOut } = given()
+    fails('1', 'a', 'heun')
+    fails('2', 'b', 'euler')
+    works('0', 'c', 'ddim')
+    expect(fails('3', 'a', 'euler')).toBeUndefined()
+    expect(fails('4', 'a', 'heun')).toEqual({ times: 0, down: false })
+    expect(leftOut()).toEqual(['a'])
+  })
+})
+
+describe('one account', () => {
+  it('can fail as often as it likes, with whatever it likes, and costs nobody else anything', () => {
+    const { fails, leftOut } = given()
+    for (const model of ['a', 'b', 'c'])
+      for (const sampler of ['euler', 'heun', 'ddim'] as const) expect(fails('1', model, sampler)).toBeUndefined()
+    expect(leftOut()).toEqual([])
+  })
+})
+
+it('a generation is not spared for ever', () => {
+  const { experience, fails } = given()
+  fails('1', 'a', 'heun')
+  fails('2', 'a', 'heun')
+  const third = job(['3', 'a', 'heun'])
+  const spared = Array.from({ length: 21 }, () => experience.spared(third)?.times)
+  expect(spared).toEqual([...Array.from({ length: 20 }, (_, times) => times), undefined])
+})

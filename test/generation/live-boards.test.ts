@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { postgresPreviewBoard, postgresProgressBoard } from '../../src/db/live-boards.js'
+import { redisPreviewBoard, redisProgressBoard } from '../../src/redis/live-boards.js'
+import { useDatabase } from '../support/database.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
+
+const context = useDatabase()
+const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+afterAll(() => redis?.disconnect())
+const prefix = `t${randomBytes(5).toString('hex')}`
+
+describe.each(['Postgres', ...(redis ? ['Redis'] : [])])('the live boards in %s', (where) => {
+  const progress = () =>
+    where === 'Redis' ? redisProgressBoard(redis as Redis, prefix) : postgresProgressBoard(context.db)
+  const previews = () =>
+    where === 'Redis' ? redisPreviewBoard(redis as Redis, prefix) : postgresPreviewBoard(context.db)
+
+  it('show the latest of an attempt, and nothing more of one that was taken over', async () => {
+    const board = progress()
+    await board.set('gen_a', 9, 0.75)
+    await board.set('gen_a', 9, 0.5)
+    expect(await board.get(['gen_a', 'gen_b'])).toEqual(new Map([['gen_a', 0.5]]))
+    await board.set('gen_a', 10, 0.25)
+    await board.set('gen_a', 9, 1)
+    expect(await board.get(['gen_a'])).toEqual(new Map([['gen_a', 0.25]]))
+  })
+
+  it('keep a picture byte for byte', async () => {
+    const image = Buffer.concat([Buffer.from('0:1:'), randomBytes(2000)])
+    await previews().set('gen_a', 2, image)
+    await previews().set('gen_a', 1, randomBytes(20))
+    expect((await previews().get(['gen_a'])).get('gen_a')).toEqual(image)
+  })
+})

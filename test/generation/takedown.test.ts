@@ -1,0 +1,52 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { pictureRemovals } from '../../src/db/picture-removals.js'
+import { call } from '../support/client.js'
+import { givenUser } from '../support/givens.js'
+import { type Service, startService } from '../support/service.js'
+import { until } from '../support/until.js'
+import { givenReceiver } from '../support/webhook-receiver.js'
+
+async function given(env: Record<string, string>) {
+  const service = await startService({ worker: true, env: { INFERENCE_URL: 'preview:', ...env } })
+  onTestFinished(() => service.close())
+  const { key } = await givenUser(service.db)
+  const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+  const slug: string = (await call(service.url, 'POST', '/v1/images/generate', { key, body })).body.data.image_id
+  return { service, key, slug, file: join(service.config.storagePath, `${slug}.png`) }
+}
+
+const isGone = (file: string) =>
+  access(file).then(
+    () => false,
+    () => true,
+  )
+const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM picture_takedowns')).rowCount === 0
+
+it('removes the file of a picture whose removal was cut short', async () => {
+  const { service, slug, file } = await given({})
+  await pictureRemovals(service.db).remove(slug, undefined)
+  await until(() => isGone(file), 'the end of the file')
+  await until(() => isFinished(service), 'the end of the removal')
+})
+
+it('tells the CDN of each removed picture until it has taken it in, over a restart, too', async () => {
+  const cdn = await givenReceiver(503)
+  const env = { CDN_BASE_URL: 'https://cdn.example/pictures', CDN_PURGE_URL: cdn.url.replace('//', '//:t%2Fken@') }
+  const { service, key, slug, file } = await given(env)
+  expect(await call(service.url, 'DELETE', `/api/v1/images/${slug}`, { key })).toMatchObject({ status: 204 })
+  expect(await cdn.nth(1)).toMatchObject({
+    method: 'POST',
+    headers: { authorization: 'Bearer t/ken', 'content-type': 'application/json' },
+    body: { files: [`https://cdn.example/pictures/${slug}.png`] },
+  })
+  expect(await isGone(file)).toBe(true)
+  await service.stopServer()
+
+  cdn.behaviour = 200
+  await service.server()
+  await service.db.pool.query('UPDATE picture_takedowns SET due_at = now()')
+  expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/pictures/${slug}.png`] })
+  await until(() => isFinished(service), 'the end of the removal')
+})

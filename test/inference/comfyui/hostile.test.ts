@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { call, endOf, PROMPT } from '../../support/client.js'
+import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
+import type { RawSocket } from '../../support/comfyui-stand-in-faults.js'
+import { givenUser, rowOf } from '../../support/givens.js'
+import { bomb, compressedMessage, deflated } from '../../support/raw-websocket.js'
+import { startService } from '../../support/service.js'
+import { startWorkerProcess } from '../../support/worker-process.js'
+
+const MEGABYTE = 1024 * 1024
+const MOST_BYTES = 400 * MEGABYTE
+
+const sending = (bytes: Buffer, window = ''): RawSocket => ({
+  extensions: `permessage-deflate${window}`,
+  bytes: compressedMessage(bytes),
+})
+/** In memory many times as large as it is long. */
+const eventOf = (objects: number) => deflated(Buffer.from(`{"type":"x","data":{"a":[${'{},'.repeat(objects)}0]}}`))
+
+const HOSTILE: Readonly<Record<string, RawSocket>> = {
+  'a window that zlib does not have': sending(bomb(16 * MEGABYTE), '; server_max_window_bits=1'),
+  'a window that is no number': sending(bomb(16 * MEGABYTE), '; server_max_window_bits=x'),
+  'a message that inflates to gigabytes': sending(bomb(2304 * MEGABYTE)),
+  'an event that is too large to read': sending(eventOf(30 * MEGABYTE)),
+  'events as large as may be': {
+    extensions: 'permessage-deflate',
+    bytes: Buffer.concat(Array(20).fill(compressedMessage(eventOf(1.3 * MEGABYTE)))),
+  },
+  'a broken stream': sending(Buffer.alloc(1000, 0xff)),
+  'a message without an end': {
+    extensions: '',
+    bytes: Buffer.concat([Buffer.from('827f0000000080000000', 'hex'), Buffer.alloc(512 * MEGABYTE)]),
+  },
+}
+
+/** The most memory that the process has ever had, in bytes. */
+async function peakOf(pid: number): Promise<number> {
+  const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) * 1024
+}
+
+// Linux alone tells a process's peak.
+it.runIf(process.platform === 'linux')(
+  'a worker whose ComfyUI is hostile lives, stays small and delivers',
+  {
+    timeout: 90_000,
+  },
+  async () => {
+    const gpu = await startComfyuiStandIn({ latencyMs: 1500 })
+    onTestFinished(gpu.close)
+    // Child processes know no test namespace.
+    const service = await startService({ server: { namespace: 'easel' }, env: { RATE_LIMIT_MAX: '1000' } })
+    onTestFinished(service.close)
+    const worker = await startWorkerProcess(service.config, { INFERENCE_URL: gpu.inferenceUrl })
+    onTestFinished(async () => {
+      worker.kill('SIGKILL')
+      await worker.ended
+    })
+    for (const [name, socket] of Object.entries(HOSTILE)) {
+      gpu.set({ socket })
+      const user = await givenUser(service.db)
+      const { body } = await call(service.url, 'POST', '/api/v1/generate', {
+        key: user.key,
+        body: { ...PROMPT, width: 256, height: 256 },
+      })
+      expect(await endOf(service, user, body.id), name).toMatchObject({ status: 'succeeded' })
+      expect(await rowOf(service.db, body), name).toMatchObject({ attempt: 1, tries: 0, deaths: 0 })
+      expect(await peakOf(worker.pid), name).toBeLessThan(MOST_BYTES)
+    }
+  },
+)

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openServiceLog } from '../../src/local/service-log.js'
+import { until } from '../support/until.js'
+
+let parent: string
+let logs: string
+let log: string
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'easel-logs-'))
+  logs = join(parent, 'logs')
+  await mkdir(logs, { mode: 0o700 })
+  log = join(logs, 'worker.log')
+})
+afterEach(() => rm(parent, { recursive: true }))
+
+const openLog = () => openServiceLog(logs, 'worker', () => undefined)
+
+describe('the log of a service', () => {
+  it('is appended to', async () => {
+    await writeFile(log, 'before\n')
+    const { write } = await openLog()
+    write('after')
+    await until(async () => (await readFile(log, 'utf8')) === 'before\nafter\n', 'the line')
+  })
+
+  it('is no other file that a link of its name leads to', async () => {
+    const victim = join(parent, 'victim')
+    await writeFile(victim, 'untouched')
+    await symlink(victim, log)
+    await expect(openLog()).rejects.toThrow(`${log} can't be written (ELOOP): delete it and start again.`)
+    expect(await readFile(victim, 'utf8')).toBe('untouched')
+  })
+
+  it('is no pipe that nobody reads', async () => {
+    execFileSync('mkfifo', [log])
+    await expect(openLog()).rejects.toThrow(`${log} can't be written (ENXIO): delete it and start again.`)
+  })
+
+  it('does not go where others may write', async () => {
+    await chmod(logs, 0o777)
+    await expect(openLog()).rejects.toThrow(`Other users may write to ${logs}`)
+  })
+})

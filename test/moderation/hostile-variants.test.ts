@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { createModerator } from '../../src/moderation/create-moderator.js'
+import { languages } from '../../src/moderation/languages.js'
+import { hostileVariants } from './hostile-variants.js'
+import words from './hostile-words.json' with { type: 'json' }
+
+const moderator = createModerator({})
+
+describe('hostile variants', () => {
+  it('are at least 600, in at least 20 languages, one of each that has words', () => {
+    expect(new Set(Object.values(hostileVariants).flat()).size).toBeGreaterThanOrEqual(600)
+    expect(Object.keys(words).length).toBe(languages.length)
+    expect(languages.length).toBeGreaterThanOrEqual(20)
+  })
+
+  it('are refused, at least 98 in 100', async () => {
+    const variants = Object.values(hostileVariants).flat()
+    const verdicts = await Promise.all(
+      variants.map((prompt) => moderator.review({ prompt, negativePrompt: '', nsfwModel: true })),
+    )
+    const missed = variants.filter((_, i) => !verdicts[i]?.flagged)
+    console.info(`missed ${missed.length} of ${variants.length}: ${missed.join(' | ')}`)
+    expect(missed.length).toBeLessThanOrEqual(variants.length / 50)
+  })
+})

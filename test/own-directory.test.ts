@@ -1,0 +1,42 @@
+import { chmod, chown, lchown, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ForeignDirectory, requireOwn } from '../src/own-directory.js'
+
+const isRoot = process.getuid?.() === 0
+const STRANGER = 12345
+let parent: string
+let directory: string
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'easel-own-'))
+  directory = join(parent, 'kept')
+  await mkdir(directory, { mode: 0o700 })
+})
+afterEach(() => rm(parent, { recursive: true }))
+
+describe('a directory to keep things in', () => {
+  it('may be our own, and a link of ours to it', async () => {
+    await symlink(directory, join(parent, 'link'))
+    await requireOwn(directory)
+    await requireOwn(join(parent, 'link'))
+  })
+
+  it.each([0o777, 0o1777, 0o770])('is refused with mode %o', async (mode) => {
+    await chmod(directory, mode)
+    await expect(requireOwn(directory)).rejects.toThrow(
+      `Other users may write to ${directory}: remove what is not yours there, then run "chmod go-w ${directory}".`,
+    )
+  })
+
+  it.runIf(isRoot)('is refused when another user made it, or the link to it', async () => {
+    await symlink(directory, join(parent, 'link'))
+    await lchown(join(parent, 'link'), STRANGER, STRANGER)
+    await expect(requireOwn(join(parent, 'link'))).rejects.toThrow(ForeignDirectory)
+    await chown(directory, STRANGER, STRANGER)
+    await expect(requireOwn(directory)).rejects.toThrow(
+      `${directory} belongs to another user (uid ${STRANGER}): run as that user, or use another directory.`,
+    )
+  })
+})

@@ -1,0 +1,75 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
+import { WebhookDispatcher } from '../../src/webhooks/dispatcher.js'
+import type { DeliveryStore } from '../../src/webhooks/ports.js'
+import { retryDelay } from '../../src/webhooks/retry.js'
+import { newEndpointId, newEventId } from '../../src/webhooks/webhook.js'
+import { useDatabase } from '../support/database.js'
+import { timePasses } from '../support/given-webhook.js'
+import { givenUser } from '../support/givens.js'
+import { silentLog } from '../support/service.js'
+import { until } from '../support/until.js'
+
+const [MINUTE, HOUR] = [60, 3600]
+/** What the README promises: seconds after each try that failed. */
+const PAUSES = [
+  ...[5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE],
+  ...[1 * HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 8 * HOUR, 8 * HOUR],
+]
+
+const context = useDatabase()
+
+it('a delivery that always fails has every try of the schedule, each in its time, and is then given up', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { db } = context
+  const { id } = await givenUser(db)
+  const endpointId = newEndpointId()
+  await db.pool.query(
+    `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, secret)
+     VALUES ($1, $2, 'account', 'https://x.example/', '{}', 'whsec_eA==')`,
+    [endpointId, id],
+  )
+  await db.pool.query(
+    `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url) VALUES ($1, $2, 'test', 'https://x.example/')`,
+    [endpointId, newEventId()],
+  )
+
+  const store = webhookDeliveryStore(db)
+  const waits: (number | undefined)[] = []
+  const rung: number[] = []
+  const deliveries: DeliveryStore = {
+    ...store,
+    failed: async (delivery, outcome) => {
+      const answer = await store.failed(delivery, outcome)
+      waits.push(outcome.retryInSeconds)
+      return answer
+    },
+  }
+  const dispatcher = new WebhookDispatcher({
+    deliveries,
+    payloadOf: async () => '{}',
+    sender: { send: async () => ({ delivered: false, fault: 'status_not_2xx', status: 500 }) },
+    bells: { ring: async (_delivery, delayMs) => rung.push(delayMs) > 0 },
+    log: silentLog(),
+  })
+  onTestFinished(() => dispatcher.stop(0))
+
+  for (const tries of Array.from(PAUSES, (_, i) => i + 1)) {
+    await dispatcher.look()
+    await until(() => rung.length === tries, `failure ${tries}`)
+    expect(await store.claim([]), 'nothing is due before its time').toBeUndefined()
+    await timePasses(context)
+  }
+  await dispatcher.look()
+  await until(() => waits.length > PAUSES.length, 'the last failure')
+  expect(waits).toEqual([...PAUSES, undefined])
+  expect(rung).toEqual(PAUSES.map((seconds) => seconds * 1000))
+  const { rows } = await db.pool.query('SELECT status, attempts FROM webhook_deliveries')
+  expect(rows).toEqual([{ status: 'failed', attempts: PAUSES.length + 1 }])
+})
+
+it('what failed together comes back within a fifth of its pause, not together', () => {
+  expect(PAUSES.map((_, i) => retryDelay(i + 1, 0, 0))).toEqual(PAUSES)
+  expect(PAUSES.map((_, i) => retryDelay(i + 1, 0, 1))).toEqual(PAUSES.map((seconds) => seconds * 1.2))
+})

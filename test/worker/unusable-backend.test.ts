@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { endOf } from '../support/client.js'
+import { chargesOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
+import { startOpenAiStandIn } from '../support/openai-stand-in.js'
+import { type Service, startService } from '../support/service.js'
+import { until } from '../support/until.js'
+
+let service: Service
+let gpu: A1111StandIn
+
+beforeEach(async () => {
+  ;[service, gpu] = await Promise.all([startService(), startA1111StandIn({ models: [MODEL.filename] })])
+})
+afterEach(async () => {
+  await service?.close()
+  await gpu?.close()
+})
+
+/** A generation of a minute ago; what the backends say of themselves is as old. */
+async function givenWaiting(up: boolean) {
+  const { db } = service
+  await until(async () => (await db.pool.query('SELECT FROM backends WHERE up = $1', [up])).rowCount, 'the backend')
+  const user = await givenUser(db)
+  const { id } = await givenGeneration(db, user, { width: 256, height: 256 })
+  await db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
+  await db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
+  await db.pool.query(`UPDATE generations SET created_at = now() - interval '70 seconds' WHERE id = $1`, [id])
+  await db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+  return { user, id }
+}
+
+const serve = (inferenceUrl: string) => service.worker({}, { INFERENCE_URL: inferenceUrl })
+
+/** The reconciler has made at least one whole pass meanwhile. */
+async function aPass() {
+  const renewed = async () =>
+    (await service.db.pool.query(`SELECT until FROM leases WHERE name = 'reconciler'`)).rows[0].until.getTime()
+  for (let passes = 0; passes < 2; passes++) {
+    const before = await renewed()
+    await until(async () => (await renewed()) > before, 'a pass of the reconciler')
+  }
+}
+
+it.each([
+  ['is of another kind', () => startOpenAiStandIn({ dialect: 'sdcpp' }), '?sampler=euler_a'],
+  ['has no such API', () => startA1111StandIn(), '/none?sampler=euler_a'],
+  ['asks for a password that the worker does not have', () => startOpenAiStandIn({ auth: ':key' }), '?sampler=euler_a'],
+])(
+  'a server that %s from the start is one that has no model: generations fail and are given back',
+  async (_name, start, rest) => {
+    const server = await start()
+    try {
+      await serve(`openai+${server.url}${rest}`)
+      const { user, id } = await givenWaiting(false)
+      expect(await endOf(service, user, id)).toMatchObject({
+        status: 'failed',
+        error: expect.stringContaining('not loaded'),
+      })
+      expect(await chargesOf(service.db, user)).toEqual([
+        ['charge', -1],
+        ['refund', 1],
+      ])
+    } finally {
+      await server.close()
+    }
+  },
+)
+
+it('a server that is down, or worked before it refused, is waited for', async () => {
+  await gpu.refuse()
+  await serve(gpu.inferenceUrl)
+  const first = await givenWaiting(false)
+  await aPass()
+  expect(await rowOf(service.db, first)).toMatchObject({ status: 'queued' })
+  await gpu.accept()
+  expect(await endOf(service, first.user, first.id)).toMatchObject({ status: 'succeeded' })
+  gpu.set({ fault: { status: 401 }, scope: 'all' })
+  const second = await givenWaiting(false)
+  await aPass()
+  expect(await rowOf(service.db, second)).toMatchObject({ status: 'queued' })
+})
