@@ -6,9 +6,10 @@ DROP INDEX CONCURRENTLY IF EXISTS generations_deadline;
 CREATE INDEX CONCURRENTLY IF NOT EXISTS generations_deadline ON generations (deadline_at) WHERE finished_at IS NULL;
 --> statement-breakpoint
 -- Each kind of work that waits begins at one place, however much of it there is. With the deadline, so that what is
--- overdue is passed over within the index. Only the claim asks for both conditions, so that nothing else takes it.
+-- overdue is passed over within the index. Only the claim asks for what is queued in these words: nothing else takes this
+-- index, and a planner that believes the queue to be empty takes no other one for the claim.
 CREATE INDEX CONCURRENTLY IF NOT EXISTS generations_queue_of_kind ON generations (
   lane, filename, sampler, generation_needs(seed, batch_size, width, height, cfg_scale), seq, deadline_at)
-  WHERE status = 'queued' AND error IS NULL;
+  WHERE status NOT IN ('processing', 'succeeded', 'failed') AND error IS NULL;
 --> statement-breakpoint
 DROP INDEX CONCURRENTLY IF EXISTS generations_queue_of_model;

@@ -22,8 +22,9 @@ const SERVES = `($2::text[] IS NULL OR k.filename = ANY ($2::text[])) AND k.samp
 /** Whether a generation need not wait for its next try any more, and its deadline is to come. */
 const DUE = 'not_before <= now() AND deadline_at > now()'
 
-/** In the words of the index of kinds, which no other index has. */
-const QUEUED = `g.status = 'queued' AND g.error IS NULL`
+/** In the words of the index of kinds, which no other index has: the planner must take that one, or the primary key. */
+const WAITING = `g.status NOT IN ('processing', 'succeeded', 'failed')`
+const QUEUED = `${WAITING} AND g.error IS NULL`
 
 const DUE_OF_KIND = `${QUEUED} AND g.lane = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
 
@@ -85,12 +86,12 @@ const CLAIM = {
         SELECT g.id FROM generations g
          WHERE k.until > now() AND g.id = ANY (ARRAY(
                  SELECT g.id FROM generations g WHERE ${DUE_OF_KIND} ORDER BY g.seq LIMIT ${LOOKS}))
-           AND g.status = 'queued' AND now() + ${EXPECTED} <= k.until
+           AND ${WAITING} AND now() + ${EXPECTED} <= k.until
          ORDER BY g.seq LIMIT 1 FOR UPDATE SKIP LOCKED) first
        LIMIT 1
     ), passed_over AS (
       UPDATE generations g SET passed_over_at = coalesce(g.passed_over_at, now())
-        FROM chosen, loaded WHERE g.id = chosen.id
+       WHERE g.id = (SELECT id FROM chosen) AND EXISTS (SELECT FROM loaded)
     ), turned AS (
       UPDATE queue_turn SET create_image_streak =
         CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END

@@ -221,12 +221,15 @@ interface Node {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
   readonly Plans?: readonly Node[]
 }
 
 /** The indexes of large tables that a plan reads, and such tables that it reads as a whole. */
-function readBy({ 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '', Plans }: Node): string[] {
+function readBy(node: Node): string[] {
+  const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '', Plans } = node
   const its = LARGE.some((large) => index.startsWith(`${large}_`)) ? [index] : []
+  if (index.endsWith('_pkey') && !node['Index Cond']) its.push(`all of ${index}`)
   if (type === 'Seq Scan' && LARGE.includes(table)) its.push(`all of ${table}`)
   return [...its, ...(Plans ?? []).flatMap(readBy)]
 }

@@ -126,15 +126,19 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
       expect(performance.now() - startedAt).toBeLessThan(1000)
       expect(hits.map(({ current }) => current).sort()).toEqual([2, 3, 3, 3, 3])
       await proxy.pass()
-      await until(async () => {
-        const key = newKey()
-        await window.hit(key, 60_000, 1)
-        return (await redis?.exists(`${prefix}:${key}`)) === 1
-      }, 'a count in Redis')
+      await untilCounted(window, prefix)
       client.disconnect()
       await proxy.close()
     },
   )
+
+  /** Resolves once the window counts in Redis again. */
+  const untilCounted = (window: SlidingWindow, prefix: string) =>
+    until(async () => {
+      const key = newKey()
+      await window.hit(key, 60_000, 1)
+      return (await redis?.exists(`${prefix}:${key}`)) === 1
+    }, 'a count in Redis')
 
   /** A server's window over a Redis that can be taken away from it. */
   async function openServer(prefix: string) {
@@ -167,11 +171,7 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
     await proxy.refuse()
     for (let n = 0; n < 2; n++) await window.hit('k', 60_000, 2)
     await proxy.pass()
-    await until(async () => {
-      const key = newKey()
-      await window.hit(key, 60_000, 1)
-      return (await redis?.exists(`${prefix}:${key}`)) === 1
-    }, 'a count in Redis')
+    await untilCounted(window, prefix)
     expect((await window.hit('k', 60_000, 2)).current).toBe(3)
     expect(await redis?.exists(`${prefix}:k`)).toBe(0)
   })
