@@ -6,12 +6,14 @@ export async function until<T>(
   what = 'the condition',
   timeoutMs = 60_000,
 ): Promise<Truthy<T>> {
-  const end = performance.now() + timeoutMs
+  const begun = performance.now()
   for (;;) {
     const seen = await look()
     if (seen) return seen as Truthy<T>
-    if (performance.now() > end) throw new Error(`${what} did not come true within ${timeoutMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 15))
+    const waited = performance.now() - begun
+    if (waited > timeoutMs) throw new Error(`${what} did not come true within ${timeoutMs} ms`)
+    // The longer it takes the more seldom: what looks all the time takes the machine from what it waits for.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(50, Math.max(5, waited / 10))))
   }
 }
 

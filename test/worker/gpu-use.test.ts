@@ -78,7 +78,7 @@ describe('a backend', () => {
   )
 
   it(`stays with the model it holds, within the bound (seed ${SEED})`, { timeout: LIMIT_MS }, async () => {
-    const [strict, kind] = [await givenQueue(60), await givenQueue(200)]
+    const [strict, kind] = [await givenQueue(40), await givenQueue(100)]
     const times = { models: FILES, latencyMs: scaled(1000), swapMs: scaled(3000) }
     const [slow, quick] = [await startWatchedGpu(times), await startWatchedGpu(times)]
     closers.push(
@@ -87,8 +87,8 @@ describe('a backend', () => {
     )
     const maxDelayMs = scaled(15_000)
     await Promise.all([
-      workOff(strict, { inferenceUrls: [slow.inferenceUrl] }, 60),
-      workOff(kind, { inferenceUrls: [quick.inferenceUrl], affinityMaxDelayMs: maxDelayMs }, 200),
+      workOff(strict, { inferenceUrls: [slow.inferenceUrl] }, 40),
+      workOff(kind, { inferenceUrls: [quick.inferenceUrl], affinityMaxDelayMs: maxDelayMs }, 100),
     ])
     const { rows } = await kind.db.pool.query(
       `SELECT count(DISTINCT passed.id)::integer AS passed, count(late.id)::integer AS late

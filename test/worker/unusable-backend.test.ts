@@ -18,9 +18,12 @@ afterEach(async () => {
 })
 
 /** A generation of a minute ago; what the backends say of themselves is as old. */
-async function givenWaiting(up: boolean) {
+async function givenWaiting(up: boolean, backends = 1) {
   const { db } = service
-  await until(async () => (await db.pool.query('SELECT FROM backends WHERE up = $1', [up])).rowCount, 'the backend')
+  await until(async () => {
+    const { rows } = await db.pool.query('SELECT up FROM backends')
+    return rows.length === backends && rows.every((it) => it.up === up)
+  }, 'the backends')
   const user = await givenUser(db)
   const { id } = await givenGeneration(db, user, { width: 256, height: 256 })
   await db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
@@ -42,30 +45,28 @@ async function aPass() {
   }
 }
 
-it.each([
-  ['is of another kind', () => startOpenAiStandIn({ dialect: 'sdcpp' }), '?sampler=euler_a'],
-  ['has no such API', () => startA1111StandIn(), '/none?sampler=euler_a'],
-  ['asks for a password that the worker does not have', () => startOpenAiStandIn({ auth: ':key' }), '?sampler=euler_a'],
-])(
-  'a server that %s from the start is one that has no model: generations fail and are given back',
-  async (_name, start, rest) => {
-    const server = await start()
-    try {
-      await serve(`openai+${server.url}${rest}`)
-      const { user, id } = await givenWaiting(false)
-      expect(await endOf(service, user, id)).toMatchObject({
-        status: 'failed',
-        error: expect.stringContaining('not loaded'),
-      })
-      expect(await chargesOf(service.db, user)).toEqual([
-        ['charge', -1],
-        ['refund', 1],
-      ])
-    } finally {
-      await server.close()
-    }
-  },
-)
+it('servers that cannot be used from the start have no model: generations fail and are given back', async () => {
+  const [another, locked] = await Promise.all([
+    startOpenAiStandIn({ dialect: 'sdcpp' }),
+    startOpenAiStandIn({ auth: ':key' }),
+  ])
+  try {
+    // Of another kind, without such an API, and with a password that the worker does not have.
+    const servers = [another.url, `${gpu.url}/none`, locked.url].map((url) => `openai+${url}?sampler=euler_a`)
+    await serve(servers.join(','))
+    const { user, id } = await givenWaiting(false, servers.length)
+    expect(await endOf(service, user, id)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('not loaded'),
+    })
+    expect(await chargesOf(service.db, user)).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+  } finally {
+    await Promise.all([another.close(), locked.close()])
+  }
+})
 
 it('a server that is down, or worked before it refused, is waited for', async () => {
   await gpu.refuse()
