@@ -1,12 +1,17 @@
 import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, inject, it } from 'vitest'
+import { parseConfig } from '../src/config.js'
 import { call, PROMPT } from './support/client.js'
 import type {} from './support/global-setup.js'
 import { startServerProcess } from './support/server-process.js'
 import { compiled } from './support/services.js'
-import { until } from './support/until.js'
+import { until, within } from './support/until.js'
+import { startWorkerProcess } from './support/worker-process.js'
 
 /** Runs in the process before anything of its own. */
 const preloaded = (code: string) => ({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` })
@@ -58,6 +63,19 @@ it.each([
     new Promise((resolve) => child.once('exit', resolve)),
   ])
   expect({ out, errors, code }).toEqual({ out: '', errors: expect.stringMatching(sentence), code: 1 })
+})
+
+it('a worker whose Postgres has no address yet starts, and ends when it is told to', async () => {
+  const storagePath = await mkdtemp(join(tmpdir(), 'easel-entry-'))
+  const env = { DATABASE_URL: 'postgres://nowhere.invalid/easel', STORAGE_URL: `file:${storagePath}` }
+  const worker = await startWorkerProcess(parseConfig(env), {})
+  try {
+    worker.kill('SIGTERM')
+    expect(await within(20_000, worker.ended)).toBe(0)
+  } finally {
+    worker.kill('SIGKILL')
+    await rm(storagePath, { recursive: true })
+  }
 })
 
 it('a process is stopped as one that crashed after an uncaught error alone', { timeout: 60_000 }, async () => {

@@ -37,10 +37,18 @@ export function startBellWorker(
             ...options,
             connection: { connectionString: connection.url, max: 2 },
           })
-    worker.on('error', onError)
-    worker.on('failed', (_job, error) => onError(error))
     const opened = { worker: worker as Pick<Worker, 'isRunning' | 'close'>, broken: false }
-    // On Postgres BullMQ remembers a failed first look at the database for ever.
+    // On Postgres BullMQ remembers a failed first look at the database for ever, and tries again without a pause: the
+    // process would do nothing else any more. So the first error ends it, and the watch opens another.
+    const failed = (error: Error) => {
+      if (connection.kind === 'postgres') {
+        opened.broken = true
+        worker.close(true).catch(() => undefined)
+      }
+      onError(error)
+    }
+    worker.on('error', failed)
+    worker.on('failed', (_job, error) => onError(error))
     worker.waitUntilReady().catch(() => {
       opened.broken = true
     })
