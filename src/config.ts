@@ -76,7 +76,13 @@ const variables = z.object({
   DATABASE_URL: urlWith(['postgres:', 'postgresql:']),
   DATABASE_LISTEN_URL: urlWith(['postgres:', 'postgresql:']).optional(),
   APP_DATABASE_URL: urlWith(['postgres:', 'postgresql:']).optional(),
-  REDIS_URL: urlWith(['redis:', 'rediss:']).optional(),
+  REDIS_URL: urlWith(['redis:', 'rediss:'])
+    .refine(
+      (text) =>
+        (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),
+      'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
+    )
+    .optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: wholeNumber(1, 65535).default(3000),
   METRICS_PORT: wholeNumber(1, 65535).optional(),

@@ -168,6 +168,7 @@ describe('a value that cannot be used stops the start with the variable’s name
     ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
+    ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],
     ['PORT', '0', 'must be a whole number from 1 to 65535'],
     ['PORT', '65536', 'must be a whole number from 1 to 65535'],
     ['PORT', '80.5', 'must be a whole number from 1 to 65535'],

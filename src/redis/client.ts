@@ -1,6 +1,7 @@
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 
 type OnError = (error: Error) => void
+type Options = Omit<RedisOptions, 'replyMapping'>
 
 const FAIL_FAST = {
   maxRetriesPerRequest: 1,
@@ -15,7 +16,7 @@ const FAIL_FAST = {
  * away. A command that timed out may still be executed later.
  */
 export function createFailFastRedis(url: string, onError: OnError): Redis {
-  return withListener(new Redis(url, { ...FAIL_FAST, commandTimeout: 300, retryStrategy }), onError)
+  return connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
 }
 
 /**
@@ -23,12 +24,12 @@ export function createFailFastRedis(url: string, onError: OnError): Redis {
  * later add, too. Whoever adds sets a deadline of their own.
  */
 export function createProducerRedis(url: string, onError: OnError): Redis {
-  return withListener(new Redis(url, { ...FAIL_FAST, retryStrategy }), onError)
+  return connect(url, FAIL_FAST, onError)
 }
 
 /** For BullMQ's worker, whose blocking reads must wait as long as it takes; never with a command timeout. */
 export function createPatientRedis(url: string, onError: OnError): Redis {
-  return withListener(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2000, retryStrategy }), onError)
+  return connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
 }
 
 /**
@@ -60,7 +61,28 @@ export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
 // The default backs off up to 20 s, which would add to every outage.
 const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
 
-function withListener(redis: Redis, onError: OnError): Redis {
+function connect(url: string, options: Options, onError: OnError): Redis {
+  const given = { ...options, ...throughSentinels(url), retryStrategy }
+  const redis = given.sentinels ? new Redis(given) : new Redis(url, given)
   redis.on('error', onError)
   return redis
+}
+
+/** Of `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: whichever server these sentinels call the master NAME. */
+function throughSentinels(url: string): Options {
+  const { protocol, username, password, hostname, pathname, searchParams } = new URL(url)
+  const sentinels = searchParams.get('sentinels')
+  if (sentinels === null) return {}
+  return {
+    sentinels: sentinels.split(',').map((address) => {
+      const { hostname: host, port } = new URL(`redis://${address}`)
+      return { host, port: Number(port || 26379) }
+    }),
+    name: hostname,
+    db: Number(pathname.slice(1)),
+    sentinelRetryStrategy: retryStrategy,
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' && { tls: {}, enableTLSForSentinelMode: true }),
+  }
 }

@@ -40,7 +40,7 @@ const redisArguments = (directory: string, port: number): string[] => [
   ...['--dir', directory, '--pidfile', join(directory, 'redis.pid'), '--logfile', join(directory, 'redis.log')],
 ]
 
-function findRedis(): string | undefined {
+export function findRedis(): string | undefined {
   return findProgram('redis-server') ?? findProgram('valkey-server')
 }
 
@@ -86,7 +86,7 @@ const succeeds = (program: string, args: string[]): Promise<boolean> =>
     () => false,
   )
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo
