@@ -12,7 +12,7 @@ import type { Config } from './config.js'
 import { createDatabase, type Database } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from './db/live-boards.js'
-import { requireNotices } from './db/notices.js'
+import { requireFittingPooler } from './db/pooler.js'
 import { reconcileStore } from './db/reconcile-store.js'
 import { requireUsableDatabase } from './db/refusal.js'
 import { takedownStore } from './db/takedown-store.js'
@@ -109,7 +109,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   try {
     await Promise.all([
-      requireUsableDatabase(db).then(() => requireNotices(db, config.databaseListenUrl)),
+      requireUsableDatabase(db).then(() => requireFittingPooler(db, config.databaseListenUrl)),
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {

@@ -1,8 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Database } from './client.js'
 
 const RECONNECT_MS = 500
 
@@ -59,41 +55,5 @@ export function listenTo(
       clearTimeout(timer)
       await current?.end().catch(() => undefined)
     },
-  }
-}
-
-/** Within the time that a busy Postgres takes. */
-const NOTICE_WITHIN_MS = 3000
-
-/**
- * Sends a notice and waits for it. A Postgres that is away may come later.
- * @throws Error with one sentence when it does not arrive, as through a pooler that shares connections
- */
-export async function requireNotices({ pool }: Database, listenUrl: string): Promise<void> {
-  const channel = `easel_${randomUUID()}`
-  const client = new pg.Client({ connectionString: listenUrl, connectionTimeoutMillis: 2000 })
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    const heard = once(client, 'notification').then(
-      () => true,
-      () => true, // the connection broke: that says nothing of a pooler
-    )
-    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
-    await pool.query('SELECT pg_notify($1, $2)', [channel, ''])
-    if (!(await Promise.race([heard, delay(NOTICE_WITHIN_MS, false, { ref: false })]))) throw new NoNotices()
-  } catch (error) {
-    if (error instanceof NoNotices) throw error
-  } finally {
-    client.end().catch(() => undefined)
-  }
-}
-
-class NoNotices extends Error {
-  constructor() {
-    super(
-      'Postgres notices do not arrive: a pooler shares connections per transaction. ' +
-        'Set DATABASE_LISTEN_URL to Postgres itself, or let the pooler share per session.',
-    )
   }
 }

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDatabase } from '../../src/db/client.js'
 import { generationWatch } from '../../src/db/generation-watch.js'
-import { listenTo, requireNotices } from '../../src/db/notices.js'
+import { listenTo } from '../../src/db/notices.js'
 import { waitForEnd } from '../../src/generation/wait.js'
 import { useDatabase } from '../support/database.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
-import { createTestDatabase } from '../support/services.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
 
@@ -106,20 +105,5 @@ describe('whoever waits for generations', () => {
     await standInWorker(context.db).fail(await standInWorker(context.db).claim(), 'It failed.')
     await proxy.pass()
     expect(await ended).toMatchObject({ id, status: 'failed' })
-  })
-})
-
-describe('a server that hears no notices', () => {
-  it('does not start: something in between shares connections', async () => {
-    await requireNotices(context.db, context.url)
-    // Notices stay within their database, as they stay with the connection that a pooler happened to pick.
-    const { url } = await createTestDatabase()
-    await expect(requireNotices(context.db, url)).rejects.toThrow(
-      /^Postgres notices do not arrive: .*DATABASE_LISTEN_URL/,
-    )
-  })
-
-  it('starts while Postgres is away', async () => {
-    await requireNotices(context.db, 'postgres://easel@127.0.0.1:1/easel')
   })
 })
