@@ -6,13 +6,16 @@ const SCHEMAS = ['public', 'bullmq']
 
 /**
  * Lets the user of `applicationUrl` do what servers, workers and the command line do, and no more: read and write rows.
- * The user is made where it is missing, and gets the URL's password. To be repeated after each migration, for new tables.
+ * The user is made where it is missing, and gets the URL's password, if that has one. To be repeated after each
+ * migration, for new tables.
  * @param ownerUrl the database, as the owner of its tables
- * @throws Error with one sentence when the user could do more anyway, or the owner may not make users
+ * @throws Error with one sentence when the URL names no user, the user could do more anyway, or the owner may not make
+ * users
  */
 export async function grantApplicationRole(ownerUrl: string, applicationUrl: string): Promise<void> {
   const { username, password } = new URL(applicationUrl)
   const name = decodeURIComponent(username)
+  if (!name) throw new Error('APP_DATABASE_URL names no user.')
   const role = pg.escapeIdentifier(name)
   const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5000 })
   client.on('error', () => undefined)
@@ -25,8 +28,9 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     )
     if (known.rows[0]?.mighty)
       throw new Error(`The user "${name}" of APP_DATABASE_URL may do more than read and write rows: name another one.`)
-    const secret = pg.escapeLiteral(decodeURIComponent(password))
-    await client.query(`${known.rowCount ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN PASSWORD ${secret}`)
+    // An empty one would take away the one that the user has.
+    const secret = password && `PASSWORD ${pg.escapeLiteral(decodeURIComponent(password))}`
+    await client.query(`${known.rowCount ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await grant(client, schema, role)
     await client.query(`REVOKE UPDATE, DELETE ON credit_ledger FROM ${role}`)
   } catch (error) {

@@ -50,6 +50,19 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
   },
 )
 
+it('keeps its password when the URL has none, and must be named', async () => {
+  const { url, applicationUrl } = await given()
+  await grantApplicationRole(url, applicationUrl)
+  const lacking = new URL(applicationUrl)
+  lacking.password = ''
+  await grantApplicationRole(url, lacking.href)
+  lacking.username = ''
+  await expect(grantApplicationRole(url, lacking.href)).rejects.toThrow('APP_DATABASE_URL names no user.')
+  const db = createDatabase(applicationUrl, { maxConnections: 1, onError: () => undefined })
+  await expect(db.pool.query('SELECT FROM users')).resolves.toBeDefined()
+  await db.pool.end()
+})
+
 it('is refused when it could do more than that anyway', async () => {
   const { url } = await given()
   const { username } = new URL(inject('services').postgresAdminUrl)
