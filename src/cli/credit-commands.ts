@@ -15,7 +15,11 @@ export function creditCommands(program: Command, run: Runner): void {
     .argument('<username>')
     .argument('<n>', 'how many', wholeNumber('N', 1, MAX_CREDITS))
     .option('--note <text>', 'what for; shown in the history', words('--note', 500))
-    .option('--ref <id>', 'your own reference, like an invoice number: the same one grants once', words('--ref', 200))
+    .option(
+      '--ref <id>',
+      'your own reference, like an invoice number: the same one grants a user once',
+      words('--ref', 200),
+    )
     .action(run.connected(grantCredits))
   credits
     .command('history')

@@ -5,6 +5,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '28000': 'Postgres refuses the user in DATABASE_URL: correct it.',
   '28P01': 'Postgres refuses the user or the password in DATABASE_URL: correct them.',
   '3D000': 'The database in DATABASE_URL does not exist: create it, or correct DATABASE_URL.',
+  '42501':
+    'The user in DATABASE_URL has no right to that: run "easel migrate" as the owner of the tables, with this user in APP_DATABASE_URL.',
   '42P01': 'The database is not up to date: run "easel migrate" first.',
   '42703': 'The database is not up to date: run "easel migrate" first.',
   '55P03': 'The rows are in use by another process at the moment: try again.',
@@ -12,7 +14,13 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 /** The sentence for a refusal that somebody can mend; undefined for anything else. */
-export const refusalOf = (error: unknown): string | undefined => SENTENCES[sqlState(error) ?? '']
+export const refusalOf = (error: unknown): string | undefined => SENTENCES[stateOf(error) ?? '']
+
+/** Where Postgres asks for a password and there is none, the client itself stops, without a state. */
+function stateOf(error: unknown): string | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (/^SASL: .* password must be/.test(e.message)) return '28P01'
+  return sqlState(error)
+}
 
 const MENDED_BY_HAND = /^(28|3D|42)/
 
@@ -25,7 +33,7 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   try {
     await pool.query('SELECT FROM generations, backends, leases LIMIT 0')
   } catch (error) {
-    if (MENDED_BY_HAND.test(sqlState(error) ?? ''))
+    if (MENDED_BY_HAND.test(stateOf(error) ?? ''))
       throw new Error(refusalOf(error) ?? (error as Error).message, { cause: error })
   }
 }

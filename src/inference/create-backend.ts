@@ -17,7 +17,7 @@ export interface BackendOptions {
  * @throws Error with a sentence that shows the scheme only, since the URL may hold a password
  */
 export function createBackend(url: string, options: BackendOptions): InferenceBackend {
-  const scheme = url.slice(0, url.indexOf(':'))
+  const scheme = url.slice(0, Math.max(url.indexOf(':'), 0))
   switch (scheme) {
     case 'preview':
       return createPreviewBackend()

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -106,6 +107,14 @@ describe('the command line', () => {
           }),
         ),
       ).toBe('Postgres refuses the user or the password in DATABASE_URL: correct them.')
+      expect(
+        await easel.error(
+          line,
+          other((url) => {
+            url.password = ''
+          }),
+        ),
+      ).toBe('Postgres refuses the user or the password in DATABASE_URL: correct them.')
     }
   })
 })
@@ -129,6 +138,17 @@ describe('migrate', () => {
     expect(await easel.text('migrate', env)).toBe('The database is up to date.')
     expect((await easel.json('models list', env)).length).toBeGreaterThan(6)
   })
+})
+
+it('says whose work migrating is', async () => {
+  const application = new URL(easel.databaseUrl)
+  application.username = `reader_${randomBytes(4).toString('hex')}`
+  application.password = 'secret'
+  await easel.json('migrate', { APP_DATABASE_URL: application.href })
+  expect(await easel.json('user list', { DATABASE_URL: application.href })).toEqual(expect.any(Array))
+  expect(await easel.error('migrate', { DATABASE_URL: application.href })).toBe(
+    'The user in DATABASE_URL has no right to that: run "easel migrate" as the owner of the tables, with this user in APP_DATABASE_URL.',
+  )
 })
 
 describe('without DATABASE_URL', () => {

@@ -29,6 +29,10 @@ it.each(['teleport+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'no
   },
 )
 
+it('names no scheme where there is none', () => {
+  expect(() => createBackend('nonsense', { timeoutMs: 1_000 })).toThrow('for the scheme "" of')
+})
+
 it.each([
   'a1111+http://user:12/secret@gpu1:7860',
   'comfyui+http://user:12#secret@gpu1',
