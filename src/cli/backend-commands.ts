@@ -88,7 +88,8 @@ async function writing(path: string, work: Promise<void>): Promise<void> {
 async function entryOf(url: string): Promise<string> {
   if (!/^https?:/.test(url)) return url
   try {
-    const found = await recognize(parseServerUrl(`unknown+${url}`), AbortSignal.timeout(RECOGNIZE_MS))
+    const address = parseServerUrl(`unknown+${url}`)
+    const found = await recognize({ ...address, name: address.base }, AbortSignal.timeout(RECOGNIZE_MS))
     if (found) return `${found.kind}+${url}`
   } catch (error) {
     if (error instanceof BackendError) throw advised(error)
