@@ -225,8 +225,10 @@ export class BackendLoop {
   }
 
   #wentDown(error: unknown): void {
-    if (this.#up || this.#outages === 0)
-      this.#ports.log.warn({ err: error, backend: this.#backend.name }, 'backend is down')
+    const sentence = this.#storeFailed
+      ? 'backend waits until pictures can be stored again: make room where STORAGE_URL leads'
+      : 'backend is down'
+    if (this.#up || this.#outages === 0) this.#ports.log.warn({ err: error, backend: this.#backend.name }, sentence)
     this.#up = false
     this.#loaded = undefined
     this.#outages++
