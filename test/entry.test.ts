@@ -16,9 +16,7 @@ import { startWorkerProcess } from './support/worker-process.js'
 /** Runs in the process before anything of its own. */
 const preloaded = (code: string) => ({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` })
 
-it('a process says what it was told to break, and ends with 1 at an uncaught error, so that another is started', {
-  timeout: 60_000,
-}, async () => {
+it('a process says what it was told to break, and ends with 1 at an uncaught error, so that another is started', async () => {
   const server = await startServerProcess({
     ...preloaded(`process.on('SIGUSR2', () => { throw new Error('nobody expected this') })`),
     FAILPOINTS: 'run.after_put=delay:1@1',
@@ -78,7 +76,7 @@ it('a worker whose Postgres has no address yet starts, and ends when it is told 
   }
 })
 
-it('a process is stopped as one that crashed after an uncaught error alone', { timeout: 60_000 }, async () => {
+it('a process is stopped as one that crashed after an uncaught error alone', async () => {
   const stoppedBy = async (what: string) => {
     const code = `
       import { runProcess } from '${compiled('src/entry.ts')}'

@@ -35,7 +35,7 @@ describe.each([
 ])('an idle worker on %s', (_mode, redis) => {
   const on = it.skipIf(redis && !redisAvailable)
 
-  on('starts what nothing rings for', { timeout: 40_000 }, async () => {
+  on('starts what nothing rings for', async () => {
     const service = await serviceOn(redis)
     await service.worker({ namespace: 'easel' })
     const seenAt = async () => (await service.db.pool.query('SELECT seen_at FROM backends')).rows[0]?.seen_at.getTime()
@@ -47,27 +47,23 @@ describe.each([
     expect(await waitOf(service, id)).toBeLessThan(PROMPT_MS)
   })
 
-  on(
-    'starts at once what is rung for, although another one has stopped in its tracks',
-    { timeout: 40_000 },
-    async () => {
-      const service = await serviceOn(redis)
-      const other = await startWorkerProcess(service.config, {})
-      closers.push(async () => {
-        other.kill('SIGKILL')
-        await other.ended
-      })
-      await service.worker({ namespace: 'easel' })
-      const up = () => service.db.pool.query('SELECT 1 FROM backends WHERE up')
-      await until(async () => (await up()).rowCount === 2, 'both workers')
-      other.kill('SIGSTOP')
-      for (let n = 0; n < 3; n++) {
-        const user = await givenUser(service.db)
-        const body = { ...PROMPT, width: 256, height: 256 }
-        const submitted = await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body })
-        expect(await waitOf(service, submitted.body.id)).toBeLessThan(PROMPT_MS)
-        expect(await endOf(service, user, submitted.body.id)).toMatchObject({ status: 'succeeded' })
-      }
-    },
-  )
+  on('starts at once what is rung for, although another one has stopped in its tracks', async () => {
+    const service = await serviceOn(redis)
+    const other = await startWorkerProcess(service.config, {})
+    closers.push(async () => {
+      other.kill('SIGKILL')
+      await other.ended
+    })
+    await service.worker({ namespace: 'easel' })
+    const up = () => service.db.pool.query('SELECT 1 FROM backends WHERE up')
+    await until(async () => (await up()).rowCount === 2, 'both workers')
+    other.kill('SIGSTOP')
+    for (let n = 0; n < 3; n++) {
+      const user = await givenUser(service.db)
+      const body = { ...PROMPT, width: 256, height: 256 }
+      const submitted = await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body })
+      expect(await waitOf(service, submitted.body.id)).toBeLessThan(PROMPT_MS)
+      expect(await endOf(service, user, submitted.body.id)).toMatchObject({ status: 'succeeded' })
+    }
+  })
 })

@@ -152,7 +152,7 @@ describe.skipIf(!redisAvailable)('the ringing end', () => {
 })
 
 describe.skipIf(!redisAvailable)('the listening end', () => {
-  it.each(OUTAGES)('hears again after Redis %s', { timeout: 40_000 }, async (_name, { begin, end }) => {
+  it.each(OUTAGES)('hears again after Redis %s', async (_name, { begin, end }) => {
     const { queue } = openQueue()
     let rung = 0
     const { redis } = listen(async () => void rung++)

@@ -50,7 +50,7 @@ async function submit(url = service.url) {
 }
 
 describe.skipIf(!redisAvailable)('while Redis', () => {
-  it.each(AWAY)('%s, server and worker start, do their work, and stop', { timeout: 40_000 }, async (_name, goAway) => {
+  it.each(AWAY)('%s, server and worker start, do their work, and stop', async (_name, goAway) => {
     await goAway()
     // Each gives Redis two seconds, and then goes without.
     const server = await within(8000, service.server())
@@ -66,7 +66,7 @@ describe.skipIf(!redisAvailable)('while Redis', () => {
     await within(10_000, Promise.all([server.stop(), worker.stop()]))
   })
 
-  it('stands still, SIGTERM ends a worker after its job, long before its hard stop', { timeout: 40_000 }, async () => {
+  it('stands still, SIGTERM ends a worker after its job, long before its hard stop', async () => {
     gpu.set({ latencyMs: 1000 })
     const worker = await startWorkerProcess(service.config, { INFERENCE_URL: gpu.inferenceUrl })
     try {

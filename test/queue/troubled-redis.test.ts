@@ -136,7 +136,7 @@ const succeeds = async (user: GivenUser, id: string) =>
   expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
 
 describe.skipIf(!redisAvailable)('while Redis', () => {
-  it.each(TROUBLES)('%s, everything goes on', { timeout: 30_000 }, async (_name, { begin, end }) => {
+  it.each(TROUBLES)('%s, everything goes on', async (_name, { begin, end }) => {
     const [first, second, third, busy] = [
       await givenUser(service.db),
       await givenUser(service.db),
@@ -178,7 +178,7 @@ describe.skipIf(!redisAvailable)('while Redis', () => {
 })
 
 describe.skipIf(!redisAvailable)('when Redis is well again', () => {
-  it('what was rung late has rung, and has started nothing', { timeout: 60_000 }, async () => {
+  it('what was rung late has rung, and has started nothing', async () => {
     const redis = createPatientRedis(server.url, () => undefined)
     const deliveries = openQueue({ kind: 'redis', redis, prefix: `{${service.namespace}}` })
     onTestFinished(() => redis.disconnect())

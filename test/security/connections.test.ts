@@ -143,7 +143,7 @@ const COUNT = 5000
 const REQUESTS = process.env.SHOW_FIGURES ? 400 : 20
 
 // The loopback network has more than one address on Linux alone.
-describe.skipIf(process.platform !== 'linux')(`${COUNT} connections of one address`, { timeout: 120_000 }, () => {
+describe.skipIf(process.platform !== 'linux')(`${COUNT} connections of one address`, () => {
   it('leave every other client its place, health checks and polls among them', async () => {
     const server = await startServerProcess({ RATE_LIMIT_MAX: '1000000' })
     const db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })

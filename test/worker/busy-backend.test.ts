@@ -71,7 +71,7 @@ const statusOf = async (generation: { id: string }): Promise<string> =>
   (await rowOf(service.db, generation)).status as string
 
 describe('a backend whose next inference has begun', () => {
-  it('works on after the answer to the last one broke off', { timeout: 30_000 }, async () => {
+  it('works on after the answer to the last one broke off', async () => {
     gpu.answer = async (n, response, body) => {
       if (n === 0) response.writeHead(200, { 'content-length': body.length }).write(body.subarray(0, 10))
       await delay(n === 0 ? 300 : n === 1 ? 2000 : 0)
@@ -83,7 +83,7 @@ describe('a backend whose next inference has begun', () => {
       await until(async () => (await statusOf(generation)) === 'succeeded', 'all to be delivered', 20_000)
   })
 
-  it('serves a model that its server has got meanwhile', { timeout: 30_000 }, async () => {
+  it('serves a model that its server has got meanwhile', async () => {
     gpu.answer = (_n, response, body) => delay(500).then(() => response.end(body))
     const ofNewModel = await givenQueued(SECOND)
     const others = []

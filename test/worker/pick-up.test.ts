@@ -64,7 +64,7 @@ describe.each([
     promptly(await waits(service, 8, [10]))
   })
 
-  on('start at once after Postgres was away when their process started', { timeout: 60_000 }, async () => {
+  on('start at once after Postgres was away when their process started', async () => {
     const service = await serviceOn(redis)
     const proxy = await startFaultProxy(service.config.databaseUrl)
     closers.push(() => proxy.close())
