@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import { afterEach, expect, it } from 'vitest'
 import { createFailFastRedis, whenReady } from '../../src/redis/client.js'
 import { findRedis, freePort } from '../support/redis-server.js'
@@ -51,6 +51,12 @@ it.skipIf(!redisAvailable)('Redis behind sentinels is the master, and after a fa
   await whenReady(redis)
   await until(() => set('before'), 'the master')
   await until(() => redis?.wait(1, 100), 'the replica')
+  // A sentinel learns of a replica from the master, every ten seconds; without one there is nobody to take over.
+  const asked = new Redis(sentinel.port)
+  const replicas = async () => (await asked.call('sentinel', 'replicas', 'easel')) as unknown[]
+  await until(async () => (await replicas()).length, 'the sentinel knowing the replica').finally(() =>
+    asked.disconnect(),
+  )
   master.child.kill('SIGKILL')
   await until(() => set('after'), 'the next master')
   expect(await redis.get('k')).toBe('after')
