@@ -1,5 +1,5 @@
 /** Money: what every user holds follows from the ledger, and the ledger follows from the generations. */
-import { CANCELED } from '../generation/failure.js'
+import { CANCELED } from '../generation/failure-reason.js'
 import type { Slice, SqlCheck } from './check.js'
 
 const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `

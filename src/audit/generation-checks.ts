@@ -1,5 +1,5 @@
 /** Generations: one at a time, in time, in order. */
-import { MAX_DEATHS, MAX_TRIES } from '../generation/failure.js'
+import { MAX_DEATHS, MAX_TRIES } from '../generation/failure-reason.js'
 import type { SqlCheck } from './check.js'
 import { NOT_ENDED } from './slices.js'
 

@@ -1,4 +1,4 @@
-import type { RunLog } from '../generation/run.js'
+import type { RunLog } from '../generation/run/run.js'
 import type { AuditTurn } from './audit-turn.js'
 import type { Check } from './check.js'
 

@@ -1,4 +1,4 @@
-import type { GenerationFilter, HistoryStore, OwnPicture, PastGeneration } from '../generation/history.js'
+import type { GenerationFilter, HistoryStore, OwnPicture, PastGeneration } from '../generation/library/history.js'
 import type { Database } from './client.js'
 import { pageOf } from './page.js'
 

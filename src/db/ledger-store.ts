@@ -1,5 +1,5 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
-import type { LedgerStore } from '../generation/history.js'
+import type { LedgerStore } from '../generation/library/history.js'
 import type { Database } from './client.js'
 import { pageOf } from './page.js'
 import { creditLedger } from './schema.js'

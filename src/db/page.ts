@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from '../generation/history.js'
+import type { Page, PageRequest } from '../generation/library/history.js'
 
 /** One row more than the page has was asked for: it says whether there is a next one. */
 export function pageOf<Row, Item>(

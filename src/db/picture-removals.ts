@@ -1,4 +1,4 @@
-import type { PictureRemovals } from '../generation/remove-picture.js'
+import type { PictureRemovals } from '../generation/library/remove-picture.js'
 import type { Database } from './client.js'
 
 const REMOVE = {

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { PictureStore } from '../generation/picture.js'
+import type { PictureStore } from '../generation/library/picture.js'
 import type { Database } from './client.js'
 import { generations, images } from './schema.js'
 

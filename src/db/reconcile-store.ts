@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { DEADLINE_PASSED, LACKING, type Lacking, MAX_DEATHS, WORKER_LOST } from '../generation/failure.js'
+import { DEADLINE_PASSED, LACKING, type Lacking, MAX_DEATHS, WORKER_LOST } from '../generation/failure-reason.js'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { ReconcileStore } from '../generation/ports.js'
 import { SAMPLERS } from '../generation/sampler.js'

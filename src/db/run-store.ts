@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
+import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { MAX_SEED } from '../generation/generation.js'
 import type { ClaimedGeneration, RunStore, Serves } from '../generation/ports.js'
-import { CREATE_IMAGE_RUN } from '../generation/queue-position.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
 import { MOVED } from './generation-watch.js'

@@ -15,8 +15,8 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { ApiKeyKind } from '../account/account.js'
-import type { MadeWith } from '../generation/backend.js'
 import type { GenerationStatus, Lane } from '../generation/generation.js'
+import type { MadeWith } from '../generation/run/backend.js'
 import type { Sampler } from '../generation/sampler.js'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })

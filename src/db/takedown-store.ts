@@ -1,4 +1,4 @@
-import type { Takedowns } from '../generation/takedown.js'
+import type { Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
 
 /** Claimed at a time. */

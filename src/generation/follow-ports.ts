@@ -1,6 +1,6 @@
 /** What following a generation asks of the outside, beside ports.ts. */
 import type { GenerationStatus, GenerationView } from './generation.js'
-import type { Pace } from './inference-pace.js'
+import type { Pace } from './run/inference-pace.js'
 
 /** Tells of changes for any number of generations at once; holds no database connection of the pool while nothing changes. */
 export interface GenerationWatch {

@@ -1,7 +1,8 @@
 /** What the core asks of the outside. Interfaces only; the adapters that implement them are wired in wiring.ts. */
-import type { MadeWith } from './backend.js'
-import type { Lacking } from './failure.js'
+
+import type { Lacking } from './failure-reason.js'
 import type { Generation, GenerationView, Lane } from './generation.js'
+import type { MadeWith } from './run/backend.js'
 
 /** What the worker needs to run one attempt; every write it makes carries `attempt` and is void once that has moved on. */
 export interface ClaimedGeneration extends Generation {

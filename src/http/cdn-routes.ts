@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, pictureTakenDown, serviceUnavailable } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
-import type { PictureStore } from '../generation/picture.js'
+import type { PictureStore } from '../generation/library/picture.js'
 import type { App } from './app.js'
 
 const HEADERS = {

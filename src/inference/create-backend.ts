@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { InferenceBackend } from '../generation/backend.js'
+import type { InferenceBackend } from '../generation/run/backend.js'
 import { createA1111Backend } from './a1111/a1111-backend.js'
 import { createComfyuiBackend } from './comfyui/comfyui-backend.js'
 import { createOpenAiBackend } from './openai/openai-backend.js'

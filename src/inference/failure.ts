@@ -1,4 +1,4 @@
-import { BackendError, type BackendErrorKind } from '../generation/backend.js'
+import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
 import type { Sampler } from '../generation/sampler.js'
 
 /** What a subscriber reads; hosts, paths and exception texts stay in `message`, for the logs. */

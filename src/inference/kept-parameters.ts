@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../generation/backend.js'
+import type { InferenceRequest } from '../generation/run/backend.js'
 import { unsupported } from './failure.js'
 
 /** What a server keeps as it was asked; it would silently change what goes beyond. */

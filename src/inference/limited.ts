@@ -1,5 +1,5 @@
 import { linkedSignal } from '../abort-signals.js'
-import type { BackendError } from '../generation/backend.js'
+import type { BackendError } from '../generation/run/backend.js'
 import { callFailure, failure } from './failure.js'
 
 /** How many others the server works for first, as far as it tells; 0: for us. Until it is told the time counts as drawing. */

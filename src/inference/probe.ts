@@ -1,5 +1,5 @@
 import { timeLimit } from '../abort-signals.js'
-import { BackendError, type BackendErrorKind } from '../generation/backend.js'
+import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
 import { failure } from './failure.js'
 import { recognize } from './recognize.js'
 import type { ServerHttp } from './server-http.js'

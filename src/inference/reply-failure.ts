@@ -1,4 +1,4 @@
-import type { BackendError } from '../generation/backend.js'
+import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './failure.js'
 
 /** An error body's own words, in whichever shape. Never its `body` or `input`, where servers repeat the prompt. */

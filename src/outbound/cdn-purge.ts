@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { timeLimit } from '../abort-signals.js'
-import type { PurgeCdn } from '../generation/takedown.js'
+import type { PurgeCdn } from '../generation/library/takedown.js'
 
 const TIMEOUT_MS = 10_000
 const PATH = '{path}'

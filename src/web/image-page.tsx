@@ -1,4 +1,4 @@
-import type { Picture } from '../generation/picture.js'
+import type { Picture } from '../generation/library/picture.js'
 import { page } from './page.js'
 
 /** The page of one picture as HTML: picture, model, seed and size, with Open Graph tags and no prompt. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { SLUG } from '../generation/generation.js'
-import type { PictureStore } from '../generation/picture.js'
+import type { PictureStore } from '../generation/library/picture.js'
 import { homePage } from './home-page.js'
 import { imagePage, noticePage } from './image-page.js'
 

@@ -1,4 +1,4 @@
-import type { RunLog } from '../generation/run.js'
+import type { RunLog } from '../generation/run/run.js'
 import type { DeliveryStore, PayloadOf, WebhookBells, WebhookSender } from './ports.js'
 import { endpointPause, FAILING, retryDelay } from './retry.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'

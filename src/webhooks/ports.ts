@@ -1,6 +1,6 @@
 /** What webhooks ask of the outside. Interfaces only. */
 import type { GenerationView } from '../generation/generation.js'
-import type { Page, PageRequest } from '../generation/history.js'
+import type { Page, PageRequest } from '../generation/library/history.js'
 import type {
   ClaimedDelivery,
   DeliveryFault,

@@ -1,5 +1,5 @@
 /** Flows that die where they are told to. */
-import { reconcile } from '../../src/generation/reconcile.js'
+import { reconcile } from '../../src/generation/repair/reconcile.js'
 import { until } from '../support/until.js'
 import type { Flow, Scene } from './crash-flows.js'
 import type { Ports, Stage } from './crash-stage.js'

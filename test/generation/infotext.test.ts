@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { OwnPicture } from '../../src/generation/history.js'
-import { infotextOf } from '../../src/generation/infotext.js'
+import type { OwnPicture } from '../../src/generation/library/history.js'
+import { infotextOf } from '../../src/generation/library/infotext.js'
 import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../src/generation/sampler.js'
 import { fieldsOf } from '../../src/inference/infotext.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CREATE_IMAGE_RUN, queuePosition } from '../../src/generation/queue-position.js'
+import { CREATE_IMAGE_RUN, queuePosition } from '../../src/generation/follow/queue-position.js'
 import { seedOf } from '../support/effort.js'
 
 /** Plays the claim's rule out, start by start. */

@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { LEASE_SECONDS } from '../../src/db/run-store.js'
-import { BackendError, type InferenceBackend } from '../../src/generation/backend.js'
 import type { ClaimedGeneration } from '../../src/generation/ports.js'
-import { StoreFault } from '../../src/generation/publish.js'
-import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run.js'
+import { BackendError, type InferenceBackend } from '../../src/generation/run/backend.js'
+import { StoreFault } from '../../src/generation/run/publish.js'
+import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run/run.js'
 import { aGeneration } from '../support/givens.js'
 import { atOnce, noExperience } from '../support/gpu-turn.js'
 

@@ -8,7 +8,7 @@ import type {
   InferenceBackend,
   InferenceOptions,
   InferenceRequest,
-} from '../../src/generation/backend.js'
+} from '../../src/generation/run/backend.js'
 import { compiled } from '../support/services.js'
 import { aRequest, failureOf } from './a1111/given.js'
 

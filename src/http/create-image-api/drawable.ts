@@ -1,6 +1,6 @@
 import { type ModelVersion, requireCreateImageModel } from '../../catalog/model-version.js'
 import { invalidParameter } from '../../errors.js'
-import { LACKING } from '../../generation/failure.js'
+import { LACKING } from '../../generation/failure-reason.js'
 import type { GenerationRequest } from '../../generation/generation.js'
 import type { Abilities } from '../../generation/ports.js'
 import { inOwnWords } from './presets.js'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { sayWhenFree } from '../../generation/active-generation.js'
-import { submitGeneration } from '../../generation/submit.js'
+import { sayWhenFree } from '../../generation/follow/active-generation.js'
+import { submitGeneration } from '../../generation/submit/submit.js'
 import { admitWebhookUrl } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../idempotency.js'

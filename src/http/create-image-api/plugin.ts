@@ -1,6 +1,6 @@
 import type { ModelStore } from '../../catalog/model-version.js'
-import type { TimeLeftPorts } from '../../generation/active-generation.js'
-import type { CreateImagePorts } from '../../generation/create-image.js'
+import type { TimeLeftPorts } from '../../generation/follow/active-generation.js'
+import type { CreateImagePorts } from '../../generation/follow/create-image.js'
 import type { Abilities, ImageStore, PictureFiles } from '../../generation/ports.js'
 import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import type { App } from '../app.js'

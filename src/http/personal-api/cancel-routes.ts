@@ -1,6 +1,6 @@
 import { type CancelPorts, cancelGeneration } from '../../generation/cancel.js'
-import { CANCELED } from '../../generation/failure.js'
-import { findOwned, hasEnded, pollGeneration } from '../../generation/poll.js'
+import { CANCELED } from '../../generation/failure-reason.js'
+import { findOwned, hasEnded, pollGeneration } from '../../generation/follow/poll.js'
 import type { App } from '../app.js'
 import { refusals } from './envelope.js'
 import type { FollowRoutePorts } from './follow-routes.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { LedgerStore } from '../../generation/history.js'
+import type { LedgerStore } from '../../generation/library/history.js'
 import type { App } from '../app.js'
 import { cursorOf, nextCursor, pageFields } from '../paging.js'
 import { refusals } from './envelope.js'

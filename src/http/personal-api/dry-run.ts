@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DryRun } from '../../generation/dry-run.js'
+import type { DryRun } from '../../generation/submit/dry-run.js'
 import { queryFlag } from '../fields.js'
 
 export const submitQuery = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { HistoryStore, PastGeneration } from '../../generation/history.js'
+import type { HistoryStore, PastGeneration } from '../../generation/library/history.js'
 import type { ImageStore } from '../../generation/ports.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import type { App } from '../app.js'

@@ -1,6 +1,6 @@
 /** A picture of the caller's own, as it is listed and with all that it was made from. */
 import { z } from 'zod'
-import type { OwnPicture } from '../../generation/history.js'
+import type { OwnPicture } from '../../generation/library/history.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { nextCursor } from '../paging.js'
 

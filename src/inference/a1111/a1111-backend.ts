@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
+import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/run/backend.js'
 import { consecutiveRuns } from '../consecutive-runs.js'
 import { callFailure, failure } from '../failure.js'
 import { limited, type Waiting } from '../limited.js'

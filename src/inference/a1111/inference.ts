@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { InferredImage } from '../../generation/backend.js'
+import type { InferredImage } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../failure.js'
 import type { Waiting } from '../limited.js'
 import { replyFailure } from '../reply-failure.js'

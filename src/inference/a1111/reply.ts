@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { InferredImage, MadeWith } from '../../generation/backend.js'
+import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { type Fields, fieldsOf } from '../infotext.js'

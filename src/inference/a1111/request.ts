@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { samplerUnavailable } from '../failure.js'
 import type { ServerSampler } from '../sd-samplers.js'
 import type { A1111Server, ServerModel } from './discovery.js'

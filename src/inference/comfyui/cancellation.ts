@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
-import type { InferenceOptions } from '../../generation/backend.js'
+import type { InferenceOptions } from '../../generation/run/backend.js'
 import type { ServerHttp } from '../server-http.js'
 import { readQueue } from './history.js'
 import { attemptOf } from './submission.js'

@@ -1,4 +1,4 @@
-import type { InferenceBackend, InferenceRequest } from '../../generation/backend.js'
+import type { InferenceBackend, InferenceRequest } from '../../generation/run/backend.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from '../failure.js'
 import { limited } from '../limited.js'
 import { probe } from '../probe.js'

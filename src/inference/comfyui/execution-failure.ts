@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BackendError, InferenceRequest } from '../../generation/backend.js'
+import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../failure.js'
 import { publicWords } from '../reply-failure.js'
 import type { HistoryEntry } from './history.js'

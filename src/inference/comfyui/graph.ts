@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import type { ServerSampler } from './comfyui-samplers.js'
 
 /** One node of a prompt; an input is a value or the output of another node, as `[id, index]`. */

@@ -1,5 +1,5 @@
 import { timeLimit, windUp } from '../../abort-signals.js'
-import type { InferenceOptions, InferredImage } from '../../generation/backend.js'
+import type { InferenceOptions, InferredImage } from '../../generation/run/backend.js'
 import { failure } from '../failure.js'
 import type { Waiting } from '../limited.js'
 import { probe } from '../probe.js'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timeLimit } from '../../abort-signals.js'
-import { BackendError, type BackendErrorKind } from '../../generation/backend.js'
+import { BackendError, type BackendErrorKind } from '../../generation/run/backend.js'
 import { failure } from '../failure.js'
 
 const ASK_AGAIN_MS = 200

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { InferredImage, MadeWith } from '../../generation/backend.js'
+import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
 import { type Bad, requireSize } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { replyFailure } from '../reply-failure.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BackendError, InferenceRequest } from '../../generation/backend.js'
+import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../failure.js'
 import { publicWords, replyFailure } from '../reply-failure.js'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BackendError, InferenceRequest } from '../../generation/backend.js'
+import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../failure.js'
 import type { ServerHttp } from '../server-http.js'
 import type { Graph } from './graph.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { InferenceRequest, InferredImage } from '../../generation/backend.js'
+import type { InferenceRequest, InferredImage } from '../../generation/run/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { fieldsOf } from '../infotext.js'

@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { withoutExtraArgs } from '../sd-cpp-extra-args.js'
 import type { Declaration } from './declaration.js'
 

@@ -1,4 +1,4 @@
-import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/backend.js'
+import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/run/backend.js'
 import { callFailure, failure, samplerUnavailable } from '../failure.js'
 import { requireKept } from '../kept-parameters.js'
 import { limited } from '../limited.js'

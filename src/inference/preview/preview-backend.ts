@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import sharp from 'sharp'
+import { MAX_SEED } from '../../generation/generation.js'
 import {
   BackendError,
   type InferenceBackend,
   type InferenceRequest,
   type InferredImage,
-} from '../../generation/backend.js'
-import { MAX_SEED } from '../../generation/generation.js'
+} from '../../generation/run/backend.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { drawPreview } from './picture.js'
 

@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { blankCanvas, type Canvas } from './canvas.js'
 import { type Motif, motifOf } from './motif.js'
 import { type Dice, mix } from './noise.js'

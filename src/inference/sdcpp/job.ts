@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { linkedSignal, timeLimit, windUp } from '../../abort-signals.js'
-import { BackendError } from '../../generation/backend.js'
+import { BackendError } from '../../generation/run/backend.js'
 import { failure } from '../failure.js'
 import { jsonReply } from '../json-reply.js'
 import type { Waiting } from '../limited.js'

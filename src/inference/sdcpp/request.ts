@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../failure.js'
 import { requireKept } from '../kept-parameters.js'
 import type { ServerSampler } from '../sd-samplers.js'

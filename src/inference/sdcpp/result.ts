@@ -1,4 +1,4 @@
-import type { InferredImage } from '../../generation/backend.js'
+import type { InferredImage } from '../../generation/run/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
 import { fieldsOf } from '../infotext.js'

@@ -1,4 +1,4 @@
-import type { InferenceBackend, InferredImage } from '../../generation/backend.js'
+import type { InferenceBackend, InferredImage } from '../../generation/run/backend.js'
 import { consecutiveRuns } from '../consecutive-runs.js'
 import { callFailure } from '../failure.js'
 import { limited } from '../limited.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
-import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/backend.js'
+import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/run/backend.js'
 import { type A1111Options, createA1111Backend } from '../../../src/inference/a1111/a1111-backend.js'
 import { type StandInOptions, startA1111StandIn } from '../../support/a1111-stand-in.js'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { BackendErrorKind } from '../../../src/generation/backend.js'
+import type { BackendErrorKind } from '../../../src/generation/run/backend.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
 import { lookUp } from '../../../src/inference/comfyui/history.js'
 import { until } from '../../support/until.js'

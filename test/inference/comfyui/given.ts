@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
-import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/backend.js'
+import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/run/backend.js'
 import { type ComfyuiOptions, createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
 import { type StandInOptions, startComfyuiStandIn } from '../../support/comfyui-stand-in.js'

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { BackendError, type InferenceRequest } from '../../../src/generation/backend.js'
+import { BackendError, type InferenceRequest } from '../../../src/generation/run/backend.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { createPreviewBackend } from '../../../src/inference/preview/preview-backend.js'
 

@@ -1,7 +1,7 @@
-import { linkedSignal } from '../abort-signals.js'
+import { linkedSignal } from '../../abort-signals.js'
+import type { GenerationWatch } from '../follow-ports.js'
+import type { GenerationView } from '../generation.js'
 import type { Following } from './follow.js'
-import type { GenerationWatch } from './follow-ports.js'
-import type { GenerationView } from './generation.js'
 import { hasEnded, type Polled } from './poll.js'
 
 /** Resolves to the generation's state once its status or place is another one than seen, or to what was seen last. */

@@ -1,5 +1,5 @@
-import { SLUG } from './generation.js'
-import type { ImageStore } from './ports.js'
+import { SLUG } from '../generation.js'
+import type { ImageStore } from '../ports.js'
 
 export interface RemovedPicture {
   readonly at: Date

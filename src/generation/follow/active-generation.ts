@@ -1,7 +1,7 @@
-import type { Account } from '../account/account.js'
-import { AppError, generationActive } from '../errors.js'
+import type { Account } from '../../account/account.js'
+import { AppError, generationActive } from '../../errors.js'
+import type { DurationEstimates } from '../follow-ports.js'
 import { etaSeconds } from './eta.js'
-import type { DurationEstimates } from './follow-ports.js'
 import { type PollPorts, pollGeneration } from './poll.js'
 
 export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates }

@@ -1,4 +1,4 @@
-import type { ImageStore } from './ports.js'
+import type { ImageStore } from '../ports.js'
 
 /** What waits beyond that is forgotten: the reconciler's sweep finds it again. */
 const MOST_WAITING = 10_000

@@ -1,6 +1,6 @@
+import type { Lacking } from '../failure-reason.js'
+import type { ReconcileStore } from '../ports.js'
 import { removeInBackground } from './background-removal.js'
-import type { Lacking } from './failure.js'
-import type { ReconcileStore } from './ports.js'
 import { type DutyLease, type OnFault, type ReconcilePorts, reconcile } from './reconcile.js'
 
 const EVERY_MS = 500

@@ -1,7 +1,7 @@
 /** When a generation will have ended, as far as measurements tell. Nothing is guessed where nothing was measured. */
-import type { DurationEstimates, WorkInSight } from './follow-ports.js'
-import type { WorkOfModel } from './generation.js'
-import { pixelStepsOf, remainingMs } from './inference-pace.js'
+import type { DurationEstimates, WorkInSight } from '../follow-ports.js'
+import type { WorkOfModel } from '../generation.js'
+import { pixelStepsOf, remainingMs } from '../run/inference-pace.js'
 import { hasEnded, type Polled, type Processing } from './poll.js'
 
 /** Whole seconds until the generation will have ended, at least 1; undefined when it has, or when nobody can say. */

@@ -1,8 +1,8 @@
-import type { Account } from '../account/account.js'
-import { generationNotFound } from '../errors.js'
-import type { ProgressBoard } from './follow-ports.js'
-import { GENERATION_ID, type GenerationView } from './generation.js'
-import type { PollStore, QueuePositions } from './ports.js'
+import type { Account } from '../../account/account.js'
+import { generationNotFound } from '../../errors.js'
+import type { ProgressBoard } from '../follow-ports.js'
+import { GENERATION_ID, type GenerationView } from '../generation.js'
+import type { PollStore, QueuePositions } from '../ports.js'
 
 export interface PollPorts {
   readonly polls: PollStore

@@ -1,5 +1,5 @@
-import { type Caller, requireActiveSubscription } from '../account/account.js'
-import type { ModelVersion } from '../catalog/model-version.js'
+import { type Caller, requireActiveSubscription } from '../../account/account.js'
+import type { ModelVersion } from '../../catalog/model-version.js'
 import {
   generationActive,
   idempotencyInFlight,
@@ -8,9 +8,9 @@ import {
   invalidApiKey,
   promptFlagged,
   tooManyConcurrent,
-} from '../errors.js'
-import { failpoint, guardOff } from '../failpoint.js'
-import { type Generation, type GenerationRequest, type Lane, newGeneration, newGenerationId } from './generation.js'
+} from '../../errors.js'
+import { failpoint, guardOff } from '../../failpoint.js'
+import { type Generation, type GenerationRequest, type Lane, newGeneration, newGenerationId } from '../generation.js'
 import type {
   ActiveGenerationLock,
   GenerationQueue,
@@ -19,8 +19,8 @@ import type {
   Moderator,
   SubmissionStore,
   SubmittedGeneration,
-} from './ports.js'
-import { LOCK_MARGIN_MS } from './reconcile.js'
+} from '../ports.js'
+import { LOCK_MARGIN_MS } from '../repair/reconcile.js'
 
 export interface SubmitPorts {
   readonly moderator: Moderator

@@ -1,6 +1,6 @@
-import { failpoint } from '../failpoint.js'
-import { patiently } from './patience.js'
-import type { ClaimedGeneration, GenerationEnds, RunStore } from './ports.js'
+import { failpoint } from '../../failpoint.js'
+import type { ClaimedGeneration, GenerationEnds, RunStore } from '../ports.js'
+import { patiently } from './retry-for.js'
 
 const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */

@@ -1,6 +1,7 @@
 /** What an account can look back on, newest first. Another account's is as absent as what never existed. */
-import type { MadeWith } from './backend.js'
-import type { Generation, GenerationStatus } from './generation.js'
+
+import type { Generation, GenerationStatus } from '../generation.js'
+import type { MadeWith } from '../run/backend.js'
 
 /** A place in a list: what comes after it stays the same, whatever is added at the front meanwhile. */
 export type Place = readonly number[]

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../follow-ports.js'
+import { seedsOf } from '../generation.js'
+import type { ClaimedGeneration, RunStore } from '../ports.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
-import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
-import { seedsOf } from './generation.js'
 import type { GpuTurn } from './gpu-turn.js'
-import type { ClaimedGeneration, RunStore } from './ports.js'
 
 const PROGRESS_EVERY_MS = 250
 /** What a backend is given to wind up after an abort; then it is left to itself. */

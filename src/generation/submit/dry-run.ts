@@ -1,6 +1,6 @@
-import type { Caller } from '../account/account.js'
-import type { ModelVersion } from '../catalog/model-version.js'
-import { priceOf } from './generation.js'
+import type { Caller } from '../../account/account.js'
+import type { ModelVersion } from '../../catalog/model-version.js'
+import { priceOf } from '../generation.js'
 import { requireAcceptable, type Submission, type SubmitPorts } from './submit.js'
 
 export interface DryRun {

@@ -1,8 +1,8 @@
-import { failpoint, guardOff, type SwitchableGuard } from '../failpoint.js'
-import { clearLeftovers, type LeftoverPorts } from './cancel.js'
-import type { Lacking } from './failure.js'
-import type { EndedGeneration, ReconcileStore } from './ports.js'
-import type { RunLog } from './run.js'
+import { failpoint, guardOff, type SwitchableGuard } from '../../failpoint.js'
+import { clearLeftovers, type LeftoverPorts } from '../cancel.js'
+import type { Lacking } from '../failure-reason.js'
+import type { EndedGeneration, ReconcileStore } from '../ports.js'
+import type { RunLog } from '../run/run.js'
 
 /** A duty that one process at a time does. */
 export interface DutyLease {

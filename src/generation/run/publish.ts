@@ -1,7 +1,7 @@
-import { failpoint } from '../failpoint.js'
+import { failpoint } from '../../failpoint.js'
+import type { ClaimedGeneration, FinishPicture, ImageStore, StoredImage } from '../ports.js'
 import type { InferredImage, MadeWith } from './backend.js'
-import { patiently } from './patience.js'
-import type { ClaimedGeneration, FinishPicture, ImageStore, StoredImage } from './ports.js'
+import { patiently } from './retry-for.js'
 
 export interface PublishPorts {
   readonly images: ImageStore

@@ -1,5 +1,5 @@
 /** What a subscriber reads when a generation fails: one sentence each, without hosts, paths or traces. */
-import { BackendError } from './backend.js'
+import { BackendError } from './run/backend.js'
 
 /** Faults that name the job are tried this many times in all. */
 export const MAX_TRIES = 3

@@ -1,5 +1,5 @@
+import { INFOTEXT_SAMPLERS } from '../sampler.js'
 import type { OwnPicture } from './history.js'
-import { INFOTEXT_SAMPLERS } from './sampler.js'
 
 const MODEL_EXTENSION = /\.(safetensors|ckpt|gguf|sft|pth?|bin)$/i
 

@@ -1,15 +1,15 @@
-import { linkedSignal } from '../abort-signals.js'
-import { failpoint } from '../failpoint.js'
+import { linkedSignal } from '../../abort-signals.js'
+import { failpoint } from '../../failpoint.js'
+import { MAX_TRIES, publicReason } from '../failure-reason.js'
+import type { PreviewBoard, ProgressBoard } from '../follow-ports.js'
+import type { ActiveGenerationLock, ClaimedGeneration, GenerationEnds, GenerationQueue, RunStore } from '../ports.js'
 import { BackendError, type InferenceBackend } from './backend.js'
 import type { Spared } from './backend-experience.js'
-import { MAX_TRIES, publicReason } from './failure.js'
-import type { PreviewBoard, ProgressBoard } from './follow-ports.js'
 import { type GpuTurn, turnComes } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { keepLease } from './lease.js'
-import { patiently } from './patience.js'
-import type { ActiveGenerationLock, ClaimedGeneration, GenerationEnds, GenerationQueue, RunStore } from './ports.js'
 import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
+import { patiently } from './retry-for.js'
 
 export interface RunPorts extends PublishPorts {
   readonly runs: RunStore

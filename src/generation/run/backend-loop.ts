@@ -1,9 +1,9 @@
-import { timeLimit } from '../abort-signals.js'
+import { timeLimit } from '../../abort-signals.js'
+import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from '../ports.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
 import { backendExperience } from './backend-experience.js'
 import { inferencePace } from './inference-pace.js'
 import { type InferenceRun, inferenceRun } from './inference-run.js'
-import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './ports.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
 

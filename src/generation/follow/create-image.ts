@@ -1,9 +1,9 @@
-import { generationFailed, generationTimedOut, shuttingDown } from '../errors.js'
-import { failpoint } from '../failpoint.js'
-import { type CancelPorts, cancelGeneration } from './cancel.js'
-import type { GenerationWatch } from './follow-ports.js'
-import type { GenerationView } from './generation.js'
-import type { SubmitPorts, Submitted } from './submit.js'
+import { generationFailed, generationTimedOut, shuttingDown } from '../../errors.js'
+import { failpoint } from '../../failpoint.js'
+import { type CancelPorts, cancelGeneration } from '../cancel.js'
+import type { GenerationWatch } from '../follow-ports.js'
+import type { GenerationView } from '../generation.js'
+import type { SubmitPorts, Submitted } from '../submit/submit.js'
 import { waitForEnd } from './wait.js'
 
 export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly watch: GenerationWatch }

@@ -1,8 +1,8 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
-import { type GenerationWatch, PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from './follow-ports.js'
-import type { GenerationView } from './generation.js'
+import { type GenerationWatch, PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../follow-ports.js'
+import type { GenerationView } from '../generation.js'
+import type { QueuePositions } from '../ports.js'
 import { BEGUN, drawnSoFar, type Polled } from './poll.js'
-import type { QueuePositions } from './ports.js'
 
 export interface FollowPorts {
   readonly watch: GenerationWatch
