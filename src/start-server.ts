@@ -71,9 +71,9 @@ export async function startServer(
   const leaving = new AbortController()
   const webhooks = startWebhooks({
     ...{ db, config, log, imageUrl: (slug) => images.url(slug), resolveHost: options.resolveHost },
-    ringing: foundation.openProducerConnection(),
-    hearing: foundation.openWorkerConnection(),
-    onError: foundation.complain('webhooks are rung for late'),
+    producer: foundation.openProducerConnection(),
+    consumer: foundation.openWorkerConnection(),
+    onError: foundation.complain('webhooks are sent late'),
     missesNotices: foundation.missesNotices('webhooks are heard of late'),
   })
   const ports = {

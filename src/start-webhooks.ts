@@ -9,24 +9,24 @@ import { webhookPayload } from './http/webhook-payload.js'
 import { addressPolicy } from './outbound/address-policy.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { webhookTargets } from './outbound/webhook-targets.js'
-import type { QueueConnection } from './queue/bell-queue.js'
-import { startWebhookBellWorker, webhookBells } from './queue/webhook-bells.js'
+import type { QueueConnection } from './queue/job-queue.js'
+import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
 import type { EndpointPorts } from './webhooks/endpoints.js'
 import { newEndpointId } from './webhooks/webhook.js'
 
 /** What is under way when the server leaves may take so long; another process sends the rest. */
 const STOP_MS = 5000
-const BELLS_CLOSE_MS = 1000
+const JOBS_CLOSE_MS = 1000
 
 export interface WebhookOptions {
   readonly db: Database
   readonly config: Config
   readonly log: Logger
   readonly imageUrl: (slug: string) => string
-  /** For ringing, and for hearing: a connection each. */
-  readonly ringing: QueueConnection
-  readonly hearing: QueueConnection
+  /** BullMQ's two ends, a connection each. */
+  readonly producer: QueueConnection
+  readonly consumer: QueueConnection
   readonly onError: (error: Error) => void
   readonly missesNotices: (error: Error) => void
   readonly resolveHost?: ResolveHost | undefined
@@ -39,7 +39,7 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
-  const bells = webhookBells(options.ringing, onError)
+  const jobs = webhookJobs(options.producer, onError)
   const dispatcher = new WebhookDispatcher({
     deliveries,
     payloadOf: async (delivery) => {
@@ -47,22 +47,22 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
       return webhookPayload(delivery, generationId === null ? undefined : await subjects.find(generationId), imageUrl)
     },
     sender: webhookSender({ ...target, resolveHost }),
-    bells,
+    jobs,
     log,
   })
   const hear = async (seq: number) => {
-    if (!(await bells.ring({ seq, attempts: 0 }, 0))) await dispatcher.look()
+    if (!(await jobs.enqueue({ seq, attempts: 0 }, 0))) await dispatcher.look()
   }
-  // Whoever ends a generation notifies; the bell reaches one server, and where it can't be rung this one looks itself.
+  // Postgres notifies every server of an end. The job goes to one of them; if it can't be enqueued, this server looks itself.
   const heard = listenTo(
     config.databaseListenUrl,
     'webhook_due',
     (seq) => void hear(Number(seq)),
     options.missesNotices,
   )
-  const worker = startWebhookBellWorker({
-    connection: options.hearing,
-    onBell: () => dispatcher.look(),
+  const worker = startWebhookWorker({
+    connection: options.consumer,
+    onJob: () => dispatcher.look(),
     onError,
   })
   dispatcher.start()
@@ -73,8 +73,8 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
       targets: webhookTargets(target),
     },
     async stop() {
-      await Promise.all([heard.close(), worker.close(BELLS_CLOSE_MS), dispatcher.stop(STOP_MS)])
-      await bells.close()
+      await Promise.all([heard.close(), worker.close(JOBS_CLOSE_MS), dispatcher.stop(STOP_MS)])
+      await jobs.close()
     },
   }
 }

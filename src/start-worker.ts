@@ -12,7 +12,7 @@ import { openImageStore } from './images/create-image-store.js'
 import { finishPicture } from './images/picture.js'
 import { smallPreviews } from './images/small-previews.js'
 import { createBackend } from './inference/create-backend.js'
-import { startGenerationWorker } from './queue/generation-worker.js'
+import { startGenerationWorker } from './queue/generation-jobs.js'
 import { openFoundation, processId } from './wiring.js'
 
 /** How long what runs may go on after SIGTERM; then it is put back in its place. */
@@ -81,10 +81,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     await call.callOthers()
   }
   await Promise.all(loops.map((loop) => loop.start()))
-  const bells = startGenerationWorker({
+  const jobs = startGenerationWorker({
     connection: foundation.openWorkerConnection(),
     concurrency: loops.length,
-    onBell: serve,
+    onJob: serve,
     onError: foundation.complain('queue error'),
   })
   const look = setInterval(lookForWork, LOOK_MS)
@@ -109,7 +109,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
       const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())
       await Promise.race([drained, late])
       await Promise.all(loops.map((loop) => loop.close(crashed)))
-      await bells.close(CLOSE_MS)
+      await jobs.close(CLOSE_MS)
       await call.close()
       await ends.close()
       await Promise.all([reconciler.stop(), auditEnded])

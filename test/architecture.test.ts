@@ -65,6 +65,8 @@ const CORE = [
   'account',
   'catalog',
   'errors.ts',
+  'log.ts',
+  'page.ts',
   'outage.ts',
   'failpoint.ts',
   'abort-signals.ts',
@@ -87,11 +89,13 @@ const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 
 /** Of the core's parts: what each may import besides itself. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
-  generation: ['account', 'catalog', 'errors.ts', 'failpoint.ts', 'abort-signals.ts'],
-  webhooks: ['generation', 'account', 'catalog', 'errors.ts'],
+  generation: ['account', 'catalog', 'errors.ts', 'log.ts', 'page.ts', 'failpoint.ts', 'abort-signals.ts'],
+  webhooks: ['generation', 'account', 'catalog', 'errors.ts', 'log.ts', 'page.ts'],
   account: ['errors.ts'],
   catalog: ['errors.ts'],
   'errors.ts': [],
+  'log.ts': [],
+  'page.ts': [],
   'outage.ts': [],
   'failpoint.ts': [],
   'abort-signals.ts': [],

@@ -120,8 +120,8 @@ describe('a guard', () => {
   })
 
   it('is off where it is named, and the others stand', () => {
-    const off = switchedOff({ GUARDS_OFF: 'lock.verify,reconcile.ring' })
-    expect(SWITCHABLE_GUARDS.filter(off)).toEqual(['lock.verify', 'reconcile.ring'])
+    const off = switchedOff({ GUARDS_OFF: 'lock.verify,reconcile.enqueue' })
+    expect(SWITCHABLE_GUARDS.filter(off)).toEqual(['lock.verify', 'reconcile.enqueue'])
   })
 
   it('refuses a name that no guard has', () => {

@@ -5,11 +5,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditDatabase, auditDatabase } from './audit-database.js'
 import type { AuditRedis } from './audit-redis.js'
-import { bellCheck } from './bell-check.js'
 import { type Check, EXAMPLES, type Look } from './check.js'
 import { creditChecks } from './credit-checks.js'
 import { generationChecks } from './generation-checks.js'
 import { imageChecks } from './image-checks.js'
+import { jobCheck } from './job-check.js'
 import { lockCheck } from './lock-check.js'
 import {
   failedLeaveNothing,
@@ -19,8 +19,8 @@ import {
   type Sample,
   type StoredPictures,
 } from './picture-checks.js'
-import { postgresBells } from './postgres-bells.js'
-import { eventCheck, redisBells } from './redis-bells.js'
+import { postgresJobs } from './postgres-jobs.js'
+import { eventCheck, redisJobs } from './redis-jobs.js'
 import { partsToAudit } from './slices.js'
 import { webhookChecks } from './webhook-checks.js'
 
@@ -102,7 +102,7 @@ function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): N
     ['locks-belong-to-active-jobs', () => lockCheck(db, of)],
   ]
   return [
-    ['queue-holds-only-jobs-to-run', () => bellCheck(db, redis ? redisBells(redis) : postgresBells(db))],
+    ['queue-holds-only-jobs-to-run', () => jobCheck(db, redis ? redisJobs(redis) : postgresJobs(db))],
     ...(redis ? ofRedis(redis) : []),
     ['images-are-stored-intact', () => picturesStored(files)],
     ['removed-images-have-no-file', () => removedPicturesGone(files)],

@@ -1,4 +1,4 @@
-import type { HeldLock } from '../generation/ports.js'
+import type { HeldLock } from '../generation/active-lock.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'

@@ -1,4 +1,4 @@
-import type { RunLog } from '../generation/run/run.js'
+import type { Log } from '../log.js'
 import type { AuditTurn } from './audit-turn.js'
 import type { Check } from './check.js'
 
@@ -6,7 +6,7 @@ export interface PeriodicAuditPorts {
   readonly turn: AuditTurn
   /** Counts what is wrong; rejects when it could not be looked at. */
   readonly audit: (signal: AbortSignal) => Promise<readonly Check[]>
-  readonly log: RunLog
+  readonly log: Log
 }
 
 export interface AuditTimes {
@@ -62,7 +62,7 @@ export function startPeriodicAudit(
   }
 }
 
-function report(log: RunLog, checks: readonly Check[], tookMs: number): void {
+function report(log: Log, checks: readonly Check[], tookMs: number): void {
   const violated = checks.filter(({ violations }) => violations > 0)
   if (violated.length === 0) log.info({ checks: countsOf(checks), tookMs }, 'audit found nothing wrong')
   else

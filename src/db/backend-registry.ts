@@ -1,4 +1,4 @@
-import type { BackendRegistry } from '../generation/ports.js'
+import type { BackendRegistry } from '../generation/run/claim.js'
 import type { Database } from './client.js'
 
 // One that was not seen for a while counts as changed: others may not have come back yet, like it after an outage.

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { CancelStore } from '../generation/ports.js'
+import type { CancelStore } from '../generation/cancel.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
 

@@ -1,5 +1,5 @@
-import type { DurationEstimates, WorkInSight } from '../generation/follow-ports.js'
-import { type Pace, paceOf, type Sample } from '../generation/run/inference-pace.js'
+import type { DurationEstimates, WorkInSight } from '../generation/follow/eta.js'
+import { type Pace, paceOf, type Sample } from '../generation/inference-pace.js'
 import type { Database } from './client.js'
 
 /** A snapshot serves everybody for this long; then the next one is taken while the old one still serves. */

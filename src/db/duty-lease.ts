@@ -1,4 +1,4 @@
-import type { DutyLease } from '../generation/repair/reconcile.js'
+import type { DutyLease } from '../generation/repair/reconciler.js'
 import type { Database } from './client.js'
 
 // Held anew twice a second. Two at once do no harm, so it may be short: its holder's death delays every repair by it.

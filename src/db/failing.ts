@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { EndedGeneration } from '../generation/ports.js'
+import type { EndedGeneration } from '../generation/cancel.js'
 import { type Orm, sqlState } from './client.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { GenerationEnds } from '../generation/ports.js'
+import type { GenerationEnds } from '../generation/run/lease.js'
 import { listenTo } from './notices.js'
 
 /** Whoever ends a generation notifies in the same transaction. */

@@ -1,4 +1,4 @@
-import type { GenerationWatch } from '../generation/follow-ports.js'
+import type { GenerationWatch } from '../generation/follow/follow.js'
 import type { GenerationStatus, GenerationView } from '../generation/generation.js'
 import type { Database } from './client.js'
 import { listenTo } from './notices.js'

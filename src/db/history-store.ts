@@ -1,6 +1,6 @@
 import type { GenerationFilter, HistoryStore, OwnPicture, PastGeneration } from '../generation/library/history.js'
+import { pageOf } from '../page.js'
 import type { Database } from './client.js'
-import { pageOf } from './page.js'
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
 const ORDER = 'g.created_at DESC, g.seq DESC'

@@ -1,4 +1,4 @@
-import type { IdempotencyStore } from '../generation/ports.js'
+import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { Database } from './client.js'
 
 /** How long a reservation without a generation counts as in flight; longer than any submit can take. */

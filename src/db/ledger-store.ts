@@ -1,7 +1,7 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { LedgerStore } from '../generation/library/history.js'
+import { pageOf } from '../page.js'
 import type { Database } from './client.js'
-import { pageOf } from './page.js'
 import { creditLedger } from './schema.js'
 
 /** An account's ledger; the operator's references in it are not the account's to see. */

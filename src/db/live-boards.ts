@@ -1,4 +1,4 @@
-import type { LiveBoard, PreviewBoard, ProgressBoard } from '../generation/follow-ports.js'
+import type { LiveBoard, PreviewBoard, ProgressBoard } from '../generation/live-board.js'
 import type { Database } from './client.js'
 
 /** One-machine mode: boards in unlogged tables. */

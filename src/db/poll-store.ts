@@ -1,5 +1,5 @@
+import type { PollStore } from '../generation/follow/poll.js'
 import type { GenerationStatus, GenerationView } from '../generation/generation.js'
-import type { PollStore } from '../generation/ports.js'
 import type { Database } from './client.js'
 
 const VIEW = `

@@ -1,6 +1,6 @@
+import type { QueuePositions } from '../generation/follow/poll.js'
 import { type QueueDepths, queuePosition } from '../generation/follow/queue-position.js'
 import type { Lane } from '../generation/generation.js'
-import type { QueuePositions } from '../generation/ports.js'
 import type { Database } from './client.js'
 
 /** A snapshot serves every poll that comes within this time of its query's start. */

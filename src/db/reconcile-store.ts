@@ -1,12 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { DEADLINE_PASSED, LACKING, type Lacking, MAX_DEATHS, WORKER_LOST } from '../generation/failure-reason.js'
+import { DEADLINE_PASSED, MAX_DEATHS, WORKER_LOST } from '../generation/failure-reason.js'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
-import type { ReconcileStore } from '../generation/ports.js'
+import type { ReconcileStore } from '../generation/repair/reconcile.js'
 import { SAMPLERS } from '../generation/sampler.js'
+import { LACKING, type Lacking } from '../generation/unservable.js'
 import type { Database } from './client.js'
 import { failingInPages } from './failing.js'
 import { MOVED } from './generation-watch.js'
-import { markRung, noteUnrung } from './unrung.js'
+import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 
 /** A backend counts as alive while it was seen this recently; workers report every few seconds. */
 const ALIVE = `interval '15 seconds'`
@@ -35,7 +36,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
                     SELECT id FROM generations
                      WHERE status = 'processing' AND lease_until < now() AND deaths + 1 < $1 FOR NO KEY UPDATE SKIP LOCKED))
            RETURNING id, attempt
-         ), noted AS (${noteUnrung('requeued')})
+         ), noted AS (${noteMissingJob('requeued')})
          SELECT id, attempt, pg_notify('${MOVED}', id) FROM requeued`,
         [MAX_DEATHS],
       )
@@ -63,7 +64,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
         order: sql`g.lane, g.seq`,
       }),
 
-    async unrung() {
+    async notEnqueued() {
       const { rows } = await pool.query(
         // One by one: a join might read all that waits.
         `SELECT g.id, g.attempt FROM unrung u CROSS JOIN LATERAL (
@@ -76,7 +77,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
       return rows
     },
 
-    markRung: (deliveries) => markRung(db, deliveries),
+    markEnqueued: (deliveries) => markEnqueued(db, deliveries),
 
     async firstQueued() {
       // In the order of the index that the claims use, so that it costs no more than its rows.

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { MAX_SEED } from '../generation/generation.js'
-import type { ClaimedGeneration, RunStore, Serves } from '../generation/ports.js'
+import type { ClaimedGeneration, RunStore, Serves } from '../generation/run/claim.js'
 import type { Database } from './client.js'
 import { failGenerations } from './failing.js'
 import { MOVED } from './generation-watch.js'
-import { noteUnrung } from './unrung.js'
+import { noteMissingJob } from './missing-jobs.js'
 
 /** How long a claim holds without a heartbeat (generation/lease.ts beats three times meanwhile); a crash costs as much. */
 export const LEASE_SECONDS = 7
@@ -147,7 +147,7 @@ const REQUEUE = {
              lease_until = NULL, not_before = now() + make_interval(secs => $4::float8)
        WHERE id = $1 AND attempt = $2 AND status = 'processing'
       RETURNING id, attempt
-    ), noted AS (${noteUnrung('requeued')})
+    ), noted AS (${noteMissingJob('requeued')})
     SELECT attempt, pg_notify('${MOVED}', id) FROM requeued`,
 }
 

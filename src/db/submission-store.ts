@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { serviceUnavailable } from '../errors.js'
-import type { Generation } from '../generation/generation.js'
-import type { InsertOutcome, SubmissionStore, SubmittedGeneration } from '../generation/ports.js'
+import type { Generation, SubmittedGeneration } from '../generation/generation.js'
+import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
-import { markRung, noteUnrung } from './unrung.js'
+import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 
 const COLUMNS = `id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt, negative_prompt,
   width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, webhook_url`
@@ -48,7 +48,7 @@ const INSERT_CHARGED = {
       RETURNING credits
     ), stored AS (
       INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} FROM debited RETURNING id, attempt, created_at
-    ), ${MARKED}, noted AS (${noteUnrung('stored')}), entered AS (
+    ), ${MARKED}, noted AS (${noteMissingJob('stored')}), entered AS (
       INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
       SELECT $2::uuid, 'charge', -$19::bigint, debited.credits, stored.id FROM stored, debited
     )
@@ -61,7 +61,7 @@ const INSERT_METERED = {
   text: `
     WITH ${RESERVED}, stored AS (
       INSERT INTO generations (${COLUMNS}) SELECT ${VALUES} WHERE ${MAY_STORE} RETURNING id, attempt, created_at
-    ), ${MARKED}, noted AS (${noteUnrung('stored')})
+    ), ${MARKED}, noted AS (${noteMissingJob('stored')})
     SELECT created_at FROM stored`,
 }
 
@@ -89,7 +89,7 @@ export const submissionStore = (db: Database): SubmissionStore => ({
 
   activeGeneration: (accountId) => activeGeneration(db, accountId),
   find: (id) => find(db, id),
-  markRung: (deliveries) => markRung(db, deliveries),
+  markEnqueued: (deliveries) => markEnqueued(db, deliveries),
 })
 
 /** How often a race with another submit or a refund is looked at anew before it is reported as it seems. */

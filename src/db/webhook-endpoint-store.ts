@@ -1,7 +1,7 @@
+import { pageOf } from '../page.js'
 import type { EndpointStore } from '../webhooks/ports.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
 import { type Database, withTransaction } from './client.js'
-import { pageOf } from './page.js'
 
 const VIEW = `id, url, description, events, created_at, disabled_reason`
 const OWNED = `user_id = $1 AND id = $2 AND kind = 'account' AND deleted_at IS NULL`

@@ -1,6 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../failpoint.js'
-import type { ActiveGenerationLock, CancelStore, EndedGeneration, GenerationQueue, ImageStore } from './ports.js'
+import type { ActiveGenerationLock } from './active-lock.js'
+import type { ImageStore } from './image-store.js'
+import type { GenerationQueue } from './queue.js'
+
+export interface CancelStore {
+  /**
+   * Ends a generation that has not finished and gives its credits back; its worker notices at the next heartbeat.
+   * `onlyQueued` spares one that is running. Resolves to undefined when there was nothing to end.
+   */
+  cancel(id: string, reason: string, options: { onlyQueued: boolean }): Promise<EndedGeneration | undefined>
+}
+
+export interface EndedGeneration {
+  readonly id: string
+  readonly accountId: string
+  readonly attempt: number
+  readonly metered: boolean
+  /** What its owner is told. */
+  readonly reason: string
+  /** The slugs under which an attempt may have stored pictures that nobody will see; none if it never started. */
+  readonly leftovers: readonly string[]
+}
 
 /** What a generation that ended without pictures leaves behind, outside Postgres. */
 export interface LeftoverPorts {
@@ -31,7 +52,7 @@ const REMOVED_WITHIN_MS = 1000
 /** Frees the account, takes the delivery back and removes pictures that an attempt had stored; best effort. */
 export async function clearLeftovers({ lock, queue, images }: LeftoverPorts, ended: EndedGeneration): Promise<void> {
   if (!ended.metered) await lock.release(ended.accountId, ended.id)
-  await queue.unring(ended)
+  await queue.withdraw(ended)
   const removed = Promise.allSettled(ended.leftovers.map((slug) => images.remove(slug)))
   await Promise.race([removed, delay(REMOVED_WITHIN_MS, undefined, { ref: false })])
 }

@@ -13,17 +13,5 @@ export const DEADLINE_PASSED = `The generation was not finished before its deadl
 export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${GIVEN_BACK}`
 export const INTERNAL = `The generation failed because of an internal error. ${GIVEN_BACK}`
 
-/** A generation that no live backend can serve; what it lacks. */
-export type Lacking = 'model' | 'sampler' | 'seed' | 'size' | 'cfg_scale'
-
-/** `%` stands for the model's name, the sampler, the seed, the size or the cfg_scale. */
-export const LACKING: Readonly<Record<Lacking, string>> = {
-  model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
-  sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
-  seed: 'The seed % is larger than the GPU servers can keep. Choose a seed up to 2147483644.',
-  size: 'The size % is not available on the GPU servers. Choose a width and a height that are multiples of 64.',
-  cfg_scale: 'The cfg_scale % is not available on the GPU servers. Choose one up to 20.',
-}
-
 /** What to tell the subscriber about an error of the last try. */
 export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)

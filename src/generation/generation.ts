@@ -43,6 +43,12 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly webhookUrl?: string | undefined
 }
 
+/** What its submitter is told. */
+export interface SubmittedGeneration
+  extends Pick<Generation, 'id' | 'modelVersionId' | 'modelName' | 'cost' | 'seed' | 'slugs'> {
+  readonly createdAt: Date
+}
+
 /** What a poll sees. `seq` is the place in Postgres's order; it says nothing by itself. */
 export interface GenerationView {
   readonly id: string

@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { serviceUnavailable } from '../errors.js'
-import type { App } from './app.js'
 import { networkOf } from './authentication.js'
 import { bodyFor } from './error-shape.js'
 import { answerError } from './errors.js'
+import type { App } from './fastify-app.js'
 import { createPlaces, type Leave, type PlaceLimits } from './places.js'
 
 declare module 'fastify' {

@@ -1,14 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-  type RawServerDefault,
-} from 'fastify'
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
@@ -20,6 +11,7 @@ import { type CreateImageApiOptions, createImageApi } from './create-image-api/p
 import { type Draining, endConnections } from './draining.js'
 import { bodyFor } from './error-shape.js'
 import { handleErrors, handleNotFound } from './errors.js'
+import type { App } from './fastify-app.js'
 import { healthRoutes } from './health-routes.js'
 import { onlyOnHost } from './hosts.js'
 import { noteMethods } from './methods.js'
@@ -91,8 +83,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   })
   return app
 }
-
-export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
 
 function createInstance({ log, trustedProxies }: AppOptions): App {
   return fastify({

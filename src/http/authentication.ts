@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { AccountStore, Caller } from '../account/account.js'
 import { hashApiKey, isWellFormedApiKey } from '../account/api-key.js'
 import { invalidApiKey, missingApiKey, tooManyGuesses } from '../errors.js'
-import type { App } from './app.js'
+import type { App } from './fastify-app.js'
 import { gatheredLookUps, type LookUp } from './look-ups.js'
 
 declare module 'fastify' {

@@ -4,7 +4,7 @@ import fastifyStatic from '@fastify/static'
 import { endpointNotFound, pictureTakenDown, serviceUnavailable } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
 import type { PictureStore } from '../generation/library/picture.js'
-import type { App } from './app.js'
+import type { App } from './fastify-app.js'
 
 const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { occasionally } from './admission.js'
-import type { App } from './app.js'
 import { networkOf } from './authentication.js'
+import type { App } from './fastify-app.js'
 
 export interface ConnectionLimits {
   /** In all: each takes memory, whatever it asks. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { App } from './app.js'
+import type { App } from './fastify-app.js'
 
 export interface Draining {
   /** Aborts when the server begins to leave; it goes on serving. */

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { serviceUnavailable } from '../errors.js'
-import type { App } from './app.js'
 import { answerError } from './errors.js'
+import type { App } from './fastify-app.js'
 import { errorBody } from './personal-api/envelope.js'
 
 /** A Postgres that hangs is as good as none; who asks should not have to wait for its time-out. */

@@ -1,4 +1,4 @@
-import type { App } from './app.js'
+import type { App } from './fastify-app.js'
 
 const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 

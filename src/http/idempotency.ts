@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../errors.js'
-import type { IdempotencyRequest } from '../generation/submit/submit.js'
+import type { IdempotencyRequest } from '../generation/submit/reservation.js'
 
 const MAX_LENGTH = 255
 

@@ -1,4 +1,4 @@
-import type { App } from './app.js'
+import type { App } from './fastify-app.js'
 
 /** Notes the methods of each route declared after it, in any scope, for the `Allow` of a 405. */
 export function noteMethods(app: App): void {

@@ -2,8 +2,8 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../errors.js'
-import type { App } from './app.js'
 import { STATUS } from './errors.js'
+import type { App } from './fastify-app.js'
 import { llmsText } from './llms-text.js'
 
 export interface ApiOrigins {

@@ -1,6 +1,6 @@
 /** Lists in pages: a place in a list, as clients hand it back. */
 import { z } from 'zod'
-import type { Place } from '../generation/library/history.js'
+import type { Place } from '../page.js'
 import { queryInteger } from './fields.js'
 
 const PAGE = { min: 1, max: 100, usual: 20 }

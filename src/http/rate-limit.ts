@@ -1,8 +1,8 @@
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
 import { rateLimited } from '../errors.js'
-import type { App } from './app.js'
 import type { EventCounter } from './authentication.js'
+import type { App } from './fastify-app.js'
 
 export interface RateLimitOptions {
   readonly counter: EventCounter

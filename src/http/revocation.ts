@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { App } from './app.js'
 import { clientGone } from './client-gone.js'
+import type { App } from './fastify-app.js'
 import type { LookUp } from './look-ups.js'
 
 /** What a revoked key still opens is closed within 5 s; a look takes its time, too. */

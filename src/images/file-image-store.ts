@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SLUG } from '../generation/generation.js'
-import type { ImageStore } from '../generation/ports.js'
+import type { ImageStore } from '../generation/image-store.js'
 
 /** Owner reads and writes, group reads: a web server in front may serve the directory. A stricter umask is respected. */
 const FILE_MODE = 0o640

@@ -1,7 +1,7 @@
 import { webcrypto } from 'node:crypto'
 import sharp from 'sharp'
-import type { FinishedPicture, FinishPicture } from '../generation/ports.js'
 import { BackendError } from '../generation/run/backend.js'
+import type { FinishedPicture, FinishPicture } from '../generation/run/publish.js'
 import { openPicture } from './open-picture.js'
 import { publishablePng } from './png.js'
 import { generatedByAi } from './xmp.js'

@@ -1,4 +1,4 @@
-import type { PreviewBoard } from '../generation/follow-ports.js'
+import type { PreviewBoard } from '../generation/live-board.js'
 import { openPicture } from './open-picture.js'
 
 /** As a data URI, a third longer, it stays below 24 KiB. */

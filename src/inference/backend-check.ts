@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { timeLimit } from '../abort-signals.js'
-import type { FinishPicture } from '../generation/ports.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/run/backend.js'
+import type { FinishPicture } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './failure.js'
 

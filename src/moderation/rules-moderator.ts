@@ -1,4 +1,4 @@
-import type { Moderator, Verdict } from '../generation/ports.js'
+import type { Moderator, Verdict } from '../generation/submit/moderator.js'
 import type { MinorsRule } from './minors-rule.js'
 import { createTermMatcher, type TermList, termsIn } from './term-matcher.js'
 

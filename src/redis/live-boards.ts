@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { LiveBoard } from '../generation/follow-ports.js'
+import type { LiveBoard } from '../generation/live-board.js'
 import { type RedisAvailability, redisAvailability } from './availability.js'
 
 const TTL_SECONDS = 60

@@ -1,5 +1,5 @@
-import type { RunLog } from '../generation/run/run.js'
-import type { DeliveryStore, PayloadOf, WebhookBells, WebhookSender } from './ports.js'
+import type { Log } from '../log.js'
+import type { DeliveryStore, PayloadOf, WebhookJobs, WebhookSender } from './ports.js'
 import { endpointPause, FAILING, retryDelay } from './retry.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
 
@@ -7,8 +7,8 @@ export interface DispatchPorts {
   readonly deliveries: DeliveryStore
   readonly payloadOf: PayloadOf
   readonly sender: WebhookSender
-  readonly bells: WebhookBells
-  readonly log: RunLog
+  readonly jobs: WebhookJobs
+  readonly log: Log
 }
 
 const AT_ONCE = 32
@@ -106,7 +106,7 @@ export class WebhookDispatcher {
   }
 
   async #record(delivery: ClaimedDelivery, outcome: SendOutcome): Promise<void> {
-    const { deliveries, bells, log } = this.#ports
+    const { deliveries, jobs, log } = this.#ports
     const { endpointId, endpointFailures, attempts } = delivery
     if (outcome.delivered) {
       await deliveries.delivered(delivery, outcome.status)
@@ -122,7 +122,7 @@ export class WebhookDispatcher {
       await deliveries.endWaiting(endpointId)
       log.warn({ endpointId, fault }, 'webhook endpoint disabled')
     } else if (retryInSeconds === undefined) log.warn({ endpointId, fault, attempts }, 'webhook delivery given up')
-    else await bells.ring(delivery, retryInSeconds * 1000)
+    else await jobs.enqueue(delivery, retryInSeconds * 1000)
   }
 
   #warn(err: unknown, sentence: string): void {

@@ -1,6 +1,6 @@
 import type { Account } from '../account/account.js'
 import { AppError, invalidParameter } from '../errors.js'
-import type { Page, PageRequest } from '../generation/library/history.js'
+import type { Page, PageRequest } from '../page.js'
 import type { EndpointStore, WebhookTargets } from './ports.js'
 import {
   type DeliveryRecord,

@@ -1,6 +1,6 @@
 /** What webhooks ask of the outside. Interfaces only. */
 import type { GenerationView } from '../generation/generation.js'
-import type { Page, PageRequest } from '../generation/library/history.js'
+import type { Page, PageRequest } from '../page.js'
 import type {
   ClaimedDelivery,
   DeliveryFault,
@@ -72,10 +72,10 @@ export interface FailedTry {
   readonly pauseSeconds: number
 }
 
-/** The queue's doorbell: says that a delivery may be due. What is lost, the regular look finds. */
-export interface WebhookBells {
-  /** Best effort, never an error. Resolves to whether the bell is known to be in the queue. */
-  ring(delivery: Pick<ClaimedDelivery, 'seq' | 'attempts'>, delayMs: number): Promise<boolean>
+/** A job says that a delivery may be due. If one is lost, the regular look finds the delivery. */
+export interface WebhookJobs {
+  /** Best effort, never an error. Resolves to whether the job is known to be in the queue. */
+  enqueue(delivery: Pick<ClaimedDelivery, 'seq' | 'attempts'>, delayMs: number): Promise<boolean>
 }
 
 /** What an event says, read when it is sent. */

@@ -1,8 +1,8 @@
 import { createPostgresBackend, type Queue, Worker, withBackend } from 'bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newGenerationId } from '../../src/generation/generation.js'
-import { GENERATION_QUEUE } from '../../src/queue/generation-job.js'
-import { openQueue, type QueueConnection } from '../../src/queue/generation-queue.js'
+import { GENERATION_QUEUE, openGenerationQueue } from '../../src/queue/generation-jobs.js'
+import type { QueueConnection } from '../../src/queue/job-queue.js'
 import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
 import { redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -17,7 +17,7 @@ interface Given {
   readonly queue: Queue
   readonly env: Record<string, string>
   ring(...ids: string[]): Promise<unknown>
-  /** Takes the next bell, holds it for so long and says nothing more. */
+  /** Takes the next job, holds it for so long and says nothing more. */
   hear(lockMs: number): Promise<void>
 }
 
@@ -35,14 +35,14 @@ describe.each([
       60_000,
     )
 
-  on('is in order while it holds bells of jobs that are to be run, or that are heard', async ({ ring, hear, env }) => {
+  on('is in order while it holds jobs of jobs that are to be run, or that are heard', async ({ ring, hear, env }) => {
     await ring(`${audited.succeeded.id}-1`)
     await hear(60_000)
     await ring(`${audited.running.id}-1`, `${audited.queued.id}-1`)
     expect(await violated(env)).toEqual({})
   })
 
-  on('is found to hold bells that nobody will hear, or that ring for nothing', async ({ queue, ring, hear, env }) => {
+  on('is found to hold jobs that nobody will hear, or that ring for nothing', async ({ queue, ring, hear, env }) => {
     const { queued, running, succeeded, failed, metered } = audited
     await queue.add('generation', {}, { jobId: `${queued.id}-3`, delay: 3_600_000 })
     const failing = await queue.add('generation', {}, { jobId: `${running.id}-1`, removeOnFail: false })
@@ -81,7 +81,7 @@ describe.each([
 })
 
 describe.skipIf(!redisAvailable)('BullMQ’s records in Redis', () => {
-  it('are found in no list, where they would swallow every new bell, and of jobs that Postgres does not know', async () => {
+  it('are found in no list, where they would swallow every new job, and of jobs that Postgres does not know', async () => {
     await withRedis(async (redis, env) => {
       const { queue, ring } = given((patient) => onRedis(env.REDIS_URL, patient), env)
       const ids = [`${newGenerationId()}-1`, `${audited.succeeded.id}-1`]
@@ -100,7 +100,7 @@ function onRedis(url: string, patient: boolean): QueueConnection {
 }
 
 function given(connection: (patient: boolean) => QueueConnection, env: Record<string, string>): Given {
-  const queue = openQueue(connection(false))
+  const queue = openGenerationQueue(connection(false))
   queue.on('error', () => undefined)
   onTestFinished(() => queue.close())
   return {
@@ -120,7 +120,7 @@ function given(connection: (patient: boolean) => QueueConnection, env: Record<st
               connection: { connectionString: on.url, max: 2 },
             })
       worker.on('error', () => undefined)
-      await until(() => worker.getNextJob(TOKEN), 'a bell to hear')
+      await until(() => worker.getNextJob(TOKEN), 'a job to hear')
       await worker.close(true)
     },
   }

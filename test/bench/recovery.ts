@@ -29,9 +29,9 @@ try {
     performance.now(),
   )
   const busy = await measure(back)
-  const bells = await redis.llen('{easel}:generations:wait')
+  const jobs = await redis.llen('{easel}:generations:wait')
   console.log(`${WAITING} generations waiting, Redis emptied`)
-  console.log(`all locks back, and rung ${bells} times, after ${seconds(await back)} s`)
+  console.log(`all locks back, and rung ${jobs} times, after ${seconds(await back)} s`)
   for (const share of [0.5, 0.95]) {
     const [before, then] = [percentile(idle, share), percentile(busy, share)]
     console.log(

@@ -3,7 +3,7 @@ import type { Seeded } from './seeded.js'
 
 /** Passed by every generation; the others only when something goes wrong, or twice a second at most. */
 const BUSY: ReadonlySet<Failpoint> = new Set([
-  ...(['submit.after_lock', 'submit.before_insert', 'submit.after_insert', 'submit.after_ring'] as const),
+  ...(['submit.after_lock', 'submit.before_insert', 'submit.after_insert', 'submit.after_enqueue'] as const),
   ...(['idempotency.after_reserve', 'create_image.before_wait', 'run.after_claim', 'run.after_infer'] as const),
   ...(['run.before_put', 'run.after_put', 'run.before_succeed', 'run.after_succeed', 'run.after_release'] as const),
 ])

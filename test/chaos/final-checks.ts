@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type pg from 'pg'
 import type { Config } from '../../src/config.js'
-import { openQueue } from '../../src/queue/generation-queue.js'
+import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { auditService } from '../../src/wiring.js'
 import type { FinalGeneration, Violation } from './history.js'
 
@@ -76,7 +76,7 @@ const SETTLE_MS = 10_000
 /** What BullMQ still holds once nothing is left to run. Stray rings are heard and forgotten within seconds. */
 export async function queueLeftovers(redisUrl: string): Promise<Violation[]> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
-  const queue = openQueue({ kind: 'redis', redis, prefix: '{easel}' })
+  const queue = openGenerationQueue({ kind: 'redis', redis, prefix: '{easel}' })
   try {
     for (const end = Date.now() + SETTLE_MS; ; await delay(250)) {
       const counts = await queue.getJobCounts('wait', 'active', 'delayed', 'failed', 'completed', 'prioritized')

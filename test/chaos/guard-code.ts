@@ -1,6 +1,6 @@
 /** The guards that are code. */
 import type { Guard } from './guard.js'
-import { LOST, plant, putBackIsRung, rebuiltAfterWipe, takenOver } from './guard-probes.js'
+import { LOST, plant, putBackIsEnqueued, rebuiltAfterWipe, takenOver } from './guard-probes.js'
 
 const SOON = `now() + interval '8 seconds'`
 /** Below the ordinary deadline, so that what is stuck is seen soon; above two lost workers' leases. */
@@ -68,9 +68,9 @@ export const CODE_GUARDS: readonly Guard[] = [
   },
   {
     name: 'the reconciler rings for what it has put back',
-    off: ['reconcile.ring'],
+    off: ['reconcile.enqueue'],
     noticedBy: ['rung'],
-    probe: putBackIsRung,
+    probe: putBackIsEnqueued,
   },
   {
     name: 'the reconciler takes over from lost workers',

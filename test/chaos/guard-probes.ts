@@ -106,7 +106,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
 }
 
 /** What a lost worker had is taken by an idle one as soon as it was put back, not only when that one looks by itself. */
-export async function putBackIsRung(scene: Scene): Promise<Violation[]> {
+export async function putBackIsEnqueued(scene: Scene): Promise<Violation[]> {
   // Nobody else's look comes in between.
   await withOneBackend(scene)
   let waited = 0

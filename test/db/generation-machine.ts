@@ -6,7 +6,7 @@ import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
 import { MAX_DEATHS } from '../../src/generation/failure-reason.js'
-import type { ClaimedGeneration, StoredImage } from '../../src/generation/ports.js'
+import type { ClaimedGeneration, StoredImage } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { aGeneration, type GivenUser, givenUser } from '../support/givens.js'
 import {

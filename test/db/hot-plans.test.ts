@@ -8,7 +8,7 @@ import { queuePositions } from '../../src/db/queue-positions.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
-import type { ClaimedGeneration } from '../../src/generation/ports.js'
+import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
@@ -41,7 +41,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
   failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
-  unrung: ['generations_pkey'],
+  notEnqueued: ['generations_pkey'],
   firstQueued: ['generations_queue'],
   activePage: ['generations_one_active'],
   'webhook endpoint due': ['webhook_endpoints_due'],
@@ -178,7 +178,8 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
   await ask('pictures', () => history.pictures(past.id, {}, page))
-  for (const rule of ['requeueLost', 'failLost', 'failExpired', 'unrung'] as const) await ask(rule, () => rows[rule]())
+  for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
+    await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())
   await ask('activePage', () => rows.activePage(undefined))
   // No plan shows what a function does, so its statements are asked for by themselves.

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createDatabase } from '../../src/db/client.js'
 import { runStore } from '../../src/db/run-store.js'
-import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
+import type { ClaimedGeneration, Serves } from '../../src/generation/run/claim.js'
 import { SAMPLERS, type Sampler } from '../../src/generation/sampler.js'
 import { useDatabase } from '../support/database.js'
 import {

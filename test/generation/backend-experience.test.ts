@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Serves } from '../../src/generation/ports.js'
 import { backendExperience } from '../../src/generation/run/backend-experience.js'
+import type { Serves } from '../../src/generation/run/claim.js'
 
 const SERVES: Serves = { models: ['a', 'b', 'c'], samplers: ['euler', 'heun', 'ddim'], maxSeed: 1, sizeMultiple: 8 }
 

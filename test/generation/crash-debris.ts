@@ -35,7 +35,7 @@ async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene):
   const generation = aGeneration(user, { ...submission.request, batchSize: 1, model })
   await ports.submissions.insert(generation, { deadlineSeconds: 3600, concurrency: 1, idempotencyKey: undefined })
   await db.pool.query(`UPDATE generations SET ${DEBRIS[kind]} WHERE id = $1`, [generation.id])
-  // The lock and the bell of this one are missing.
+  // The lock and the job of this one are missing.
   if (kind === 'that nobody has rung for') {
     await db.pool.query('UPDATE unrung SET attempt = 2 WHERE generation_id = $1', [generation.id])
     return

@@ -89,7 +89,7 @@ describe('a user', () => {
     const deaths = {
       submit: deathsIn(await rehearse(stage, aSubmit)).map(({ effect }) => effect),
       run: deathsIn(await rehearse(stage, aRun)).map(({ effect }) => effect),
-      reconcile: ['rows.requeueLost#1', 'rows.failLost#1', 'lock.release#1', 'queue.ring#1', 'rows.markRung#1'],
+      reconcile: ['rows.requeueLost#1', 'rows.failLost#1', 'lock.release#1', 'queue.enqueue#1', 'rows.markEnqueued#1'],
     }
     const live = async (scene: Scene, acts: readonly Act[]): Promise<Crash[]> => {
       const its = (flow: Flow) => ({ ...flow, given: async () => scene })

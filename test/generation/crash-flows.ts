@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../src/account/account.js'
 import { cancelGeneration } from '../../src/generation/cancel.js'
-import { waitForPicture } from '../../src/generation/follow/create-image.js'
+import { waitForPicture } from '../../src/generation/follow/wait.js'
 import { BackendError, type InferenceBackend } from '../../src/generation/run/backend.js'
 import { runGeneration } from '../../src/generation/run/run.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
-import { type Submission, type Submitted, submitGeneration } from '../../src/generation/submit/submit.js'
+import type { Submission, Submitted } from '../../src/generation/submit/submission.js'
+import { submitGeneration } from '../../src/generation/submit/submit.js'
 import { type GivenUser, givenUser, MODEL, REQUEST, type UserOptions } from '../support/givens.js'
 import { atOnce, noExperience } from '../support/gpu-turn.js'
 import type { Ports, Stage } from './crash-stage.js'
@@ -105,15 +106,15 @@ async function givenLeftoverLock(stage: Stage): Promise<Scene> {
 }
 
 export const SUBMITS: Readonly<Record<string, Flow>> = {
-  'a submit': { reaches: 'queue.ring#1', given: (stage) => givenScene(stage), run: submit },
-  'a submit past a leftover lock': { reaches: 'queue.ring#1', given: givenLeftoverLock, run: submit },
+  'a submit': { reaches: 'queue.enqueue#1', given: (stage) => givenScene(stage), run: submit },
+  'a submit past a leftover lock': { reaches: 'queue.enqueue#1', given: givenLeftoverLock, run: submit },
   'a submit of a developer': {
-    reaches: 'queue.ring#1',
+    reaches: 'queue.enqueue#1',
     given: (stage) => givenScene(stage, { developer: { concurrency: 1 } }),
     run: submit,
   },
   'a submit with an idempotency key': {
-    reaches: 'queue.ring#1',
+    reaches: 'queue.enqueue#1',
     given: (stage) => givenScene(stage, keyed()),
     run: submit,
   },
@@ -126,7 +127,7 @@ export const SUBMITS: Readonly<Record<string, Flow>> = {
 
 export const CREATE_IMAGES: Readonly<Record<string, Flow>> = {
   'a Create Image that is served': {
-    reaches: 'queue.ring#1',
+    reaches: 'queue.enqueue#1',
     given: (stage) => givenScene(stage, { lane: 'create_image' }),
     run: (ports, scene) => createImage(ports, scene, 20),
     world: ({ ports, workOff }, { filename }) => ({
@@ -140,22 +141,22 @@ export const CREATE_IMAGES: Readonly<Record<string, Flow>> = {
     }),
   },
   'a Create Image that waits in vain': {
-    reaches: 'queue.unring#1',
+    reaches: 'queue.withdraw#1',
     given: (stage) => givenScene(stage, { lane: 'create_image' }),
     run: (ports, scene) => createImage(ports, scene, 0.01).catch(() => undefined),
   },
 }
 
 export const RUNS: Readonly<Record<string, Flow>> = {
-  'a run': { reaches: 'queue.unring#1', given: givenSubmitted, run },
+  'a run': { reaches: 'queue.withdraw#1', given: givenSubmitted, run },
   'a metered run': {
-    reaches: 'queue.unring#1',
+    reaches: 'queue.withdraw#1',
     given: (stage) => givenSubmitted(stage, { developer: { concurrency: 1 } }),
     run,
   },
   'a run that fails for good': runOn('images.remove#2', () => fault('invalid_request')),
   'a run that costs a try': runOn('runs.requeue#1', () => fault('oom')),
-  'a run that finds the server away': runOn('queue.ring#1', () => fault('unavailable')),
+  'a run that finds the server away': runOn('queue.enqueue#1', () => fault('unavailable')),
   'a run that is canceled meanwhile': runOn('images.remove#2', (stage, scene) => async (request, options) => {
     const inferred = await stage.ports.backend.generate(request, options)
     await cancelGeneration(stage.ports, await idOf(stage, scene), 'Canceled.', { onlyQueued: false })

@@ -14,7 +14,7 @@ import { idempotencyStore } from '../../src/db/idempotency-store.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
-import type { HeldLock } from '../../src/generation/ports.js'
+import type { HeldLock } from '../../src/generation/active-lock.js'
 import { reconcile } from '../../src/generation/repair/reconcile.js'
 import type { InferenceBackend } from '../../src/generation/run/backend.js'
 import { runGeneration } from '../../src/generation/run/run.js'
@@ -24,8 +24,7 @@ import { TEMPORARY_FILE } from '../../src/images/file-image-store.js'
 import { finishPicture } from '../../src/images/picture.js'
 import { createBackend } from '../../src/inference/create-backend.js'
 import { createModerator } from '../../src/moderation/create-moderator.js'
-import { bellId } from '../../src/queue/generation-job.js'
-import { openQueue } from '../../src/queue/generation-queue.js'
+import { generationJobId, openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { noSentinel, redisSentinel } from '../../src/redis/sentinel.js'
 import { openFoundation } from '../../src/wiring.js'
 import { atOnce, noExperience } from '../support/gpu-turn.js'
@@ -56,7 +55,7 @@ export async function openStage() {
   const { db, queue, lock, progress, previews } = foundation
   const redis = config.redisUrl === undefined ? undefined : new Redis(config.redisUrl)
   const watch = generationWatch(db, config.databaseUrl, () => undefined)
-  const bells = openQueue(foundation.openWorkerConnection())
+  const jobs = openGenerationQueue(foundation.openWorkerConnection())
 
   const ports = {
     moderator: createModerator({ ...config.moderation, logger: log }),
@@ -138,11 +137,11 @@ export async function openStage() {
       return done()
     }, what)
 
-  /** Whether every queued generation has its bell and every charged one that is active its lock. */
-  const allRungForAndLocked = async () => {
+  /** Whether every queued generation has its job and every charged one that is active its lock. */
+  const allEnqueuedAndLocked = async () => {
     const holders = new Map((await locks()).map(({ accountId, generationId }) => [accountId, generationId]))
     for (const { id, attempt, status, metered, owner } of await active()) {
-      if (status === 'queued' && !(await bells.getJob(bellId(id, attempt)))) return false
+      if (status === 'queued' && !(await jobs.getJob(generationJobId(id, attempt)))) return false
       if (redis && !metered && holders.get(owner) !== id) return false
     }
     return true
@@ -152,7 +151,7 @@ export async function openStage() {
   async function heal(): Promise<void> {
     for (let round = 1; round <= 4; round++) {
       await timePasses(LONG_SECONDS)
-      await reconcileUntil('a bell and a lock for what is active', allRungForAndLocked)
+      await reconcileUntil('a job and a lock for what is active', allEnqueuedAndLocked)
       if ((await active()).length === 0) break
       await Promise.all([workOff(), workOff(), workOff()])
     }
@@ -193,7 +192,7 @@ export async function openStage() {
     heal,
     expectSound,
     async close() {
-      await bells.close()
+      await jobs.close()
       await watch.close()
       await foundation.close()
       redis?.disconnect()

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { processingEtaMs, queuedEtaMs } from '../../src/generation/follow/eta.js'
-import type { WorkInSight } from '../../src/generation/follow-ports.js'
-import { paceOf } from '../../src/generation/run/inference-pace.js'
+import { processingEtaMs, queuedEtaMs, type WorkInSight } from '../../src/generation/follow/eta.js'
+import { paceOf } from '../../src/generation/inference-pace.js'
 
 /** 1000 pixel-steps, at 2 ms each. */
 const WORK = { filename: 'a', width: 10, height: 10, steps: 10, batchSize: 1 }

@@ -6,9 +6,9 @@ import { dutyLease } from '../../src/db/duty-lease.js'
 import { type ReconcileStoreOptions, reconcileStore } from '../../src/db/reconcile-store.js'
 import { cancelGeneration } from '../../src/generation/cancel.js'
 import { DEADLINE_PASSED } from '../../src/generation/failure-reason.js'
-import type { Delivery } from '../../src/generation/ports.js'
-import { type ReconcilePorts, reconcile } from '../../src/generation/repair/reconcile.js'
-import { startReconciler } from '../../src/generation/repair/reconciler.js'
+import type { Delivery } from '../../src/generation/queue.js'
+import { reconcile } from '../../src/generation/repair/reconcile.js'
+import { type ReconcilerPorts, startReconciler } from '../../src/generation/repair/reconciler.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
@@ -37,13 +37,13 @@ beforeEach(async () => {
 const store = (options: Partial<ReconcileStoreOptions> = {}) =>
   reconcileStore(context.db, { refundFailed: true, ...options })
 const queue = {
-  ring: async (deliveries: readonly Delivery[]) => {
+  enqueue: async (deliveries: readonly Delivery[]) => {
     rung.push(...deliveries)
     return true
   },
-  unring: async () => undefined,
+  withdraw: async () => undefined,
 }
-const portsWith = (more: Partial<ReconcilePorts>): ReconcilePorts => ({
+const portsWith = (more: Partial<ReconcilerPorts>): ReconcilerPorts => ({
   rows: store(),
   queue,
   lock: noActiveGenerationLock,
@@ -53,7 +53,7 @@ const portsWith = (more: Partial<ReconcilePorts>): ReconcilePorts => ({
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   ...more,
 })
-const pass = (full = false, more: Partial<ReconcilePorts> = {}) =>
+const pass = (full = false, more: Partial<ReconcilerPorts> = {}) =>
   reconcile(portsWith(more), { full, leasesCount: true })
 const statusOf = async (generation: { id: string }) => (await rowOf(context.db, generation)).status
 
@@ -191,7 +191,7 @@ describe('a long pass', () => {
     await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
     let release: (reached: boolean) => void = () => undefined
     const ring = () => new Promise<boolean>((resolve) => (release = resolve))
-    const reconciler = startReconciler(portsWith({ queue: { ...queue, ring } }))
+    const reconciler = startReconciler(portsWith({ queue: { ...queue, enqueue: ring } }))
     const heldUntil = async () => {
       const { rows } = await query(`SELECT until FROM leases WHERE name = 'troubles' AND holder = 'me'`)
       return rows[0]?.until.getTime()
@@ -212,7 +212,7 @@ describe('a long queue that Redis has lost', () => {
   /** Fails the first time that it rings. */
   const failingOnce = () => {
     let calls = 0
-    return { ...queue, ring: async (page: readonly Delivery[]) => ++calls > 1 && queue.ring(page) }
+    return { ...queue, enqueue: async (page: readonly Delivery[]) => ++calls > 1 && queue.enqueue(page) }
   }
   const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ id }) => id)
 
@@ -253,7 +253,7 @@ describe('what is kept for a time only', () => {
          FROM generate_series(1, 2500) n`,
       [id],
     )
-    await pass(true, { queue: { ...queue, ring: async () => false } })
+    await pass(true, { queue: { ...queue, enqueue: async () => false } })
     const { rows } = await query('SELECT key FROM idempotency_keys ORDER BY key')
     expect(rows.map(({ key }) => key)).toEqual(['k1', 'k2', 'k3'])
   })

@@ -4,8 +4,9 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { dutyLease } from '../../src/db/duty-lease.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
-import type { ClaimedGeneration, Delivery } from '../../src/generation/ports.js'
+import type { Delivery } from '../../src/generation/queue.js'
 import { reconcile } from '../../src/generation/repair/reconcile.js'
+import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { redisSentinel } from '../../src/redis/sentinel.js'
@@ -21,11 +22,11 @@ const log = { info: () => undefined, warn: () => undefined, error: () => undefin
 let rung: Delivery[] = []
 let reachable = true
 const queue = {
-  ring: async (deliveries: readonly Delivery[]) => {
+  enqueue: async (deliveries: readonly Delivery[]) => {
     if (reachable) rung.push(...deliveries.map(({ id, attempt }) => ({ id, attempt })))
     return reachable
   },
-  unring: async () => undefined,
+  withdraw: async () => undefined,
 }
 beforeEach(async () => {
   rung = []
@@ -43,7 +44,6 @@ const pass = (full = false, more: object = {}) =>
       lock: noActiveGenerationLock,
       images: { remove: async () => undefined },
       sentinel: { present: async () => true, set: async () => undefined },
-      duty: dutyLease(context.db, 'test', 'me'),
       log,
       ...more,
     },

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { LEASE_SECONDS } from '../../src/db/run-store.js'
-import type { ClaimedGeneration } from '../../src/generation/ports.js'
 import { BackendError, type InferenceBackend } from '../../src/generation/run/backend.js'
+import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { StoreFault } from '../../src/generation/run/publish.js'
 import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run/run.js'
 import { aGeneration } from '../support/givens.js'
@@ -40,7 +40,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
       release: async () => note('release', undefined),
       async *all() {},
     },
-    queue: { ring: async () => true, unring: async () => undefined },
+    queue: { enqueue: async () => true, withdraw: async () => undefined },
     images: {
       put: async (_slug, _png, isWanted = async () => true) => {
         await more.put?.()

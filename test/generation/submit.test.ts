@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { submissionStore } from '../../src/db/submission-store.js'
+import type { ActiveGenerationLock } from '../../src/generation/active-lock.js'
 import type { Generation } from '../../src/generation/generation.js'
-import type { ActiveGenerationLock, Delivery, GenerationQueue, SubmissionStore } from '../../src/generation/ports.js'
+import type { Delivery, GenerationQueue } from '../../src/generation/queue.js'
+import type { SubmissionStore } from '../../src/generation/submit/submission.js'
 import { submitGeneration } from '../../src/generation/submit/submit.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
@@ -26,7 +28,7 @@ async function submitWith(
     {
       moderator: { review: async () => ({ flagged: false }) },
       idempotency: { reserve: async () => ({ outcome: 'reserved' }), release: async () => undefined },
-      queue: { ring: async () => true, unring: async () => undefined },
+      queue: { enqueue: async () => true, withdraw: async () => undefined },
       generationDeadlineSeconds: 900,
       lock: noActiveGenerationLock,
       submissions: submissionStore(context.db),
@@ -42,18 +44,20 @@ describe('a submit’s delivery', () => {
     (await context.db.pool.query('SELECT FROM unrung WHERE generation_id = $1', [id])).rowCount === 1
 
   it('is noted in the statement that stores it, and struck out when it has reached the queue', async () => {
-    const duringRing: boolean[] = []
+    const duringEnqueue: boolean[] = []
     const ring = async ([delivery]: readonly Delivery[]) => {
-      duringRing.push(await noted(delivery?.id ?? ''))
+      duringEnqueue.push(await noted(delivery?.id ?? ''))
       return true
     }
-    const { id } = await submitWith(await givenUser(context.db), { queue: { ring, unring: async () => undefined } })
-    expect(duringRing).toEqual([true])
+    const { id } = await submitWith(await givenUser(context.db), {
+      queue: { enqueue: ring, withdraw: async () => undefined },
+    })
+    expect(duringEnqueue).toEqual([true])
     await until(async () => !(await noted(id)), 'the note to be struck out')
   })
 
   it('stays noted when it has not', async () => {
-    const queue = { ring: async () => false, unring: async () => undefined }
+    const queue = { enqueue: async () => false, withdraw: async () => undefined }
     const { id } = await submitWith(await givenUser(context.db), { queue })
     expect(await noted(id)).toBe(true)
   })

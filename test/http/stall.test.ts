@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { App } from '../../src/http/app.js'
+import type { App } from '../../src/http/fastify-app.js'
 import { buildBareApp } from '../support/bare-app.js'
 
 /** Longer than what lies between two of the server's looks at requests that take too long. */

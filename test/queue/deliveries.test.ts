@@ -47,7 +47,7 @@ describe.each([
     const { queue, inspected, ring } = await given()
     await ring('gen_first')
     const deliveries = [1, 2, 10, 4_000_000].map((attempt) => ({ id: newGenerationId(), attempt }))
-    expect(await queue.ring(deliveries)).toBe(true)
+    expect(await queue.enqueue(deliveries)).toBe(true)
     const waiting = await inspected.getJobs(['waiting'])
     expect(waiting.map(({ id }) => id).sort()).toEqual(
       ['gen_first-1', ...deliveries.map(({ id, attempt }) => `${id}-${attempt}`)].sort(),
@@ -70,7 +70,7 @@ describe('a delivery on Postgres', () => {
     const { queue, ring, listen } = givenQueue('postgres', proxy.through(url))
     let rung = 0
     listen(async () => void rung++)
-    expect(await queue.ring([{ id: 'gen_a', attempt: 1 }])).toBe(false)
+    expect(await queue.enqueue([{ id: 'gen_a', attempt: 1 }])).toBe(false)
     await proxy.pass()
     await ring('gen_a')
     await until(() => rung > 0, 'the ring')

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { createPostgresBackend, type Job, type Queue, Worker, withBackend } from 'bullmq'
 import { onTestFinished } from 'vitest'
-import { GENERATION_QUEUE } from '../../src/queue/generation-job.js'
-import { generationQueue, openQueue, type QueueConnection } from '../../src/queue/generation-queue.js'
-import { type GenerationWorkerOptions, startGenerationWorker } from '../../src/queue/generation-worker.js'
+import {
+  GENERATION_QUEUE,
+  generationQueue,
+  openGenerationQueue,
+  startGenerationWorker,
+} from '../../src/queue/generation-jobs.js'
+import type { QueueConnection } from '../../src/queue/job-queue.js'
+import type { JobWorkerOptions } from '../../src/queue/job-worker.js'
 import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
 import { until } from '../support/until.js'
 
@@ -21,7 +26,7 @@ export function givenQueue(kind: 'redis' | 'postgres', url: string) {
   }
   const queue = generationQueue(connection(false), quiet)
   onTestFinished(() => queue.close())
-  const inspected: Queue = openQueue(connection(false))
+  const inspected: Queue = openGenerationQueue(connection(false))
   inspected.on('error', quiet)
   onTestFinished(() => inspected.close())
 
@@ -32,10 +37,10 @@ export function givenQueue(kind: 'redis' | 'postgres', url: string) {
     inspected,
     ring: (...ids: string[]) => {
       const deliveries = ids.map((id) => ({ id, attempt: 1 }))
-      return until(() => queue.ring(deliveries), 'the queue being reachable')
+      return until(() => queue.enqueue(deliveries), 'the queue being reachable')
     },
-    listen: (onBell: GenerationWorkerOptions['onBell']) => {
-      const worker = startGenerationWorker({ connection: connection(true), concurrency: 1, onBell, onError: quiet })
+    listen: (onJob: JobWorkerOptions['onJob']) => {
+      const worker = startGenerationWorker({ connection: connection(true), concurrency: 1, onJob, onError: quiet })
       onTestFinished(() => worker.close(1000))
       return worker
     },

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { generationQueue } from '../../src/queue/generation-queue.js'
-import { type GenerationWorkerOptions, startGenerationWorker } from '../../src/queue/generation-worker.js'
+import { generationQueue, startGenerationWorker } from '../../src/queue/generation-jobs.js'
+import type { JobWorkerOptions } from '../../src/queue/job-worker.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from '../../src/redis/client.js'
 import { startProxy, type TcpProxy } from '../chaos/proxy.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
@@ -33,7 +33,7 @@ const BELL = { id: 'gen_a', attempt: 1 }
 /** What a request may lose to a Redis that does not answer, on a busy machine. */
 const PATIENCE_MS = 2500
 
-function openQueue() {
+function openGenerationQueue() {
   const redis = createProducerRedis(url, quiet)
   const queue = generationQueue({ kind: 'redis', redis, prefix: 'outage' }, quiet)
   closers.push(
@@ -54,12 +54,12 @@ function longWork() {
   return { work, begun, release: () => finish?.() }
 }
 
-function listen(onBell: GenerationWorkerOptions['onBell']) {
+function listen(onJob: JobWorkerOptions['onJob']) {
   const redis = createPatientRedis(url, quiet)
   const worker = startGenerationWorker({
     connection: { kind: 'redis', redis, prefix: 'outage' },
     concurrency: 1,
-    onBell,
+    onJob,
     onError: quiet,
   })
   closers.push(
@@ -117,23 +117,23 @@ const OUTAGES: [string, { begin(listener: Redis): Promise<unknown>; end(): Promi
 describe.skipIf(!redisAvailable)('the ringing end', () => {
   it('answers in time when it is opened while Redis is away, and rings once Redis is there', async () => {
     await network.refuse()
-    const { queue } = openQueue()
-    expect(await within(PATIENCE_MS, queue.ring([BELL]))).toBe(false)
-    await within(PATIENCE_MS, queue.unring(BELL))
+    const { queue } = openGenerationQueue()
+    expect(await within(PATIENCE_MS, queue.enqueue([BELL]))).toBe(false)
+    await within(PATIENCE_MS, queue.withdraw(BELL))
     await network.pass()
-    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(() => queue.enqueue([BELL]), 'the queue being reachable')
     let rung = 0
     listen(async () => void rung++)
     await until(() => rung > 0, 'the ring')
   })
 
   it('answers in time while Redis stands still, and what was rung meanwhile rings once afterwards', async () => {
-    const { queue } = openQueue()
-    await until(() => queue.ring([{ id: 'gen_before', attempt: 1 }]), 'the queue being reachable')
+    const { queue } = openGenerationQueue()
+    await until(() => queue.enqueue([{ id: 'gen_before', attempt: 1 }]), 'the queue being reachable')
     server.pause()
-    expect(await within(PATIENCE_MS, queue.ring([BELL]))).toBe(false)
+    expect(await within(PATIENCE_MS, queue.enqueue([BELL]))).toBe(false)
     server.resume()
-    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(() => queue.enqueue([BELL]), 'the queue being reachable')
     const heard: unknown[] = []
     const { redis } = listen(async () => void heard.push(1))
     await until(() => heard.length >= 2, 'both rings')
@@ -142,10 +142,10 @@ describe.skipIf(!redisAvailable)('the ringing end', () => {
   })
 
   it('closes in time whatever Redis does', async () => {
-    const [idle, ringing] = [openQueue(), openQueue()]
-    for (const { queue } of [idle, ringing]) await until(() => queue.ring([BELL]), 'the queue being reachable')
+    const [idle, ringing] = [openGenerationQueue(), openGenerationQueue()]
+    for (const { queue } of [idle, ringing]) await until(() => queue.enqueue([BELL]), 'the queue being reachable')
     server.pause()
-    await ringing.queue.ring([BELL])
+    await ringing.queue.enqueue([BELL])
     await within(PATIENCE_MS, Promise.all([idle.queue.close(), ringing.queue.close()]))
     server.resume()
   })
@@ -153,15 +153,15 @@ describe.skipIf(!redisAvailable)('the ringing end', () => {
 
 describe.skipIf(!redisAvailable)('the listening end', () => {
   it.each(OUTAGES)('hears again after Redis %s', async (_name, { begin, end }) => {
-    const { queue } = openQueue()
+    const { queue } = openGenerationQueue()
     let rung = 0
     const { redis } = listen(async () => void rung++)
-    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(() => queue.enqueue([BELL]), 'the queue being reachable')
     await until(() => rung > 0, 'the first ring')
     await begin(redis)
     const before = rung
     await end()
-    await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'the queue being reachable')
+    await until(() => queue.enqueue([{ id: 'gen_b', attempt: 1 }]), 'the queue being reachable')
     await until(() => rung > before, 'the ring after the outage')
   })
 
@@ -169,10 +169,10 @@ describe.skipIf(!redisAvailable)('the listening end', () => {
     ['refuses connections', () => network.refuse()],
     ['stands still', async () => server.pause()],
   ])('closes by its deadline while Redis %s, idle or with a delivery in hand', async (_name, begin) => {
-    const { queue } = openQueue()
+    const { queue } = openGenerationQueue()
     const { work, begun, release } = longWork()
     const busy = listen(work)
-    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(() => queue.enqueue([BELL]), 'the queue being reachable')
     await until(begun, 'the delivery')
     const idle = listen(async () => undefined)
     await whenReady(idle.redis)
@@ -184,16 +184,16 @@ describe.skipIf(!redisAvailable)('the listening end', () => {
   })
 
   it('waits for the delivery in hand when it is closed', async () => {
-    const { queue } = openQueue()
+    const { queue } = openGenerationQueue()
     const { work, begun, release } = longWork()
     const { worker } = listen(work)
-    await until(() => queue.ring([BELL]), 'the queue being reachable')
+    await until(() => queue.enqueue([BELL]), 'the queue being reachable')
     await until(begun, 'the delivery')
     let closed = false
     const closing = worker.close(60_000).then(() => {
       closed = true
     })
-    await until(() => queue.ring([{ id: 'gen_b', attempt: 1 }]), 'another ring')
+    await until(() => queue.enqueue([{ id: 'gen_b', attempt: 1 }]), 'another ring')
     expect(closed).toBe(false)
     release()
     await closing

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
-import { openQueue } from '../../src/queue/generation-queue.js'
+import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { createPatientRedis } from '../../src/redis/client.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
@@ -180,7 +180,7 @@ describe.skipIf(!redisAvailable)('while Redis', () => {
 describe.skipIf(!redisAvailable)('when Redis is well again', () => {
   it('what was rung late has rung, and has started nothing', async () => {
     const redis = createPatientRedis(server.url, () => undefined)
-    const deliveries = openQueue({ kind: 'redis', redis, prefix: `{${service.namespace}}` })
+    const deliveries = openGenerationQueue({ kind: 'redis', redis, prefix: `{${service.namespace}}` })
     onTestFinished(() => redis.disconnect())
     // Some were heard but could not be acknowledged: they ring once more when BullMQ's lock on them has run out.
     // (One whose record was evicted in half may be kept as completed.)

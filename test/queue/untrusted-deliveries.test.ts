@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { cancelStore } from '../../src/db/cancel-store.js'
-import { openQueue } from '../../src/queue/generation-queue.js'
+import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { createPatientRedis } from '../../src/redis/client.js'
 import { startProxy, type TcpProxy } from '../chaos/proxy.js'
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
@@ -35,7 +35,7 @@ beforeAll(async () => {
   })
   // Another one that hears what the first is too busy for.
   await service.worker()
-  deliveries = openQueue({
+  deliveries = openGenerationQueue({
     kind: 'redis',
     redis: createPatientRedis(url, () => undefined),
     prefix: `{${service.namespace}}`,

@@ -2,8 +2,9 @@ import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { expect } from 'vitest'
 import type { AccountStore } from '../../src/account/account.js'
-import { type App, type AppOptions, buildApp } from '../../src/http/app.js'
+import { type AppOptions, buildApp } from '../../src/http/app.js'
 import type { EventCounter } from '../../src/http/authentication.js'
+import type { App } from '../../src/http/fastify-app.js'
 
 export interface BareOptions extends Partial<AppOptions> {
   readonly accounts?: AccountStore

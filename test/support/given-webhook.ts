@@ -1,8 +1,7 @@
 /** Webhooks of a service whose receivers are on this machine. */
 import { expect } from 'vitest'
 import { call } from './client.js'
-import type { GivenUser } from './givens.js'
-import { givenGeneration } from './givens.js'
+import { type GivenUser, givenGeneration } from './givens.js'
 import type { Service } from './service.js'
 import { standInWorker } from './stand-in-worker.js'
 

@@ -1,7 +1,7 @@
 /** What a worker writes about the generations it runs, without running any. */
 import type { Database } from '../../src/db/client.js'
 import { runStore } from '../../src/db/run-store.js'
-import type { ClaimedGeneration, Serves } from '../../src/generation/ports.js'
+import type { ClaimedGeneration, Serves } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { until } from './until.js'
 

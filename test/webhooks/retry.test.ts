@@ -50,7 +50,7 @@ it('a delivery that always fails has every try of the schedule, each in its time
     deliveries,
     payloadOf: async () => '{}',
     sender: { send: async () => ({ delivered: false, fault: 'status_not_2xx', status: 500 }) },
-    bells: { ring: async (_delivery, delayMs) => rung.push(delayMs) > 0 },
+    jobs: { enqueue: async (_delivery, delayMs) => rung.push(delayMs) > 0 },
     log: silentLog(),
   })
   onTestFinished(() => dispatcher.stop(0))

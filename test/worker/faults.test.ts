@@ -209,7 +209,7 @@ describe('cancellation', () => {
     const { cancelGeneration } = await import('../../src/generation/cancel.js')
     const { cancelStore } = await import('../../src/db/cancel-store.js')
     const { noActiveGenerationLock } = await import('../../src/redis/active-generation-lock.js')
-    const queue = { ring: async () => true, unring: async () => undefined }
+    const queue = { enqueue: async () => true, withdraw: async () => undefined }
     const images = { remove: async () => undefined }
     const ports = { cancels: cancelStore(service.db), lock: noActiveGenerationLock, queue, images }
     expect(await cancelGeneration(ports, id, 'Canceled.', { onlyQueued: false })).toBe(true)

@@ -1,8 +1,26 @@
 /** When a generation will have ended, as far as measurements tell. Nothing is guessed where nothing was measured. */
-import type { DurationEstimates, WorkInSight } from '../follow-ports.js'
+
+import type { Account } from '../../account/account.js'
+import { AppError, generationActive } from '../../errors.js'
 import type { WorkOfModel } from '../generation.js'
-import { pixelStepsOf, remainingMs } from '../run/inference-pace.js'
-import { hasEnded, type Polled, type Processing } from './poll.js'
+import { type Pace, pixelStepsOf, remainingMs } from '../inference-pace.js'
+import { hasEnded, type Polled, type PollPorts, type Processing, pollGeneration } from './poll.js'
+
+/** What there is to do, and how fast it is done; some seconds old. */
+export interface WorkInSight {
+  /** What recent successes took, by checkpoint file name. */
+  readonly pace: ReadonlyMap<string, Pace>
+  /** What waits at the front of the queue, summed up by checkpoint. */
+  readonly queued: readonly { readonly filename: string; readonly count: number; readonly pixelSteps: number }[]
+  readonly running: readonly { readonly filename: string; readonly pixelSteps: number; readonly elapsedMs: number }[]
+  /** The backends that are up, by the file names that they serve; null: any. */
+  readonly backends: readonly (readonly string[] | null)[]
+}
+
+export interface DurationEstimates {
+  /** One snapshot for all who ask. Never rejects: undefined while nothing can be known. */
+  current(): Promise<WorkInSight | undefined>
+}
 
 /** Whole seconds until the generation will have ended, at least 1; undefined when it has, or when nobody can say. */
 export async function etaSeconds(estimates: DurationEstimates, polled: Polled): Promise<number | undefined> {
@@ -72,3 +90,22 @@ const runningMs = ({ running, pace }: WorkInSight): number =>
     const { fixedMs, msPerPixelStep } = pace.get(filename) ?? { fixedMs: 0, msPerPixelStep: 0 }
     return sum + Math.max(0, fixedMs + msPerPixelStep * pixelSteps - elapsedMs)
   }, 0)
+
+export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates }
+
+/** A client that came back later would wait for nothing if the end came sooner than expected. */
+const LONGEST_SECONDS = 60
+
+/** Lets a refusal for an active generation say when that one is expected to have ended, as far as this is known. */
+export async function sayWhenFree<T>(ports: TimeLeftPorts, account: Account, submit: Promise<T>): Promise<T> {
+  try {
+    return await submit
+  } catch (error) {
+    const id = error instanceof AppError && error.code === 'active_generation' ? error.detail.generationId : undefined
+    const seconds = id && (await secondsLeft(ports, account, id).catch(() => undefined))
+    throw id && seconds ? generationActive(id, Math.min(seconds, LONGEST_SECONDS)) : error
+  }
+}
+
+const secondsLeft = async (ports: TimeLeftPorts, account: Account, id: string): Promise<number | undefined> =>
+  etaSeconds(ports.estimates, await pollGeneration(ports, account, id))

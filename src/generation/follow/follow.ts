@@ -1,8 +1,17 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
-import { type GenerationWatch, PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../follow-ports.js'
-import type { GenerationView } from '../generation.js'
-import type { QueuePositions } from '../ports.js'
-import { BEGUN, drawnSoFar, type Polled } from './poll.js'
+import type { GenerationStatus, GenerationView } from '../generation.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
+import { BEGUN, drawnSoFar, type Polled, type QueuePositions } from './poll.js'
+
+/** Tells of changes for any number of generations at once; holds no database connection of the pool while nothing changes. */
+export interface GenerationWatch {
+  /**
+   * Tells each status that differs from the one told before, the first from `seen`; with `undefined` the present one
+   * is told, too. Mostly within milliseconds, at the latest after some seconds of an outage.
+   * @returns stops watching
+   */
+  watch(id: string, seen: GenerationStatus | undefined, tell: (view: GenerationView) => void): () => void
+}
 
 export interface FollowPorts {
   readonly watch: GenerationWatch

@@ -1,8 +1,17 @@
 import type { Account } from '../../account/account.js'
 import { generationNotFound } from '../../errors.js'
-import type { ProgressBoard } from '../follow-ports.js'
-import { GENERATION_ID, type GenerationView } from '../generation.js'
-import type { PollStore, QueuePositions } from '../ports.js'
+import { GENERATION_ID, type GenerationView, type Lane } from '../generation.js'
+import type { ProgressBoard } from '../live-board.js'
+
+export interface PollStore {
+  /** The account's own generation; another account's is as absent as one that never existed. */
+  findOwned(accountId: string, id: string): Promise<GenerationView | undefined>
+}
+
+export interface QueuePositions {
+  /** 1 for the next one up, over the whole queue, at most half a second old. */
+  of(generation: { readonly lane: Lane; readonly seq: number }): Promise<number>
+}
 
 export interface PollPorts {
   readonly polls: PollStore

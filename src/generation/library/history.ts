@@ -1,23 +1,8 @@
 /** What an account can look back on, newest first. Another account's is as absent as what never existed. */
 
+import type { Page, PageRequest } from '../../page.js'
 import type { Generation, GenerationStatus } from '../generation.js'
 import type { MadeWith } from '../run/backend.js'
-
-/** A place in a list: what comes after it stays the same, whatever is added at the front meanwhile. */
-export type Place = readonly number[]
-
-export interface PageRequest {
-  /** 1 to 100. */
-  readonly limit: number
-  /** Where the page before ended; undefined: from the newest. */
-  readonly after: Place | undefined
-}
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** Where the next page begins; undefined at the end. */
-  readonly next: Place | undefined
-}
 
 export interface GenerationFilter {
   readonly status?: GenerationStatus | undefined

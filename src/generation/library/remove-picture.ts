@@ -1,5 +1,5 @@
 import { SLUG } from '../generation.js'
-import type { ImageStore } from '../ports.js'
+import type { ImageStore } from '../image-store.js'
 
 export interface RemovedPicture {
   readonly at: Date

@@ -1,4 +1,4 @@
-import type { ImageStore } from '../ports.js'
+import type { ImageStore } from '../image-store.js'
 
 /** Pictures that were taken down, and of which the file, or the CDN's copy, may still be there. */
 export interface Takedowns {

@@ -1,30 +1,37 @@
-import type { Lacking } from '../failure-reason.js'
-import type { ReconcileStore } from '../ports.js'
-import { removeInBackground } from './background-removal.js'
-import { type DutyLease, type OnFault, type ReconcilePorts, reconcile } from './reconcile.js'
+import { restingLooks } from './end-overdue.js'
+import { type OnFault, type ReconcilePorts, reconcile } from './reconcile.js'
+import { removeInBackground } from './sweep-images.js'
+
+/** A duty that one process at a time does. */
+export interface DutyLease {
+  /** Takes or renews the duty; false while another process has it. */
+  hold(): Promise<boolean>
+  release(): Promise<void>
+}
+
+export interface ReconcilerPorts extends ReconcilePorts {
+  readonly duty: DutyLease
+}
 
 const EVERY_MS = 500
-/** A duty that is renewed this late means that Postgres, or this process, stood still: leases ran out that nobody could renew. */
+/** If the duty is renewed this late, Postgres or this process stood still, and leases ran out that nobody could renew. */
 const STOOD_STILL_MS = 4000
-/** What workers get then to renew their leases, or to put their generations back. */
+/** Workers then get this long to renew their leases or to put their generations back. */
 const GRACE_MS = 5000
 const FULL_EVERY_MS = 60_000
-/** After a full pass that could not do all. */
+/** After a full pass in which something failed. */
 const FULL_AGAIN_MS = 5000
 /** Well within the duty's lease. */
 const RENEW_MS = 700
-/** A pass that takes longer hangs: somebody else had better try. */
+/** A pass that takes longer hangs: another process takes over. */
 const RENEWED_FOR_MS = 120_000
-/** A look at the whole queue rests for so many times as long as it took. */
-const LOOK_RESTS = 20
-const LOOK_RESTS_AT_MOST_MS = 30_000
-/** A rule that fails does so twice a second; one line in a while says as much. */
+/** A rule that keeps failing is logged this rarely. */
 const QUIET_MS = 10_000
 
 /** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */
-export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> } {
+export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void> } {
   const images = removeInBackground(ports.images)
-  const rows = { ...ports.rows, failUnservable: sparingly(ports.rows.failUnservable) }
+  const rows = { ...ports.rows, failUnservable: restingLooks(ports.rows.failUnservable) }
   const its = { ...ports, images, rows }
   const onFault = quietly((rule, err) => ports.log.warn({ err, rule }, 'a rule of the reconciler failed'))
   let stopped = false
@@ -51,11 +58,11 @@ export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> 
         const restored = await reconcile(its, { full, leasesCount: now >= graceUntil }, onFault).finally(letGo)
         if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
       } else {
-        // Whoever takes over begins with everything.
+        // A process that takes over begins with a full pass.
         fullAt = 0
       }
     } catch (err) {
-      // Postgres may have crashed, and have forgotten what nobody has rung for.
+      // After a crash of Postgres the list of what is not enqueued may be incomplete.
       fullAt = 0
       onFault('pass', err)
     }
@@ -77,7 +84,7 @@ export function startReconciler(ports: ReconcilePorts): { stop(): Promise<void> 
   }
 }
 
-/** Keeps the duty while a pass goes on: one that was handed on would begin anew, with everything. */
+/** Renews the duty during a pass: the next holder would begin with a full pass. */
 function renewing(hold: DutyLease['hold']): () => Promise<void> {
   const until = performance.now() + RENEWED_FOR_MS
   let renewal: Promise<unknown> = Promise.resolve()
@@ -87,25 +94,6 @@ function renewing(hold: DutyLease['hold']): () => Promise<void> {
   return async () => {
     clearInterval(timer)
     await renewal
-  }
-}
-
-/** It looks at the whole queue: however long that is, one that finds nothing takes a small part of the time. */
-function sparingly(look: ReconcileStore['failUnservable']): ReconcileStore['failUnservable'] {
-  const nextAt = new Map<Lacking, number>()
-  return async (lacking) => {
-    const startedAt = performance.now()
-    if (startedAt < (nextAt.get(lacking) ?? 0)) return []
-    let found = 0
-    try {
-      const ended = await look(lacking)
-      found = ended.length
-      return ended
-    } finally {
-      const now = performance.now()
-      const restMs = Math.min((now - startedAt) * LOOK_RESTS, LOOK_RESTS_AT_MOST_MS)
-      nextAt.set(lacking, found > 0 ? 0 : now + restMs)
-    }
   }
 }
 

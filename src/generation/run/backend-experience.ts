@@ -1,5 +1,5 @@
 import type { Generation } from '../generation.js'
-import type { Serves } from '../ports.js'
+import type { Serves } from './claim.js'
 
 /** So many accounts' generations failed in a row: what they share is to blame. One account alone could do it on purpose. */
 const OUT_OF_ORDER = 3

@@ -1,9 +1,9 @@
 import { timeLimit } from '../../abort-signals.js'
-import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from '../ports.js'
+import { inferencePace } from '../inference-pace.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
 import { backendExperience } from './backend-experience.js'
-import { inferencePace } from './inference-pace.js'
-import { type InferenceRun, inferenceRun } from './inference-run.js'
+import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
+import { type InferenceRun, inferenceRun } from './gpu-turn.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
 
@@ -147,7 +147,7 @@ export class BackendLoop {
         const claimed = await this.#ports.runs.claim(by, this.#experience.without(this.#serves), affinity)
         if (claimed) return claimed
       } catch (err) {
-        // Postgres is away; the next bell or the next look tries again.
+        // Postgres is away; the next job or the next look tries again.
         this.#ports.log.warn({ err, backend: this.#backend.name }, 'claim failed')
         return undefined
       }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../follow-ports.js'
 import { seedsOf } from '../generation.js'
-import type { ClaimedGeneration, RunStore } from '../ports.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
+import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
 const PROGRESS_EVERY_MS = 250

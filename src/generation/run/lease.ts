@@ -1,6 +1,12 @@
 import { failpoint } from '../../failpoint.js'
-import type { ClaimedGeneration, GenerationEnds, RunStore } from '../ports.js'
+import type { ClaimedGeneration, RunStore } from './claim.js'
 import { patiently } from './retry-for.js'
+
+/** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */
+export interface GenerationEnds {
+  /** @returns stops watching */
+  watch(id: string, onEnd: () => void): () => void
+}
 
 const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */

@@ -1,7 +1,22 @@
 import { failpoint } from '../../failpoint.js'
-import type { ClaimedGeneration, FinishPicture, ImageStore, StoredImage } from '../ports.js'
+import type { ImageStore } from '../image-store.js'
 import type { InferredImage, MadeWith } from './backend.js'
+import type { ClaimedGeneration, StoredImage } from './claim.js'
 import { patiently } from './retry-for.js'
+
+export interface FinishedPicture {
+  readonly png: Buffer
+  readonly sha256: string
+}
+
+/**
+ * Checks what a backend returned and makes the picture that is published: PNG, marked as AI-generated, nothing else.
+ * @throws BackendError `bad_output`
+ */
+export type FinishPicture = (
+  bytes: Buffer,
+  expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },
+) => Promise<FinishedPicture>
 
 export interface PublishPorts {
   readonly images: ImageStore

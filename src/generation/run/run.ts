@@ -1,13 +1,16 @@
 import { linkedSignal } from '../../abort-signals.js'
 import { failpoint } from '../../failpoint.js'
+import type { Log } from '../../log.js'
+import type { ActiveGenerationLock } from '../active-lock.js'
 import { MAX_TRIES, publicReason } from '../failure-reason.js'
-import type { PreviewBoard, ProgressBoard } from '../follow-ports.js'
-import type { ActiveGenerationLock, ClaimedGeneration, GenerationEnds, GenerationQueue, RunStore } from '../ports.js'
+import type { PreviewBoard, ProgressBoard } from '../live-board.js'
+import type { GenerationQueue } from '../queue.js'
 import { BackendError, type InferenceBackend } from './backend.js'
 import type { Spared } from './backend-experience.js'
+import type { ClaimedGeneration, RunStore } from './claim.js'
 import { type GpuTurn, turnComes } from './gpu-turn.js'
 import { infer } from './infer.js'
-import { keepLease } from './lease.js'
+import { type GenerationEnds, keepLease } from './lease.js'
 import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
 import { patiently } from './retry-for.js'
 
@@ -18,17 +21,9 @@ export interface RunPorts extends PublishPorts {
   readonly queue: GenerationQueue
   readonly progress: ProgressBoard
   readonly previews: PreviewBoard
-  readonly log: RunLog
+  readonly log: Log
 }
 
-/** Facts first, then a constant sentence; never a prompt. */
-export interface RunLog {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
-}
-
-/** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
 /** What a worker has seen of its backend, beyond one attempt of one generation. */
 export interface Experience {
   /** A connection broke during the inference: whether this generation alone causes it. */
@@ -39,6 +34,7 @@ export interface Experience {
   lacksModel(): void
 }
 
+/** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
 /** Why a worker leaves that may have been brought down by what it runs: its lease is left to run out, and so counted. */
@@ -187,14 +183,14 @@ async function requeue(
   await failpoint('run.after_requeue')
   ports.log.info({ ...facts, ...options, requeued: attempt !== undefined }, 'generation put back in its place')
   // With a delay the reconciler rings when it is over.
-  if (attempt !== undefined && options.delayMs === 0) await ports.queue.ring([{ id: generation.id, attempt }])
+  if (attempt !== undefined && options.delayMs === 0) await ports.queue.enqueue([{ id: generation.id, attempt }])
   return 'requeued'
 }
 
 /** The attempt was canceled, expired or taken over: whoever did that has recorded it. */
 async function lost(ports: RunPorts, generation: ClaimedGeneration, facts: object): Promise<RunOutcome> {
   ports.log.info(facts, 'generation attempt is no longer ours')
-  await ports.queue.unring(generation)
+  await ports.queue.withdraw(generation)
   // Taken over, it may be storing its pictures right now; canceled or expired, nobody will see ours.
   const now = await ports.runs.standing(generation.id).catch(() => undefined)
   if (now?.status === 'failed') await discard(ports, generation)
@@ -208,7 +204,7 @@ async function discard({ images }: RunPorts, { slugs }: ClaimedGeneration): Prom
 async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration): Promise<void> {
   if (!generation.metered) await lock.release(generation.accountId, generation.id)
   await failpoint('run.after_release')
-  await queue.unring(generation)
+  await queue.withdraw(generation)
 }
 
 /** Repeats a guarded write whose answer was lost; past the lease the guard turns it into nothing. */

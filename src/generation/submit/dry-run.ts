@@ -1,7 +1,8 @@
 import type { Caller } from '../../account/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import { priceOf } from '../generation.js'
-import { requireAcceptable, type Submission, type SubmitPorts } from './submit.js'
+import type { Submission, SubmitPorts } from './submission.js'
+import { requireAcceptable } from './submit.js'
 
 export interface DryRun {
   readonly model: ModelVersion

@@ -3,100 +3,32 @@ import type { ModelVersion } from '../../catalog/model-version.js'
 import {
   generationActive,
   idempotencyInFlight,
-  idempotencyMismatch,
   insufficientCredits,
   invalidApiKey,
   promptFlagged,
   tooManyConcurrent,
 } from '../../errors.js'
 import { failpoint, guardOff } from '../../failpoint.js'
-import { type Generation, type GenerationRequest, type Lane, newGeneration, newGenerationId } from '../generation.js'
-import type {
-  ActiveGenerationLock,
-  GenerationQueue,
-  IdempotencyStore,
-  InsertOutcome,
-  Moderator,
-  SubmissionStore,
-  SubmittedGeneration,
-} from '../ports.js'
-import { LOCK_MARGIN_MS } from '../repair/reconcile.js'
-
-export interface SubmitPorts {
-  readonly moderator: Moderator
-  readonly lock: ActiveGenerationLock
-  readonly submissions: SubmissionStore
-  readonly idempotency: IdempotencyStore
-  readonly queue: GenerationQueue
-  readonly generationDeadlineSeconds: number
-}
-
-export interface Submission {
-  readonly lane: Lane
-  readonly request: GenerationRequest
-  /** Finds the model version asked for, or refuses. Called in its place in the order of checks. */
-  readonly model: () => Promise<ModelVersion>
-  readonly idempotency: IdempotencyRequest | undefined
-  /** Where its end is told, besides its account's endpoints. */
-  readonly webhookUrl?: string | undefined
-}
-
-export interface IdempotencyRequest {
-  readonly key: string
-  /** SHA-256 over the interface and the body. */
-  readonly bodyHash: Buffer
-}
-
-export interface Submitted extends SubmittedGeneration {
-  /** This is the answer to an earlier request with the same Idempotency-Key; nothing was charged now. */
-  readonly replayed: boolean
-  /** The account's balance after the charge, or as it is at a replay; undefined where nothing is charged. */
-  readonly creditsLeft: number | undefined
-}
+import { LOCK_MARGIN_MS } from '../active-lock.js'
+import { type Generation, newGeneration, newGenerationId } from '../generation.js'
+import type { Moderator } from './moderator.js'
+import { underReservation } from './reservation.js'
+import type { InsertOutcome, Submission, SubmitPorts, Submitted } from './submission.js'
 
 /**
  * Charges and queues one generation, or leaves no trace. The order of checks is the contract's: idempotent replay,
  * subscription, model, moderation, active generation, credits.
  */
 export async function submitGeneration(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
+  const { account } = caller
   const { idempotency } = submission
   const id = newGenerationId()
-  if (!idempotency) return submitOnce(ports, caller, submission, id)
-
-  const { account } = caller
-  const first = await ports.idempotency.reserve(account.id, idempotency.key, idempotency.bodyHash, id)
-  if (first.outcome === 'mismatch') throw idempotencyMismatch()
-  if (first.outcome === 'in_flight') throw idempotencyInFlight()
-  if (first.outcome === 'replay') {
-    return {
-      ...first.generation,
-      replayed: true,
-      creditsLeft: caller.keyKind === 'developer' ? undefined : account.credits,
-    }
-  }
-  await failpoint('idempotency.after_reserve')
-  try {
-    return await submitOnce(ports, caller, submission, id)
-  } catch (error) {
-    await failpoint('idempotency.before_release')
-    await release(ports.idempotency, account.id, idempotency.key, id)
-    throw error
-  }
-}
-
-/** The pauses between tries to free a key while Postgres is away; after them it is free anyway. */
-const RELEASE_AGAIN_MS = [500, 1000, 2000, 4000, 8000]
-
-/**
- * Frees the key of a submit that failed, whatever the reason: the store keeps the key of a generation that was stored
- * after all, and stores none whose key has been freed. Nobody waits for more than the first try.
- */
-async function release(keys: IdempotencyStore, accountId: string, key: string, id: string, tries = 0): Promise<void> {
-  const pauseMs = RELEASE_AGAIN_MS[tries]
-  await keys.release(accountId, key, id).catch(() => {
-    if (pauseMs === undefined) return
-    setTimeout(() => void release(keys, accountId, key, id, tries + 1), pauseMs).unref()
-  })
+  const submit = () => submitOnce(ports, caller, submission, id)
+  if (!idempotency) return submit()
+  const submitted = await underReservation(ports.idempotency, account.id, idempotency, id, submit)
+  if (!('replayOf' in submitted)) return submitted
+  const creditsLeft = caller.keyKind === 'developer' ? undefined : account.credits
+  return { ...submitted.replayOf, replayed: true, creditsLeft }
 }
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
@@ -120,17 +52,17 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
     if (!metered) await ports.lock.release(account.id, id)
     throw error
   }
-  // Charged and stored: from here on nothing may turn it into an error. What does not reach Redis now, the reconciler adds.
+  // Charged and stored: from here on nothing may turn it into an error. If Redis is down, the reconciler enqueues it later.
   await failpoint('submit.after_insert')
   const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   await Promise.all([
     metered || ports.lock.extend({ accountId: account.id, generationId: id, ttlMs }),
-    ports.queue.ring([{ id, attempt: 1 }]).then((rung) => {
+    ports.queue.enqueue([{ id, attempt: 1 }]).then((rung) => {
       // Not waited for; where it fails, the reconciler rings once more.
-      if (rung) ports.submissions.markRung([{ id, attempt: 1 }]).catch(() => undefined)
+      if (rung) ports.submissions.markEnqueued([{ id, attempt: 1 }]).catch(() => undefined)
     }),
   ])
-  await failpoint('submit.after_ring')
+  await failpoint('submit.after_enqueue')
   const { modelVersionId, modelName, cost, seed } = generation
   const { createdAt, creditsLeft } = inserted
   const facts = { id, modelVersionId, modelName, cost, seed, slugs: generation.slugs, createdAt }
@@ -160,8 +92,8 @@ async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: G
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)
   if (active) throw generationActive(active)
-  // Known: it has ended, and its lock is a leftover. Unknown though it was stored before we asked: Postgres has lost it,
-  // to a failover or a restore. Else another submit is between its lock and its charge. Were it wrong, the index refuses.
+  // A holder that Postgres knows has ended: its lock is a leftover. One that was stored and is unknown now was lost by a
+  // failover or a restore. Any other is a submit between its lock and its charge. The unique index refuses what is misjudged.
   const ended = !guardOff('lock.verify') && ((await submissions.find(taken.holder)) !== undefined || taken.wasStored)
   if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { GenerationRequest } from '../../generation/generation.js'
-import type { Submitted } from '../../generation/submit/submit.js'
+import type { Submitted } from '../../generation/submit/submission.js'
 import { type CreateImageBody, createImageModel } from './schemas.js'
 
 const parameters = z.object({

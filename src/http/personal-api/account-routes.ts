@@ -1,5 +1,5 @@
 import { userNotFound } from '../../errors.js'
-import type { App } from '../app.js'
+import type { App } from '../fastify-app.js'
 import { refusals } from './envelope.js'
 import { account, accountView } from './views.js'
 

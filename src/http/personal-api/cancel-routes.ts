@@ -1,7 +1,7 @@
 import { type CancelPorts, cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { findOwned, hasEnded, pollGeneration } from '../../generation/follow/poll.js'
-import type { App } from '../app.js'
+import type { App } from '../fastify-app.js'
 import { refusals } from './envelope.js'
 import type { FollowRoutePorts } from './follow-routes.js'
 import { generationParams } from './generate-routes.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LedgerStore } from '../../generation/library/history.js'
-import type { App } from '../app.js'
+import type { App } from '../fastify-app.js'
 import { cursorOf, nextCursor, pageFields } from '../paging.js'
 import { refusals } from './envelope.js'
 

@@ -1,5 +1,5 @@
 import type { ModelStore } from '../../catalog/model-version.js'
-import type { App } from '../app.js'
+import type { App } from '../fastify-app.js'
 import { refusals } from './envelope.js'
 import { modelList, modelsView } from './views.js'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Account } from '../../account/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { Polled, PolledStatus } from '../../generation/follow/poll.js'
-import type { Submitted } from '../../generation/submit/submit.js'
+import type { Submitted } from '../../generation/submit/submission.js'
 
 export const account = z
   .object({

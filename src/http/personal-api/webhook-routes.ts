@@ -9,7 +9,7 @@ import {
   testEndpoint,
 } from '../../webhooks/endpoints.js'
 import { TEST_EVENT } from '../../webhooks/webhook.js'
-import type { App } from '../app.js'
+import type { App } from '../fastify-app.js'
 import { pageFields } from '../paging.js'
 import { refusals } from './envelope.js'
 import { webhookBody, webhookParams } from './webhook-schemas.js'

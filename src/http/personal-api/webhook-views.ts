@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Page } from '../../generation/library/history.js'
+import type { Page } from '../../page.js'
 import type { WithSecret } from '../../webhooks/endpoints.js'
 import {
   DELIVERY_FAULTS,

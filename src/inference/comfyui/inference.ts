@@ -4,7 +4,6 @@ import { failure } from '../failure.js'
 import type { Waiting } from '../limited.js'
 import { probe } from '../probe.js'
 import type { ServerAddress, ServerHttp } from '../server-http.js'
-import { type Bell, createBell } from './bell.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { openEventStream, type ServerEvent } from './event-stream.js'
 import { endFailure, executionFailure } from './execution-failure.js'
@@ -14,6 +13,7 @@ import { fetchPictures } from './pictures.js'
 import { createProgress } from './progress.js'
 import { type Asked, clientOf, type Submitted, submit } from './submission.js'
 import { eraseTraces } from './traces.js'
+import { createWakeUp, type Job } from './wake-up.js'
 
 /** One server, and how to speak to it. */
 export interface Link {
@@ -61,7 +61,7 @@ interface Prompt {
 export async function infer({ http, address }: Link, asked: Asked, watch: Watch): Promise<InferredImage[]> {
   const { stop, patience } = watch
   stop.throwIfAborted()
-  const bell = createBell()
+  const bell = createWakeUp()
   const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
   const { hear, show } = listener(asked, watch, bell, prompt)
   const events = openEventStream(address, clientOf(asked.request), hear, show)
@@ -93,7 +93,7 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
   }
 }
 
-function listener({ graph }: Asked, { report, show }: Watch, bell: Bell, prompt: Prompt) {
+function listener({ graph }: Asked, { report, show }: Watch, bell: Job, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
   /**
    * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor an
@@ -147,7 +147,7 @@ async function untilEnded(
   http: ServerHttp,
   { id, errors }: Prompt,
   { request }: Asked,
-  { stop, waiting, patience, pollIntervalMs, hasEnded, bell }: Watch & { readonly bell: Bell },
+  { stop, waiting, patience, pollIntervalMs, hasEnded, bell }: Watch & { readonly bell: Job },
 ): Promise<HistoryEntry> {
   for (;;) {
     const found = await askPatiently(http.name, patience, stop, (signal) => lookUp(http, id, signal))

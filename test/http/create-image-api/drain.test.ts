@@ -98,7 +98,7 @@ describe('a server that must leave', () => {
       submissions: submissionStore(db),
       abilities: backendAbilities(db),
       idempotency: idempotencyStore(db),
-      queue: { ring: async () => true, unring: async () => undefined },
+      queue: { enqueue: async () => true, withdraw: async () => undefined },
       cancels: cancelStore(db),
       watch,
       polls: pollStore(db),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { backendAbilities } from '../../../src/db/backend-abilities.js'
 import { backendRegistry } from '../../../src/db/backend-registry.js'
-import type { ClaimedGeneration } from '../../../src/generation/ports.js'
+import type { ClaimedGeneration } from '../../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { call, expectCreateError, PROMPT } from '../../support/client.js'
 import {

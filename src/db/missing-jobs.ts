@@ -1,8 +1,8 @@
-import type { Delivery } from '../generation/ports.js'
+import type { Delivery } from '../generation/queue.js'
 import type { Database } from './client.js'
 
 /** Notes that nobody is known to have rung for the rows (id, attempt) of `stored`, in the statement that stores them. */
-export const noteUnrung = (stored: string) => `
+export const noteMissingJob = (stored: string) => `
   INSERT INTO unrung (generation_id, attempt) SELECT id, attempt FROM ${stored}
   ON CONFLICT (generation_id) DO UPDATE SET attempt = excluded.attempt`
 
@@ -14,7 +14,7 @@ const STRIKE_OUT = {
 }
 
 /** These have reached the queue. */
-export async function markRung({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> {
+export async function markEnqueued({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> {
   const values = [deliveries.map(({ id }) => id), deliveries.map(({ attempt }) => attempt)]
   await pool.query({ ...STRIKE_OUT, values })
 }

@@ -1,11 +1,11 @@
 /** Wakes who waits, or will wait next. */
-export interface Bell {
+export interface Job {
   ring(): void
   /** Until the next ring, or one since the last wait, but no longer than `ms`. */
   wait(ms: number): Promise<void>
 }
 
-export function createBell(): Bell {
+export function createWakeUp(): Job {
   let rung = false
   let wake = () => {}
   return {

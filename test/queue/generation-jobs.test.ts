@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { generationQueue, openQueue, type QueueConnection } from '../../src/queue/generation-queue.js'
-import { startGenerationWorker } from '../../src/queue/generation-worker.js'
+import { generationQueue, openGenerationQueue, startGenerationWorker } from '../../src/queue/generation-jobs.js'
+import type { QueueConnection } from '../../src/queue/job-queue.js'
 import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
 import { startRedis } from '../support/redis-server.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
@@ -36,16 +36,16 @@ describe.each([
     }
     const queue = generationQueue(connection(false), quiet)
     closers.push(() => queue.close())
-    const listen = (onBell: () => Promise<void>, concurrency = 1) => {
-      const worker = startGenerationWorker({ connection: connection(true), concurrency, onBell, onError: quiet })
+    const listen = (onJob: () => Promise<void>, concurrency = 1) => {
+      const worker = startGenerationWorker({ connection: connection(true), concurrency, onJob, onError: quiet })
       closers.push(() => worker.close(2000))
       return worker
     }
     const ring = async (...ids: string[]) => {
       const deliveries = ids.map((id) => ({ id, attempt: 1 }))
-      await until(() => queue.ring(deliveries), 'the queue being reachable')
+      await until(() => queue.enqueue(deliveries), 'the queue being reachable')
     }
-    const inspected = openQueue(connection(false))
+    const inspected = openGenerationQueue(connection(false))
     inspected.on('error', quiet)
     closers.push(() => inspected.close())
     const heardOut = () =>
@@ -101,8 +101,8 @@ describe.each([
   on('does not ring for what was taken back', async () => {
     const { queue, listen, ring, heardOut } = await givenQueue()
     await ring('gen_a', 'gen_b')
-    await queue.unring({ id: 'gen_a', attempt: 1 })
-    await queue.unring({ id: 'gen_unknown', attempt: 1 })
+    await queue.withdraw({ id: 'gen_a', attempt: 1 })
+    await queue.withdraw({ id: 'gen_unknown', attempt: 1 })
     let rung = 0
     listen(async () => void rung++)
     await heardOut()
@@ -155,11 +155,11 @@ describe.skipIf(!redisAvailable)('the queue while Redis stands still', () => {
     const queue = generationQueue({ kind: 'redis', redis, prefix: 'paused' }, quiet)
     const deliveries = [{ id: 'gen_a', attempt: 1 }]
     try {
-      const answers = await Promise.all(Array.from({ length: 200 }, () => queue.ring(deliveries)))
+      const answers = await Promise.all(Array.from({ length: 200 }, () => queue.enqueue(deliveries)))
       expect(answers).not.toContain(true)
     } finally {
       process.kill(pid, 'SIGCONT')
     }
-    await until(() => queue.ring(deliveries), 'the queue being reachable')
+    await until(() => queue.enqueue(deliveries), 'the queue being reachable')
   })
 })

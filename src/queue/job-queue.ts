@@ -6,43 +6,44 @@ export type QueueConnection =
   | { readonly kind: 'redis'; readonly redis: Redis; readonly prefix: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly prefix: string }
 
-/** A request does not wait longer for the queue; an add that comes through later only rings once more. */
+/** A request does not wait longer for the queue. An add that comes through later only wakes a worker once more. */
 const DEADLINE_MS = 300
 
 /**
- * Added in one call, which so ends well within the deadline; and so many calls at once that Redis takes one in while the
- * next is made, but whoever else asks it does not wait long.
+ * Jobs added by one call, so that it ends well within the deadline, and calls at once: Redis takes one in while the next is
+ * made, and its other clients do not wait long.
  */
 const ADDED_TOGETHER = 100
 const CALLS_AT_ONCE = 2
 
-/** BullMQ keeps nothing of a delivery once it was heard, and never repeats one: Postgres decides what runs again. */
+/** BullMQ keeps nothing of a job that was taken, and never repeats one: Postgres decides what runs again. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** After a call that came too late no other is tried for this long: one caller pays for a hanging Redis, not each. */
+/** After a call that came too late no other is tried for this long: one caller waits for a hanging Redis, not each. */
 const REST_MS = 1000
 
-/** One delivery; the same id again while the first waits is nothing. */
-export interface Bell {
+/** Carries an id only. The same id again while the first waits adds nothing. */
+export interface Job {
   readonly id: string
-  /** Heard no sooner. */
+  /** Before this a worker does not get it. */
   readonly delayMs?: number
 }
 
-export interface BellQueue {
-  /** Resolves to whether the bells are known to be in the queue. */
-  ring(bells: readonly Bell[]): Promise<boolean>
-  unring(id: string): Promise<void>
+export interface JobQueue {
+  /** Resolves to whether the jobs are known to be in the queue. */
+  enqueue(jobs: readonly Job[]): Promise<boolean>
+  /** Removes a job that no worker has taken. */
+  withdraw(id: string): Promise<void>
   close(): Promise<void>
 }
 
-/** The producing end of a queue whose jobs carry nothing. A failure is never an error here: somebody rings anew. */
-export function bellQueue(name: string, connection: QueueConnection, onError: (error: Error) => void): BellQueue {
+/** The producing end of a queue. A failure is never an error here: the reconciler repeats what was lost. */
+export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void): JobQueue {
   let queue = open()
   let restsUntil = 0
 
   function open(): Queue {
-    const opened = openBellQueue(name, connection)
+    const opened = openQueue(name, connection)
     opened.on('error', onError)
     return opened
   }
@@ -56,7 +57,7 @@ export function bellQueue(name: string, connection: QueueConnection, onError: (e
       () => true,
       (error) => {
         onError(error)
-        // A queue whose first look at its backend failed fails for ever after; a new one looks again.
+        // A queue whose first look at its backend failed never recovers; a new one looks again.
         if (queue === used) {
           queue = open()
           used.close().catch(() => undefined)
@@ -75,24 +76,24 @@ export function bellQueue(name: string, connection: QueueConnection, onError: (e
   }
 
   return {
-    async ring(bells) {
-      const left = [...bells]
+    async enqueue(jobs) {
+      const left = [...jobs]
       let all = true
       const add = async () => {
         while (all && left.length > 0) {
-          const jobs = left.splice(0, ADDED_TOGETHER).map(({ id, delayMs = 0 }) => ({
-            name: 'bell',
+          const page = left.splice(0, ADDED_TOGETHER).map(({ id, delayMs = 0 }) => ({
+            name: 'job',
             data: {},
             opts: { ...JOB_OPTIONS, jobId: id, ...(delayMs > 0 && { delay: delayMs }) },
           }))
-          if (!(await inTime((to) => to.addBulk(jobs)))) all = false
+          if (!(await inTime((to) => to.addBulk(page)))) all = false
         }
       }
       await Promise.all(Array.from({ length: CALLS_AT_ONCE }, add))
       return all
     },
 
-    async unring(id) {
+    async withdraw(id) {
       await inTime((from) => from.remove(id))
     },
 
@@ -102,8 +103,8 @@ export function bellQueue(name: string, connection: QueueConnection, onError: (e
   }
 }
 
-/** BullMQ's queue on whichever backend; also for looking into it. */
-export function openBellQueue(name: string, connection: QueueConnection): Queue {
+/** BullMQ's own queue, for looking into it. */
+export function openQueue(name: string, connection: QueueConnection): Queue {
   if (connection.kind === 'redis') return new Queue(name, { connection: connection.redis, prefix: connection.prefix })
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend)
   return new PostgresQueue(name, {

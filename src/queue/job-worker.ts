@@ -1,30 +1,30 @@
 import { createPostgresBackend, Worker, withBackend } from 'bullmq'
-import type { QueueConnection } from './bell-queue.js'
+import type { QueueConnection } from './job-queue.js'
 
-export interface BellWorkerOptions {
+export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
   readonly connection: QueueConnection
-  /** How many deliveries are heard at once. */
+  /** How many jobs are taken at once. */
   readonly concurrency: number
-  /** Called for each delivery; the next one is taken when it resolves. */
-  readonly onBell: () => Promise<void>
+  /** Called for each job; the next one is taken when it resolves. */
+  readonly onJob: () => Promise<void>
   readonly onError: (error: Error) => void
 }
 
-/** How soon a worker that has stopped by itself is replaced. */
+/** A BullMQ worker that has stopped by itself is replaced within this time. */
 const WATCH_MS = 1000
 
-/** The consuming end: hears deliveries and passes them on. What is done about one is not its business. */
-export function startBellWorker(
+/** The consuming end: takes jobs and calls `onJob` for each. */
+export function startJobWorker(
   queue: string,
-  { connection, concurrency, onBell, onError }: BellWorkerOptions,
+  { connection, concurrency, onJob, onError }: JobWorkerOptions,
 ): { close(deadlineMs: number): Promise<void> } {
   const options = {
     concurrency,
     prefix: connection.prefix,
     lockDuration: 10_000,
     stalledInterval: 2000,
-    // A delivery heard twice does no harm; Postgres counts the tries.
+    // A job taken twice does no harm; Postgres counts the tries.
     maxStalledCount: 1000,
     // Another worker may have taken the wake-up and stopped; look again soon.
     drainDelay: 1,
@@ -32,14 +32,14 @@ export function startBellWorker(
   const open = () => {
     const worker =
       connection.kind === 'redis'
-        ? new Worker(queue, onBell, { ...options, connection: connection.redis })
-        : new (withBackend(createPostgresBackend).Worker)(queue, onBell, {
+        ? new Worker(queue, onJob, { ...options, connection: connection.redis })
+        : new (withBackend(createPostgresBackend).Worker)(queue, onJob, {
             ...options,
             connection: { connectionString: connection.url, max: 2 },
           })
     const opened = { worker: worker as Pick<Worker, 'isRunning' | 'close'>, broken: false }
-    // On Postgres BullMQ remembers a failed first look at the database for ever, and tries again without a pause: the
-    // process would do nothing else any more. So the first error ends it, and the watch opens another.
+    // On Postgres a BullMQ worker whose first look at the database failed retries without a pause and uses a whole core. So
+    // the first error ends it, and the watch opens another.
     const failed = (error: Error) => {
       if (connection.kind === 'postgres') {
         opened.broken = true
@@ -62,7 +62,7 @@ export function startBellWorker(
   }, WATCH_MS)
 
   return {
-    /** Stops hearing; resolves when every delivery in hand has been dealt with, or at the deadline. */
+    /** Takes no more jobs; resolves when `onJob` has ended for those that were taken, or at the deadline. */
     async close(deadlineMs: number): Promise<void> {
       clearInterval(watch)
       let timer: NodeJS.Timeout | undefined

@@ -1,5 +1,5 @@
 import type { AuditDatabase } from './audit-database.js'
-import type { Bell, Bells } from './bell-check.js'
+import type { Job, Jobs } from './job-check.js'
 
 const PAGE = 1000
 
@@ -11,10 +11,10 @@ const NEXT_PAGE = `
                   ELSE 'heard' END AS place
     FROM bullmq.job WHERE queue = 'generations' AND id > $1 ORDER BY id LIMIT ${PAGE}`
 
-export const postgresBells = (db: AuditDatabase): Bells =>
+export const postgresJobs = (db: AuditDatabase): Jobs =>
   async function* () {
     for (let after = ''; ; ) {
-      const page = await db.rows<{ id: string; place: Bell['place'] }>(NEXT_PAGE, [after])
+      const page = await db.rows<{ id: string; place: Job['place'] }>(NEXT_PAGE, [after])
       const last = page.at(-1)
       if (!last) return
       after = last.id

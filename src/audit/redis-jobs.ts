@@ -1,7 +1,7 @@
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import type { Bell, Bells } from './bell-check.js'
 import { counted, type Look } from './check.js'
+import type { Job, Jobs } from './job-check.js'
 
 const PAGE = 1000
 
@@ -14,25 +14,25 @@ const RECORD = /^gen_[^:]+-\d+$/
 /** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-job.ts names them. */
 const keyOf = ({ namespace }: AuditRedis, name: string) => `{${namespace}}:generations:${name}`
 
-export const redisBells = (redis: AuditRedis): Bells =>
+export const redisJobs = (redis: AuditRedis): Jobs =>
   async function* () {
     const listed = new Set<string>()
     for (const list of LISTS) {
       for await (const ids of inPages((from, to) => redis.client.lrange(keyOf(redis, list), from, to))) {
         for (const id of ids) listed.add(id)
         const heard = list === 'active' ? await withLock(redis, ids) : new Set()
-        yield ids.map((id): Bell => ({ id, place: heard.has(id) ? 'heard' : 'waiting' }))
+        yield ids.map((id): Job => ({ id, place: heard.has(id) ? 'heard' : 'waiting' }))
       }
     }
     for (const set of SETS) {
       for await (const ids of inPages((from, to) => redis.client.zrange(keyOf(redis, set), `${from}`, `${to}`))) {
-        yield ids.map((id): Bell => ({ id, place: 'kept' }))
+        yield ids.map((id): Job => ({ id, place: 'kept' }))
       }
     }
     const start = keyOf(redis, '').length
     for await (const keys of keysLike(redis.client, keyOf(redis, 'gen_*'))) {
       const records = keys.map((key) => key.slice(start)).filter((id) => RECORD.test(id) && !listed.has(id))
-      yield records.map((id): Bell => ({ id, place: 'kept' }))
+      yield records.map((id): Job => ({ id, place: 'kept' }))
     }
   }
 

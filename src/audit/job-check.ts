@@ -1,8 +1,8 @@
-/** What BullMQ holds: deliveries ("bells") of active generations, and nothing else. */
+/** What BullMQ holds: deliveries ("jobs") of active generations, and nothing else. */
 import type { AuditDatabase } from './audit-database.js'
 import { counted, type Look } from './check.js'
 
-export interface Bell {
+export interface Job {
   /** BullMQ's job id. */
   readonly id: string
   /**
@@ -13,33 +13,33 @@ export interface Bell {
   readonly place: 'waiting' | 'heard' | 'kept'
 }
 
-/** Every bell there is, in pages. */
-export type Bells = () => AsyncIterable<readonly Bell[]>
+/** Every job there is, in pages. */
+export type Jobs = () => AsyncIterable<readonly Job[]>
 
 /** As queue/generation-job.ts names it. */
 const BELL_ID = /^(.+)-(\d+)$/
 
-/** A worker with a free hand hears a bell within a second, and finds one that a lost worker had heard within two. */
+/** A worker with a free hand hears a job within a second, and finds one that a lost worker had heard within two. */
 const HEARD_WITHIN_MS = 4000
 
 /**
- * Bells that nobody will hear or whose attempt is no longer to be run. A stray one is no fault while every worker is at
+ * Jobs that nobody will hear or whose attempt is no longer to be run. A stray one is no fault while every worker is at
  * work: the next one that is free hears it.
  */
-export async function bellCheck(db: AuditDatabase, bells: Bells): Promise<Look> {
-  const first = await leftOver(db, bells)
+export async function jobCheck(db: AuditDatabase, jobs: Jobs): Promise<Look> {
+  const first = await leftOver(db, jobs)
   const look = async () => {
-    const second = await leftOver(db, bells)
+    const second = await leftOver(db, jobs)
     return counted([...second].filter((id) => first.has(id)))
   }
   const found = counted([...first])
   return first.size === 0 ? found : { ...found, again: { afterMs: HEARD_WITHIN_MS, look } }
 }
 
-async function leftOver(db: AuditDatabase, bells: Bells): Promise<Set<string>> {
+async function leftOver(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
   const found = new Set<string>()
   const somebodyHears = await freeHand(db)
-  for await (const page of bells()) {
+  for await (const page of jobs()) {
     for (const { id, place } of page) if (place === 'kept') found.add(id)
     const waiting = page.filter(({ place }) => place === 'waiting').map(({ id }) => id)
     if (somebodyHears && waiting.length > 0) for (const id of await stray(db, waiting)) found.add(id)
@@ -47,7 +47,7 @@ async function leftOver(db: AuditDatabase, bells: Bells): Promise<Set<string>> {
   return found
 }
 
-/** A worker hears as many bells at once as it has backends. Without any worker a stray bell stays for ever. */
+/** A worker hears as many jobs at once as it has backends. Without any worker a stray job stays for ever. */
 async function freeHand(db: AuditDatabase): Promise<boolean> {
   const [row] = await db.rows<{ free: boolean }>(`
     SELECT hands = 0 OR hands > (SELECT count(*) FROM generations WHERE status = 'processing') AS free

@@ -1,0 +1,48 @@
+import type { ImageStore } from '../image-store.js'
+import { found } from './rule.js'
+
+export interface WastedSlugs {
+  /** Slugs of generations that failed lately: a crash may have left image files under them that nobody will see. */
+  wastedSlugs(): Promise<string[]>
+}
+
+type Removal = Pick<ImageStore, 'remove'>
+
+/** Removes image files of failed generations. */
+export async function sweepImages(rows: WastedSlugs, images: Removal): Promise<void> {
+  for (const slug of await found('reconcile.sweep', rows.wastedSlugs)) await images.remove(slug).catch(() => undefined)
+}
+
+/** What waits beyond that is forgotten: the next sweep finds it again. */
+const MOST_WAITING = 10_000
+
+/**
+ * Removes files one after the other in the background, so that a store that hangs holds up no repair. `remove` resolves at
+ * once; after `stop` no further removal begins.
+ */
+export function removeInBackground(images: Removal): Removal & { stop(): void } {
+  const waiting = new Set<string>()
+  let running = false
+  let stopped = false
+
+  const work = async () => {
+    running = true
+    // A Set's iteration also meets what is added meanwhile.
+    for (const slug of waiting) {
+      waiting.delete(slug)
+      await images.remove(slug).catch(() => undefined)
+    }
+    running = false
+  }
+
+  return {
+    async remove(slug) {
+      if (!stopped && waiting.size < MOST_WAITING) waiting.add(slug)
+      if (!running) void work()
+    },
+    stop() {
+      stopped = true
+      waiting.clear()
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { idempotencyInFlight, idempotencyMismatch } from '../../errors.js'
+import { failpoint } from '../../failpoint.js'
+import type { SubmittedGeneration } from '../generation.js'
+
+export interface IdempotencyRequest {
+  readonly key: string
+  /** SHA-256 over the interface and the body. */
+  readonly bodyHash: Buffer
+}
+
+export type Reservation =
+  | { readonly outcome: 'reserved' }
+  | { readonly outcome: 'mismatch' }
+  | { readonly outcome: 'in_flight' }
+  | { readonly outcome: 'replay'; readonly generation: SubmittedGeneration }
+
+export interface IdempotencyStore {
+  /** Reserves the key for a generation that is about to be submitted, or says what became of the first one. */
+  reserve(accountId: string, key: string, bodyHash: Buffer, generationId: string): Promise<Reservation>
+  /**
+   * Frees the key unless its generation was stored; a generation whose key was freed is not stored later. So a failed
+   * request is never replayed.
+   */
+  release(accountId: string, key: string, generationId: string): Promise<void>
+}
+
+/**
+ * Submits under an Idempotency-Key, or resolves to the generation that was submitted under it before.
+ * @throws idempotency_mismatch for another body; idempotency_in_flight while the first request goes on
+ */
+export async function underReservation<T>(
+  keys: IdempotencyStore,
+  accountId: string,
+  { key, bodyHash }: IdempotencyRequest,
+  generationId: string,
+  submit: () => Promise<T>,
+): Promise<T | { readonly replayOf: SubmittedGeneration }> {
+  const first = await keys.reserve(accountId, key, bodyHash, generationId)
+  if (first.outcome === 'mismatch') throw idempotencyMismatch()
+  if (first.outcome === 'in_flight') throw idempotencyInFlight()
+  if (first.outcome === 'replay') return { replayOf: first.generation }
+  await failpoint('idempotency.after_reserve')
+  try {
+    return await submit()
+  } catch (error) {
+    await failpoint('idempotency.before_release')
+    await release(keys, accountId, key, generationId)
+    throw error
+  }
+}
+
+/** The pauses between tries to free a key while Postgres is away; after them its reservation has expired. */
+const RELEASE_AGAIN_MS = [500, 1000, 2000, 4000, 8000]
+
+/** Frees the key of a submit that failed. Nobody waits for more than the first try. */
+async function release(keys: IdempotencyStore, accountId: string, key: string, id: string, tries = 0): Promise<void> {
+  const pauseMs = RELEASE_AGAIN_MS[tries]
+  await keys.release(accountId, key, id).catch(() => {
+    if (pauseMs === undefined) return
+    setTimeout(() => void release(keys, accountId, key, id, tries + 1), pauseMs).unref()
+  })
+}

@@ -1,0 +1,28 @@
+import type { Queue } from 'bullmq'
+import type { GenerationQueue } from '../generation/queue.js'
+import { jobQueue, openQueue, type QueueConnection } from './job-queue.js'
+import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
+
+export const GENERATION_QUEUE = 'generations'
+
+/** One job per attempt, so that a new attempt never collides with what is left of an older one. */
+export const generationJobId = (generationId: string, attempt: number): string => `${generationId}-${attempt}`
+
+/** The producing end. A failure is never an error here: the reconciler enqueues whatever is missing. */
+export function generationQueue(
+  connection: QueueConnection,
+  onError: (error: Error) => void,
+): GenerationQueue & { close(): Promise<void> } {
+  const jobs = jobQueue(GENERATION_QUEUE, connection, onError)
+  return {
+    enqueue: (deliveries) => jobs.enqueue(deliveries.map(({ id, attempt }) => ({ id: generationJobId(id, attempt) }))),
+    withdraw: ({ id, attempt }) => jobs.withdraw(generationJobId(id, attempt)),
+    close: () => jobs.close(),
+  }
+}
+
+/** The consuming end; one job at a time per backend. */
+export const startGenerationWorker = (options: JobWorkerOptions) => startJobWorker(GENERATION_QUEUE, options)
+
+/** BullMQ's own queue, for looking into it. */
+export const openGenerationQueue = (connection: QueueConnection): Queue => openQueue(GENERATION_QUEUE, connection)
