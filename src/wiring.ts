@@ -22,7 +22,7 @@ import { startTakedowns } from './generation/library/takedown.js'
 import type { PreviewBoard, ProgressBoard } from './generation/live-board.js'
 import type { GenerationQueue } from './generation/queue.js'
 import { startReconciler } from './generation/repair/reconciler.js'
-import { storedPictures } from './images/stored-pictures.js'
+import { storedPictures } from './images/stored-images.js'
 import { isOutage } from './outage.js'
 import { isOfOutage, outageLog, TOLD_AFTER_MS } from './outage-log.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
@@ -32,8 +32,8 @@ import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/activ
 import { redisAvailability } from './redis/availability.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
-import { noSentinel, redisSentinel } from './redis/sentinel.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
+import { noSentinel, redisSentinel } from './redis/wipe-mark.js'
 
 /** What every process needs to know the state of things and to change it. */
 export interface Foundation {

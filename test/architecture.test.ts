@@ -70,7 +70,7 @@ const CORE = [
   'outage.ts',
   'failpoint.ts',
   'abort-signals.ts',
-  'picture-bytes.ts',
+  'image-bytes.ts',
   'own-directory.ts',
 ]
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit', 'outbound']
@@ -99,7 +99,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'outage.ts': [],
   'failpoint.ts': [],
   'abort-signals.ts': [],
-  'picture-bytes.ts': [],
+  'image-bytes.ts': [],
   'own-directory.ts': [],
 }
 

@@ -1,5 +1,5 @@
 import type { DeliveryStore } from '../webhooks/ports.js'
-import { FAILING } from '../webhooks/retry.js'
+import { FAILING } from '../webhooks/retry-schedule.js'
 import type { ClaimedDelivery } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
 

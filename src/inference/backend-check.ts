@@ -3,7 +3,7 @@ import { timeLimit } from '../abort-signals.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/run/backend.js'
 import type { FinishPicture } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
-import { failure } from './failure.js'
+import { failure } from './backend-failure.js'
 
 export interface BackendCheck {
   /** Null where it draws with any. */

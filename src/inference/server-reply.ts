@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import type { BackendError } from '../generation/run/backend.js'
-import { failure } from './failure.js'
+import { failure } from './backend-failure.js'
+import type { HttpReply } from './server-http.js'
 
 /** An error body's own words, in whichever shape. Never its `body` or `input`, where servers repeat the prompt. */
 function wordsOf(text: string): string {
@@ -46,4 +48,30 @@ export function replyFailure(
   if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
   if (/OutOfMemory|out of memory/i.test(words)) return failure('oom', said)
   return failure('backend_fault', said)
+}
+
+export interface Expected<T> {
+  readonly shape: z.ZodType<T>
+  readonly status: number
+  /** What must not appear in an error's message. */
+  readonly prompts: readonly string[]
+}
+
+/**
+ * The JSON of a reply, in the shape that was expected (without one, as it is).
+ * @throws BackendError: what another status means; `bad_output` when it is something else
+ */
+export function jsonReply<T = unknown>(server: string, reply: HttpReply, expected: Partial<Expected<T>> = {}): T {
+  const { shape, status = 200, prompts } = expected
+  if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
+  let body: unknown
+  try {
+    body = JSON.parse(reply.text)
+  } catch {
+    // Without its cause, which quotes the reply.
+    throw failure('bad_output', `${server} answered with something that is not JSON`)
+  }
+  const parsed = (shape ?? z.unknown()).safeParse(body)
+  if (!parsed.success) throw failure('bad_output', `${server} answered with something unexpected`, parsed.error)
+  return parsed.data as T
 }

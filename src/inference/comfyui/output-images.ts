@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
+import { failure } from '../backend-failure.js'
 import { type Bad, requireSize } from '../drawn-image.js'
-import { failure } from '../failure.js'
-import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
+import { replyFailure } from '../server-reply.js'
 import type { Graph } from './graph.js'
-import type { HistoryEntry } from './history.js'
 import { askPatiently, type Patience } from './patience.js'
-import type { Asked } from './submission.js'
+import type { HistoryEntry } from './prompt-history.js'
+import type { Asked } from './prompt-submission.js'
 
 /** What an output node says of its files. */
 export const savedImages = z.object({

@@ -1,10 +1,11 @@
 import { webcrypto } from 'node:crypto'
 import sharp from 'sharp'
+import type { PreviewBoard } from '../generation/live-board.js'
 import { BackendError } from '../generation/run/backend.js'
 import type { FinishedPicture, FinishPicture } from '../generation/run/publish.js'
-import { openPicture } from './open-picture.js'
-import { publishablePng } from './png.js'
-import { generatedByAi } from './xmp.js'
+import { openPicture } from './file-image-store.js'
+
+import { generatedByAi, publishablePng } from './png-text.js'
 
 type Expected = Parameters<FinishPicture>[1]
 
@@ -51,3 +52,33 @@ async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffe
 
 const badOutput = (message: string, cause?: unknown) =>
   new BackendError('bad_output', message, 'The picture came out damaged and could not be used; try again.', { cause })
+
+/** As a data URI, a third longer, it stays below 24 KiB. */
+const MAX_BYTES = 17 * 1024
+/** Pixels of the longer side and WebP quality; what is still mostly noise needs the later ones. */
+const LADDER = [
+  { side: 256, quality: 60 },
+  { side: 256, quality: 30 },
+  { side: 128, quality: 60 },
+  { side: 64, quality: 30 },
+]
+
+/** Shrinks what backends show to a WebP of some kilobytes, without metadata; what is no picture is not shown. */
+export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
+  async set(id, attempt, image) {
+    const small = await shrink(image)
+    if (small) await board.set(id, attempt, small)
+  },
+  get: (ids) => board.get(ids),
+})
+
+async function shrink(image: Buffer): Promise<Buffer | undefined> {
+  for (const { side, quality } of LADDER) {
+    const webp = await openPicture(image)
+      .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+      .webp({ quality })
+      .toBuffer()
+    if (webp.length <= MAX_BYTES) return webp
+  }
+  return undefined
+}

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
-import { failure } from '../failure.js'
+import { failure } from '../backend-failure.js'
 import type { ServerHttp } from '../server-http.js'
+import { nodeErrorsOf, nodeFailure, promptRefusal } from './comfyui-failure.js'
 import type { Graph } from './graph.js'
-import { nodeErrorsOf, nodeFailure, promptRefusal } from './prompt-refusal.js'
 
 export interface Asked {
   readonly request: InferenceRequest

@@ -1,7 +1,10 @@
+import { FormData } from 'undici'
 import { z } from 'zod'
-import { failure } from '../failure.js'
-import { replyFailure } from '../reply-failure.js'
+import { timeLimit } from '../../abort-signals.js'
+import { failure } from '../backend-failure.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
+import { replyFailure } from '../server-reply.js'
+import { savedImages } from './output-images.js'
 
 const message = z.tuple([z.string(), z.record(z.string(), z.unknown())]).rest(z.unknown())
 
@@ -97,5 +100,33 @@ export function readJson<T>(server: string, { status, text }: HttpReply, form: z
     return form.parse(JSON.parse(text))
   } catch {
     throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
+  }
+}
+
+const ERASE_MS = 2_000
+
+/**
+ * Leaves nothing of a prompt that has ended on the server: its pictures are replaced by empty files, since none can be
+ * deleted, and its entry in the history, which has the texts, goes. Never fails: what can't be done is left to the
+ * server's next start, when it clears what is temporary.
+ */
+export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
+  const limit = timeLimit(signal, ERASE_MS)
+  try {
+    const entry = await readHistory(http, promptId, limit.signal)
+    const files = Object.values(entry?.outputs ?? {}).flatMap(
+      (output) => savedImages.safeParse(output).data?.images ?? [],
+    )
+    for (const { filename, subfolder, type } of files) {
+      const form = new FormData()
+      form.append('image', new Blob([]), filename)
+      for (const [name, value] of Object.entries({ subfolder, type, overwrite: 'true' })) form.append(name, value)
+      await http.post('/upload/image', form, limit.signal)
+    }
+    await http.post('/history', { delete: [promptId] }, limit.signal)
+  } catch {
+    // As said above.
+  } finally {
+    limit.clear()
   }
 }
