@@ -60,7 +60,7 @@ export async function checkBackend(
   }
 }
 
-/** As patiently as a worker: a server that this finds in order must not be down to a worker. */
+/** As retryFor as a worker: a server that this finds in order must not be down to a worker. */
 async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
   const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
   try {

@@ -13,8 +13,8 @@ const PAUSE_CAP_MS = 30_000
 
 type Job = Pick<Generation, 'id' | 'accountId' | 'filename' | 'sampler'>
 
-export interface Spared {
-  /** How often this generation was spared a try before. */
+export interface SharedFault {
+  /** How often this generation was sharedFault a try before. */
   readonly times: number
   /** The server fails whatever it is given; else a model or a sampler alone does, and is left out for a while. */
   readonly down: boolean
@@ -29,7 +29,7 @@ export interface BackendExperience {
   /** A server that dies of this one generation, and finished others between its deaths, is not to blame. */
   isCulprit(id: string): boolean
   /** The generation's inference failed: undefined when the fault is its own and to be counted. */
-  spared(job: Job): Spared | undefined
+  sharedFault(job: Job): SharedFault | undefined
   /** What of a backend's abilities may be used now. */
   without(serves: Serves): Serves
 }
@@ -81,7 +81,7 @@ export function backendExperience(): BackendExperience {
       for (const [other, finished] of drops) drops.set(other, finished + 1)
     },
     isCulprit: (id) => (drops.get(id) ?? 0) > 0,
-    spared(job) {
+    sharedFault(job) {
       const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
         failed(key, job),
       ) as [Streak, Streak, Streak]

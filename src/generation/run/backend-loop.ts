@@ -160,14 +160,14 @@ export class BackendLoop {
     while (this.#unfinished.size > MOST_FINISHING) await Promise.race(this.#unfinished)
   }
 
-  /** Starts an attempt whose turn comes when the GPU is free and its server still up. */
+  /** Starts an attempt that gets the GPU when it is free and its server is still up. */
   #begin(generation: ClaimedGeneration, gpuFree: Promise<void>): InferenceRun {
     const { id, filename } = generation
     const swaps = this.#serves.models !== null && this.#loaded !== filename
-    const comes = gpuFree.then(() => {
+    const granted = gpuFree.then(() => {
       if (!this.#up) throw new Error('the backend is down')
     })
-    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace, {
+    const run = inferenceRun(granted, swaps ? undefined : generation, this.#pace, {
       begun: () => {
         this.#loaded = this.#serves.models === null ? undefined : filename
       },
@@ -175,7 +175,7 @@ export class BackendLoop {
     })
     const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, {
       isCulprit: () => this.#experience.isCulprit(id),
-      spared: () => this.#experience.spared(generation),
+      sharedFault: () => this.#experience.sharedFault(generation),
       lacksModel: () => this.#leaveOut(filename),
     })
       .then(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { whenAborted, windUp } from '../../abort-signals.js'
 import { seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
@@ -58,7 +59,7 @@ export async function infer(
   turn.begun()
   // What the attempt before had drawn is lost.
   if (generation.attempt > 1) show(-1)
-  const inferred = await orAbandon(
+  const inferred = await orGiveUp(
     backend.generate(
       {
         attemptId: randomUUID(),
@@ -102,21 +103,15 @@ async function hasEnded(runs: InferPorts['runs'], name: string): Promise<boolean
 }
 
 /** A backend that does not heed the abort must not hold the worker. */
-async function orAbandon<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  let giveUp: (() => void) | undefined
-  const abandoned = new Promise<never>((_, reject) => {
-    giveUp = () => {
-      timer = setTimeout(() => reject(stop.reason), ABORT_GRACE_MS)
-    }
-    stop.addEventListener('abort', giveUp, { once: true })
-  })
+async function orGiveUp<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
+  const grace = windUp(stop, ABORT_GRACE_MS)
+  const late = whenAborted(grace.signal).then(() => Promise.reject(stop.reason))
+  late.catch(() => undefined)
   try {
-    return await Promise.race([work, abandoned])
+    return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
-    // A listener that stays would keep the pictures alive for as long as the process.
-    if (giveUp) stop.removeEventListener('abort', giveUp)
+    // A listener that stays with `stop` would keep the images in memory.
+    grace.clear()
     work.catch(() => undefined)
   }
 }

@@ -1,6 +1,6 @@
 import { failpoint } from '../../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
-import { patiently } from './retry-for.js'
+import { retryFor } from './retry-for.js'
 
 /** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */
 export interface GenerationEnds {
@@ -67,7 +67,7 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     get doubtful() {
       return doubtful
     },
-    stillOurs: () => patiently(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
+    stillOurs: () => retryFor(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
     ignoreEnds: unwatch,
     stop() {
       clearInterval(timer)

@@ -2,7 +2,7 @@ import { failpoint } from '../../failpoint.js'
 import type { ImageStore } from '../image-store.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
-import { patiently } from './retry-for.js'
+import { retryFor } from './retry-for.js'
 
 export interface FinishedPicture {
   readonly png: Buffer
@@ -63,7 +63,7 @@ async function publishOne(
   const slug = slugs[i] as string
   try {
     await failpoint('run.before_put')
-    const stored = await patiently(() => images.put(slug, png, stillOurs), STORE_FOR_MS)
+    const stored = await retryFor(() => images.put(slug, png, stillOurs), STORE_FOR_MS)
     if (!stored) throw new TakenOver('the attempt was taken over')
     await failpoint('run.after_put')
   } catch (cause) {

@@ -6,13 +6,13 @@ import { MAX_TRIES, publicReason } from '../failure-reason.js'
 import type { PreviewBoard, ProgressBoard } from '../live-board.js'
 import type { GenerationQueue } from '../queue.js'
 import { BackendError, type InferenceBackend } from './backend.js'
-import type { Spared } from './backend-experience.js'
+import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
-import { type GpuTurn, turnComes } from './gpu-turn.js'
+import { type GpuTurn, waitForTurn } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
 import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
-import { patiently } from './retry-for.js'
+import { retryFor } from './retry-for.js'
 
 export interface RunPorts extends PublishPorts {
   readonly runs: RunStore
@@ -29,7 +29,7 @@ export interface Experience {
   /** A connection broke during the inference: whether this generation alone causes it. */
   isCulprit(): boolean
   /** The inference failed: undefined when the fault is this generation's own and to be counted. */
-  spared(): Spared | undefined
+  sharedFault(): SharedFault | undefined
   /** The backend lists the model but does not have it. */
   lacksModel(): void
 }
@@ -67,7 +67,7 @@ export async function runGeneration(
   const { signal: stop, clear } = linkedSignal([signal, beat.signal])
   try {
     await failpoint('run.after_claim')
-    if (!(await turnComes(turn, stop)) && !stop.aborted) {
+    if (!(await waitForTurn(turn, stop)) && !stop.aborted) {
       return await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     }
     const startedAt = performance.now()
@@ -133,10 +133,10 @@ async function afterFault(
       return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     case 'backend_fault':
     case 'bad_output': {
-      const spared = experience.spared()
-      if (!spared) return failOrRetry(ports, generation, fault, facts)
-      const put = await requeue(ports, generation, { countTry: false, delayMs: backoffMs(spared.times) }, facts)
-      return spared.down ? { down: fault } : put
+      const sharedFault = experience.sharedFault()
+      if (!sharedFault) return failOrRetry(ports, generation, fault, facts)
+      const put = await requeue(ports, generation, { countTry: false, delayMs: backoffMs(sharedFault.times) }, facts)
+      return sharedFault.down ? { down: fault } : put
     }
     default:
       return failOrRetry(ports, generation, error, facts)
@@ -208,4 +208,4 @@ async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration):
 }
 
 /** Repeats a guarded write whose answer was lost; past the lease the guard turns it into nothing. */
-const record = <T>(write: () => Promise<T>): Promise<T> => patiently(write, RECORD_FOR_MS)
+const record = <T>(write: () => Promise<T>): Promise<T> => retryFor(write, RECORD_FOR_MS)
