@@ -33,7 +33,7 @@ import { redisAvailability } from './redis/availability.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
-import { noSentinel, redisSentinel } from './redis/wipe-mark.js'
+import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'
 
 /** What every process needs to know the state of things and to change it. */
 export interface Foundation {
@@ -145,7 +145,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         }),
         queue,
         lock,
-        sentinel: shared ? redisSentinel(shared, namespace) : noSentinel,
+        wipeMark: shared ? redisWipeMark(shared, namespace) : noWipeMark,
         duty: dutyLease(db, 'reconciler', processId),
         log: {
           info: (facts, text) => log.info(facts, text),

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 
 /** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. */
-export const redisSentinel = (redis: Redis, prefix: string) => ({
+export const redisWipeMark = (redis: Redis, prefix: string) => ({
   /** Redis being away says nothing; the next look tells. */
   present: async (): Promise<boolean> =>
     redis.exists(`${prefix}:sentinel`).then(
@@ -14,4 +14,4 @@ export const redisSentinel = (redis: Redis, prefix: string) => ({
 })
 
 /** One-machine mode: what Postgres keeps, no wipe takes. */
-export const noSentinel = { present: async () => true, set: async () => undefined }
+export const noWipeMark = { present: async () => true, set: async () => undefined }
