@@ -7,7 +7,7 @@ import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
 const PROGRESS_EVERY_MS = 250
-/** What a backend is given to wind up after an abort; then it is left to itself. */
+/** A backend gets this long to wind up after an abort. */
 const ABORT_GRACE_MS = 6000
 
 export interface InferPorts {
@@ -16,7 +16,7 @@ export interface InferPorts {
   readonly previews: PreviewBoard
 }
 
-/** Has the backend draw; the GPU's turn is over when everything is drawn, or given up by a server that is up. */
+/** Has the backend draw. The GPU's turn ends when everything is drawn, or when a server that is up has failed. */
 export async function infer(
   { runs, progress, previews }: InferPorts,
   backend: InferenceBackend,
@@ -57,7 +57,7 @@ export async function infer(
   }
   stop.throwIfAborted()
   turn.begun()
-  // What the attempt before had drawn is lost.
+  // The progress of the attempt before does not count any more.
   if (generation.attempt > 1) show(-1)
   const inferred = await orGiveUp(
     backend.generate(
@@ -81,7 +81,7 @@ export async function infer(
     ),
     stop,
   ).catch((error) => {
-    // What else is to be done for this one need not keep the GPU waiting; a server that is down has its own time.
+    // A server that is up can take the next generation now.
     if (!isServerFault(error)) turn.freed()
     throw error
   })
