@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { Abilities } from '../generation/unservable.js'
+import type { Abilities } from '../generation/failure-reason.js'
 import type { Database } from './client.js'
 import { LACKS } from './reconcile-store.js'
 

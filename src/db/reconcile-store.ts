@@ -3,7 +3,7 @@ import { DEADLINE_PASSED, MAX_DEATHS, WORKER_LOST } from '../generation/failure-
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { ReconcileStore } from '../generation/repair/reconcile.js'
 import { SAMPLERS } from '../generation/sampler.js'
-import { LACKING, type Lacking } from '../generation/unservable.js'
+import { LACKING, type Lacking } from '../generation/failure-reason.js'
 import type { Database } from './client.js'
 import { failingInPages } from './failing.js'
 import { MOVED } from './generation-watch.js'

@@ -1,7 +1,7 @@
 import { guardOff } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import type { LeftoverPorts } from '../cancel.js'
-import type { Lacking } from '../unservable.js'
+import type { Lacking } from '../failure-reason.js'
 import { clearLocks, type EndedGenerations } from './clear-locks.js'
 import { endOverdue, type OverdueGenerations } from './end-overdue.js'
 import { enqueueMissing, type MissingJobs } from './enqueue-missing.js'
