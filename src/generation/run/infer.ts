@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../abort-signals.js'
-import { seedsOf } from '../generation.js'
+import { drawingOf, seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
@@ -24,7 +24,7 @@ export async function infer(
   stop: AbortSignal,
   turn: GpuTurn,
 ): Promise<InferredImage[]> {
-  const { width, height, steps, cfgScale, sampler, prompt, negativePrompt, seed, batchSize, filename } = generation
+  const { seed, batchSize, filename } = generation
   let shownAt = 0
   const show = (value: number) => {
     progress.set(generation.id, generation.attempt, value).catch(() => undefined)
@@ -65,13 +65,7 @@ export async function infer(
         attemptId: randomUUID(),
         attempt: `${generation.id}-${generation.attempt}`,
         model: filename,
-        prompt,
-        negativePrompt,
-        width,
-        height,
-        steps,
-        cfgScale,
-        sampler,
+        ...drawingOf(generation),
         seeds: seedsOf(seed, batchSize),
       },
       {

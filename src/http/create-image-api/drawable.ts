@@ -1,7 +1,7 @@
 import { type ModelVersion, requireCreateImageModel } from '../../catalog/model-version.js'
 import { invalidParameter } from '../../errors.js'
-import type { GenerationRequest } from '../../generation/generation.js'
 import { type Abilities, LACKING } from '../../generation/failure-reason.js'
+import type { GenerationRequest } from '../../generation/generation.js'
 import { inOwnWords } from './presets.js'
 
 /**
