@@ -15,13 +15,14 @@ import { pictureRemovals } from './db/picture-removals.js'
 import { pictureStore } from './db/picture-store.js'
 import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
+import { isUsable } from './db/refusal.js'
 import { submissionStore } from './db/submission-store.js'
 import type { Running } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
 import { listenForHealth } from './health-port.js'
 import { buildApp } from './http/app.js'
-import type { StreamTimes } from './http/personal-api/event-routes.js'
-import type { PlaceLimits } from './http/places.js'
+import type { SlotLimits } from './http/request-slots.js'
+import type { StreamTimes } from './http/server-sent-events.js'
 import { openImageStore } from './images/create-image-store.js'
 import { withInfotext } from './images/infotext-png.js'
 import { createModerator } from './moderation/create-moderator.js'
@@ -42,7 +43,7 @@ export interface ServerOptions {
   /** How long /ready says 503, and everything else is served, before the port closes. */
   readonly noticeMs?: number
   readonly auditTimes?: AuditTimes
-  readonly places?: PlaceLimits
+  readonly slots?: SlotLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
   /** In place of the DNS, for what webhooks are sent to. */
@@ -101,13 +102,7 @@ export async function startServer(
   }
   const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }
   const limit = { counter: foundation.counter, ...config.rateLimit }
-  const ready = async () => {
-    if (draining.signal.aborted) return false
-    return db.pool.query('SELECT 1 FROM generations LIMIT 1').then(
-      () => true,
-      () => false,
-    )
-  }
+  const ready = async () => !draining.signal.aborted && (await isUsable(db))
   const app = await buildApp({
     log,
     trustedProxies: config.trustedProxies,
@@ -123,11 +118,11 @@ export async function startServer(
       leaving: leaving.signal,
       maxWaiting: options.maxWaiting,
     },
-    pages: { pictures: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
+    pages: { images: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },
-    places: options.places,
+    slots: options.slots,
   })
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)

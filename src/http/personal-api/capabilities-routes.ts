@@ -2,14 +2,17 @@ import { z } from 'zod'
 import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
+import {
+  DEFAULTS as CREATE_IMAGE_DEFAULTS,
+  LIMITS as CREATE_IMAGE_LIMITS,
+} from '../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
-import { DEFAULTS as CREATE_IMAGE_DEFAULTS, LIMITS as CREATE_IMAGE_LIMITS } from '../create-image-api/schemas.js'
-import { etagOf, isKnownTag } from '../etag.js'
+import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import { MAX_PIXELS, MAX_PROMPT_LENGTH, MAX_SIDE, MIN_SIDE, RANDOM_SEED } from '../fields.js'
 import type { RateLimitOptions } from '../rate-limit.js'
-import { refusals } from './envelope.js'
-import { DEFAULTS, LIMITS } from './schemas.js'
+import { etagOf, isKnownTag } from '../response-headers.js'
+import { DEFAULTS, LIMITS } from './submit-schemas.js'
 
 /** The sizes that SDXL was trained on. */
 const SDXL_SIZES = [
@@ -24,7 +27,7 @@ const SDXL_SIZES = [
   [640, 1536],
 ] as const
 
-type Limit = Pick<RateLimitOptions, 'max' | 'windowSeconds'>
+type RateLimit = Pick<RateLimitOptions, 'max' | 'windowSeconds'>
 
 const range = z.object({ min: z.number(), max: z.number() })
 const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
@@ -84,7 +87,7 @@ const capabilities = z
   })
   .meta({ id: 'Capabilities' })
 
-const capabilitiesView = (models: readonly ModelVersion[], limit: Limit): z.output<typeof capabilities> => {
+const capabilitiesView = (models: readonly ModelVersion[], rateLimit: RateLimit): z.output<typeof capabilities> => {
   const sides = { min: MIN_SIDE, max: MAX_SIDE, step: SIZE_STEP }
   return {
     limits: {
@@ -110,30 +113,26 @@ const capabilitiesView = (models: readonly ModelVersion[], limit: Limit): z.outp
       limits: CREATE_IMAGE_LIMITS,
       defaults: { ...CREATE_IMAGE_DEFAULTS, seed: RANDOM_SEED },
     },
-    rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },
+    rate_limit: { requests: rateLimit.max, window_seconds: rateLimit.windowSeconds },
   }
 }
 
-/** What may be asked for, as data: the very numbers that requests are held to. */
-export function capabilitiesRoutes(app: App, models: ModelStore, limit: Limit): void {
-  app.get(
-    '/capabilities',
-    {
-      schema: {
-        operationId: 'getCapabilities',
-        tags: ['Account'],
-        summary: 'What may be asked for',
-        description:
-          'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
-        response: { 200: capabilities, 304: z.null().describe('Nothing has changed'), ...refusals() },
-      },
-    },
-    async (request, reply) => {
-      const body = capabilitiesView(await models.listEnabled(), limit)
-      const etag = etagOf(JSON.stringify(body))
-      reply.header('etag', etag).header('cache-control', 'private, no-cache')
-      const unchanged = isKnownTag(request.headers['if-none-match'], etag)
-      return unchanged ? reply.code(304).send(null) : reply.code(200).send(body)
-    },
-  )
+const getCapabilitiesSchema = {
+  operationId: 'getCapabilities',
+  tags: ['Account'],
+  summary: 'What may be asked for',
+  description:
+    'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
+  response: { 200: capabilities, 304: z.null().describe('Nothing has changed'), ...personalRefusals() },
+}
+
+/** What may be asked for, as data: the same numbers that requests are checked against. */
+export function capabilitiesRoutes(app: App, models: ModelStore, rateLimit: RateLimit): void {
+  app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
+    const body = capabilitiesView(await models.listEnabled(), rateLimit)
+    const etag = etagOf(body)
+    reply.header('etag', etag).header('cache-control', 'private, no-cache')
+    const unchanged = isKnownTag(request.headers['if-none-match'], etag)
+    return unchanged ? reply.code(304).send(null) : reply.code(200).send(body)
+  })
 }

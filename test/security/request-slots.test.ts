@@ -1,16 +1,16 @@
 import { setTimeout as after } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPlaces, type Places } from '../../src/http/places.js'
+import { createRequestSlots, type RequestSlots } from '../../src/http/request-slots.js'
 import { seedOf } from '../support/effort.js'
 
 const PATIENT = 10_000
 
-const enter = async (places: Places, holder: string) => places.take(holder) ?? places.wait(holder)
+const enter = async (places: RequestSlots, holder: string) => places.take(holder) ?? places.wait(holder)
 
 /** Everybody asks at once; each leaves when told to. */
 function crowd(limits: { total: number; perHolder: number; patienceMs?: number }, holders: readonly string[]) {
-  const places = createPlaces({ patienceMs: PATIENT, ...limits })
+  const places = createRequestSlots({ patienceMs: PATIENT, ...limits })
   const inside: { holder: string; leave: () => void }[] = []
   const order: string[] = []
   for (const holder of holders) {
@@ -66,7 +66,7 @@ describe('places', () => {
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 5 }),
         async (all, total, perHolder) => {
-          const places = createPlaces({ total, perHolder, patienceMs: PATIENT })
+          const places = createRequestSlots({ total, perHolder, patienceMs: PATIENT })
           const inside = new Map<string, number>()
           let most = 0
           await Promise.all(
