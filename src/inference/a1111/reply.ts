@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
 import { type Bad, drawnImage } from '../drawn-image.js'
 import { failure } from '../failure.js'
-import { type Fields, fieldsOf } from '../infotext.js'
+import { type Fields, fieldsOf } from '../infotext-fields.js'
 import { type A1111Server, bareName } from './discovery.js'
 import type { Asked } from './request.js'
 

@@ -8,7 +8,7 @@ import { type ComfyuiServer, discover } from './discovery.js'
 import { graphOf } from './graph.js'
 import { infer } from './inference.js'
 import type { Patience } from './patience.js'
-import type { Asked } from './submission.js'
+import type { Asked } from './prompt-submission.js'
 
 export interface ComfyuiOptions {
   /** One `generate`, from its first request to its last byte, but for the wait behind others; that may take as long. */

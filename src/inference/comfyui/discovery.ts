@@ -3,7 +3,7 @@ import type { Sampler } from '../../generation/sampler.js'
 import type { ServerHttp } from '../server-http.js'
 import { checkpointNames } from './checkpoints.js'
 import { type ServerSampler, samplersOf } from './comfyui-samplers.js'
-import { readJson } from './history.js'
+import { readJson } from './prompt-history.js'
 
 /** What a server was found to have. */
 export interface ComfyuiServer {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../failure.js'
 import { publicWords } from '../reply-failure.js'
-import type { HistoryEntry } from './history.js'
+import type { HistoryEntry } from './prompt-history.js'
 
 const executionError = z.object({
   node_type: z.string().catch(''),

@@ -5,13 +5,13 @@ import type { Waiting } from '../limited.js'
 import { probe } from '../probe.js'
 import type { ServerAddress, ServerHttp } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
-import { openEventStream, type ServerEvent } from './event-stream.js'
 import { endFailure, executionFailure } from './execution-failure.js'
-import { type HistoryEntry, lookUp } from './history.js'
 import { askPatiently, type Patience } from './patience.js'
 import { fetchPictures } from './pictures.js'
 import { createProgress } from './progress.js'
-import { type Asked, clientOf, type Submitted, submit } from './submission.js'
+import { type HistoryEntry, lookUp } from './prompt-history.js'
+import { type Asked, clientOf, type Submitted, submit } from './prompt-submission.js'
+import { openServerEvents, type ServerEvent } from './server-events.js'
 import { eraseTraces } from './traces.js'
 import { createWakeUp, type Job } from './wake-up.js'
 
@@ -64,7 +64,7 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
   const bell = createWakeUp()
   const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
   const { hear, show } = listener(asked, watch, bell, prompt)
-  const events = openEventStream(address, clientOf(asked.request), hear, show)
+  const events = openServerEvents(address, clientOf(asked.request), hear, show)
   const end = windUp(stop, watch.cancelGraceMs)
   stop.addEventListener('abort', bell.ring, { once: true })
   let sent = false

@@ -6,9 +6,9 @@ import { failure } from '../failure.js'
 import { replyFailure } from '../reply-failure.js'
 import type { ServerHttp } from '../server-http.js'
 import type { Graph } from './graph.js'
-import type { HistoryEntry } from './history.js'
 import { askPatiently, type Patience } from './patience.js'
-import type { Asked } from './submission.js'
+import type { HistoryEntry } from './prompt-history.js'
+import type { Asked } from './prompt-submission.js'
 
 /** What an output node says of its files. */
 export const savedImages = z.object({

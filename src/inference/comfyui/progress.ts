@@ -1,5 +1,5 @@
-import type { ServerEvent } from './event-stream.js'
 import type { GraphImage } from './graph.js'
+import type { ServerEvent } from './server-events.js'
 
 /** Decoding and saving the pictures come after the last step. */
 const SAMPLING_SHARE = 0.95

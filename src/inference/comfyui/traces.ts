@@ -1,8 +1,8 @@
 import { FormData } from 'undici'
 import { timeLimit } from '../../abort-signals.js'
 import type { ServerHttp } from '../server-http.js'
-import { readHistory } from './history.js'
 import { savedImages } from './pictures.js'
+import { readHistory } from './prompt-history.js'
 
 const ERASE_MS = 2_000
 
