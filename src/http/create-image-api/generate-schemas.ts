@@ -111,34 +111,29 @@ const EXAMPLE = {
   created_at: '2026-11-20T21:04:11.062Z',
 } as const
 
-const createdImage = z
-  .object({
+const imageAnswer = <U extends z.ZodType, const S extends string>(imageId: string, url: U, status: S) =>
+  z.object({
     success: z.literal(true),
     data: z.object({
-      image_id: z.string().describe('The slug: {base_url}/image/<image_id> shows the picture'),
-      url: z.string().describe('Permanent and public'),
-      status: z.literal('completed'),
+      image_id: z.string().describe(imageId),
+      url,
+      status: z.literal(status),
       parameters,
       created_at: z.iso.datetime(),
     }),
   })
-  .meta({ id: 'CreatedImage', examples: [{ success: true, data: EXAMPLE }] })
 
-const queuedImage = z
-  .object({
-    success: z.literal(true),
-    data: z.object({
-      image_id: z.string().describe('The slug that the picture will have'),
-      url: z.null().describe('Comes with the event image.completed'),
-      status: z.literal('queued'),
-      parameters,
-      created_at: z.iso.datetime(),
-    }),
-  })
-  .meta({
-    id: 'QueuedImage',
-    examples: [{ success: true, data: { ...EXAMPLE, url: null, status: 'queued' } }],
-  })
+const createdImage = imageAnswer(
+  'The slug: {base_url}/image/<image_id> shows the picture',
+  z.string().describe('Permanent and public'),
+  'completed',
+).meta({ id: 'CreatedImage', examples: [{ success: true, data: EXAMPLE }] })
+
+const queuedImage = imageAnswer(
+  'The slug that the picture will have',
+  z.null().describe('Comes with the event image.completed'),
+  'queued',
+).meta({ id: 'QueuedImage', examples: [{ success: true, data: { ...EXAMPLE, url: null, status: 'queued' } }] })
 
 /** What an answer repeats of its request. */
 interface Repeated {

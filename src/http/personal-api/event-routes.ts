@@ -38,7 +38,7 @@ export interface EventRoutePorts extends PollPorts {
 
 /** Everything about one generation as it happens. */
 export function eventRoutes(app: App, ports: EventRoutePorts, keyRevoked: KeyRevoked, times?: StreamTimes): void {
-  const bodyOf = (generation: Polled) => polledView(generation, (slug) => ports.images.url(slug))
+  const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
   const streams = createEventStreams(times)
   app.addHook('preClose', async () => streams.end())
 

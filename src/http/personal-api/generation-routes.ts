@@ -19,8 +19,7 @@ export function generationRoutes(app: App, { history, images }: ListPorts): void
     const filter = { status, modelVersionId, since, until }
     const { items, next } = await history.generations(caller.account.id, filter, { limit, after: cursor })
     reply.header('cache-control', 'no-store')
-    const generations = items.map((it) => pastGenerationView(it, (slug) => images.url(slug)))
-    return { generations, next_cursor: cursorOf(next) }
+    return { generations: items.map((it) => pastGenerationView(it, images.url)), next_cursor: cursorOf(next) }
   })
 }
 
@@ -32,6 +31,6 @@ export function cancelRoutes(app: App, ports: CancelRoutePorts): void {
     const before = await findOwned(ports, caller.account, params.id)
     if (!hasEnded(before)) await cancelGeneration(ports, params.id, CANCELED, { onlyQueued: false })
     reply.header('cache-control', 'no-store')
-    return polledView(await pollGeneration(ports, caller.account, params.id), (slug) => ports.images.url(slug))
+    return polledView(await pollGeneration(ports, caller.account, params.id), ports.images.url)
   })
 }

@@ -24,7 +24,7 @@ export interface ImageRoutePorts {
 
 /** The images of an account: listed, looked up, and fetched with their parameters. */
 export function imageRoutes(app: App, { history, images, files }: ImageRoutePorts): void {
-  const urls: ImageUrls = { file: (slug) => images.url(slug), page: (slug) => app.pageUrl(slug) }
+  const urls: ImageUrls = { file: images.url, page: app.pageUrl }
   const requireOwn = async (accountId: string, id: string): Promise<OwnPicture> => {
     const found = SLUG.test(id) ? await history.picture(accountId, id) : undefined
     if (!found) throw imageNotFound()

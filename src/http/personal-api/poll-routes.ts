@@ -48,7 +48,7 @@ export interface PollRoutePorts extends PollPorts {
 
 /** Spec 4.4, also as a long poll; headers tell the client when to poll again. */
 export function pollRoutes(app: App, ports: PollRoutePorts, leaving: AbortSignal, keyRevoked: KeyRevoked): void {
-  const bodyOf = (generation: Polled) => polledView(generation, (slug) => ports.images.url(slug))
+  const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
 
   app.get('/generate/:id', { schema: pollGenerationSchema }, async (request, reply) => {
     const { wait } = request.query
