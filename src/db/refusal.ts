@@ -38,8 +38,8 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   }
 }
 
-/** Whether the database answers and its tables can be read now. */
-export const isUsable = ({ pool }: Database): Promise<boolean> =>
+/** Whether the database answers now, and its tables can be read. */
+export const isDatabaseReady = ({ pool }: Database): Promise<boolean> =>
   pool.query('SELECT 1 FROM generations LIMIT 1').then(
     () => true,
     () => false,

@@ -48,24 +48,27 @@ const REPEATED = {
 }
 const TAG = { ETag: textHeader('For `If-None-Match`') }
 
-const of = (operation: string, statuses: readonly number[], headers: Readonly<Record<string, object>>) =>
+const headersFor = (operation: string, statuses: readonly number[], headers: Readonly<Record<string, object>>) =>
   statuses.map((status) => [`${operation} ${status}`, headers] as const)
 
 /** How a request can end that has submitted its generation and waits for it. */
 const WAITED = [404, 500, 503, 504]
 /** The headers that only some answers have, by operation and status. */
 const OWN_HEADERS: Readonly<Record<string, Readonly<Record<string, object>>>> = Object.fromEntries([
-  ...of('submitGeneration', [201], SUBMITTED),
-  ...of('submitGeneration', [429], ACTIVE),
-  ...of('createImage', [200, ...WAITED], SUBMITTED),
-  ...of('createImage', [202], { ...SUBMITTED, 'Webhook-Secret': textHeader('Signs what `webhook_url` is told') }),
-  ...of('createImage', [429], ACTIVE),
-  ...of('createOpenAiImages', [402, 403, 409, 413, 415, 422], IGNORED),
-  ...of('createOpenAiImages', [200], { ...SUBMITTED, ...IGNORED }),
-  ...of('createOpenAiImages', WAITED, { ...SUBMITTED, ...IGNORED, ...REPEATED }),
-  ...of('createOpenAiImages', [400, 429], { ...ACTIVE, ...IGNORED }),
-  ...of('pollGeneration', [200, 304], { ...PACED, ...TAG }),
-  ...of('getCapabilities', [200, 304], TAG),
+  ...headersFor('submitGeneration', [201], SUBMITTED),
+  ...headersFor('submitGeneration', [429], ACTIVE),
+  ...headersFor('createImage', [200, ...WAITED], SUBMITTED),
+  ...headersFor('createImage', [202], {
+    ...SUBMITTED,
+    'Webhook-Secret': textHeader('Signs what `webhook_url` is told'),
+  }),
+  ...headersFor('createImage', [429], ACTIVE),
+  ...headersFor('createOpenAiImages', [402, 403, 409, 413, 415, 422], IGNORED),
+  ...headersFor('createOpenAiImages', [200], { ...SUBMITTED, ...IGNORED }),
+  ...headersFor('createOpenAiImages', WAITED, { ...SUBMITTED, ...IGNORED, ...REPEATED }),
+  ...headersFor('createOpenAiImages', [400, 429], { ...ACTIVE, ...IGNORED }),
+  ...headersFor('pollGeneration', [200, 304], { ...PACED, ...TAG }),
+  ...headersFor('getCapabilities', [200, 304], TAG),
 ])
 
 /** The descriptions of all headers that an operation's answers with this status have. */
