@@ -1,6 +1,6 @@
 /**
- * Every refusal the service can give, as a stable code. http/error-bodies.ts says which HTTP status it
- * becomes, and what it is called in each interface's error body.
+ * Every refusal the service can give, as a stable code. http/error-bodies.ts says which HTTP status it becomes, and what
+ * it is called in each interface's error body.
  */
 export const ERROR_CODES = [
   'unauthorized',
@@ -27,7 +27,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** Facts that ride along with a refusal; each interface shows those that its error body has a place for. */
+/** Further facts about a refusal; each interface shows those that its error body has a field for. */
 export interface ErrorDetail {
   /** The offending field of the request. */
   readonly parameter?: string
@@ -87,7 +87,7 @@ export const createImageModelUnavailable = (model: string) =>
     parameter: 'model',
   })
 
-/** `matched` are the words of the prompt that were recognised, as the user wrote them or as they read once undisguised. */
+/** @param matched the recognised words of the prompt, as the user wrote them or as they read without their disguise */
 export const promptFlagged = (parameter: string, category: string, matched: readonly string[]) =>
   new AppError(
     'content_policy_violation',
