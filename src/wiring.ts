@@ -23,6 +23,7 @@ import type { PreviewBoard, ProgressBoard } from './generation/live-board.js'
 import type { GenerationQueue } from './generation/queue.js'
 import { startReconciler } from './generation/repair/reconciler.js'
 import { storedPictures } from './images/stored-images.js'
+import { occasionally } from './log.js'
 import { isOutage } from './outage.js'
 import { isOfOutage, outageLog, TOLD_AFTER_MS } from './outage-log.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
@@ -205,14 +206,5 @@ export async function auditService(
 /** Names this process in leases and claims. */
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
 
-const QUIET_MS = 5000
-
 /** An outage makes every client complain several times a second; one line in five seconds says as much. */
-function quietly(tell: (error: unknown) => void): (error: unknown) => void {
-  let toldAt = Number.NEGATIVE_INFINITY
-  return (error) => {
-    if (performance.now() - toldAt < QUIET_MS) return
-    toldAt = performance.now()
-    tell(error)
-  }
-}
+const quietly = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))

@@ -29,7 +29,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     storagePath: tmpdir(),
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
-    pages: { pictures: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
+    pages: { images: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
     ready: async () => true,
     moderationIsSilent: () => false,
     draining: { begun: signal, leaving: signal },

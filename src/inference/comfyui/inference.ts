@@ -10,7 +10,7 @@ import { fetchPictures } from './output-images.js'
 import { askPatiently, type Patience } from './patience.js'
 import { eraseTraces, type HistoryEntry, lookUp } from './prompt-history.js'
 import { type Asked, clientOf, type Submitted, submit } from './prompt-submission.js'
-import { createProgress, openEventStream, type ServerEvent } from './server-events.js'
+import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
 /** One server, and how to speak to it. */
 export interface Link {
@@ -61,7 +61,7 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
   const wakeUp = createWakeUp()
   const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
   const { hear, show } = listener(asked, watch, wakeUp, prompt)
-  const events = openEventStream(address, clientOf(asked.request), hear, show)
+  const events = openServerEvents(address, clientOf(asked.request), hear, show)
   const end = windUp(stop, watch.cancelGraceMs)
   stop.addEventListener('abort', wakeUp.wake, { once: true })
   let sent = false

@@ -7,13 +7,9 @@ import type { ServerHttp } from '../server-http.js'
 import { replyFailure } from '../server-reply.js'
 import type { Graph } from './graph.js'
 import { askPatiently, type Patience } from './patience.js'
-import type { HistoryEntry } from './prompt-history.js'
+import { type HistoryEntry, savedImages } from './prompt-history.js'
 import type { Asked } from './prompt-submission.js'
 
-/** What an output node says of its files. */
-export const savedImages = z.object({
-  images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
-})
 const ranPrompt = z
   .tuple([z.unknown(), z.unknown(), z.record(z.string(), z.object({ inputs: z.unknown() }))])
   .rest(z.unknown())

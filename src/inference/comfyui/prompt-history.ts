@@ -4,7 +4,6 @@ import { timeLimit } from '../../abort-signals.js'
 import { failure } from '../backend-failure.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
 import { replyFailure } from '../server-reply.js'
-import { savedImages } from './output-images.js'
 
 const message = z.tuple([z.string(), z.record(z.string(), z.unknown())]).rest(z.unknown())
 
@@ -22,6 +21,10 @@ const historyEntry = z.object({
         return data ? [{ type: data[0], data: data[1] }] : []
       }),
     })),
+})
+/** What an output node says of its files. */
+export const savedImages = z.object({
+  images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
 })
 const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending: z.array(z.unknown()) })
 

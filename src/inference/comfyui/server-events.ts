@@ -15,20 +15,20 @@ const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.un
 export type ServerEvent = z.infer<typeof serverEvent>
 
 /** What the server tells one client while it works. A courtesy: it may come late, in part or not at all. */
-export interface EventStream {
+export interface ServerEvents {
   /** When it is open, has failed to open, or keeps one waiting. */
   readonly tried: Promise<void>
   close(): void
 }
 
 /** Listens, and connects anew when the connection ends. */
-export function openEventStream(
+export function openServerEvents(
   { base, authorization }: ServerAddress,
   clientId: string,
   hear: (event: ServerEvent) => void,
   show: (preview: Buffer) => void,
   reconnectMs = RECONNECT_MS,
-): EventStream {
+): ServerEvents {
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
   const sockets = new Set<Socket>()
   const dispatcher = new Agent({

@@ -1,5 +1,5 @@
 import { type Cells, NO_GAP } from './cells.js'
-import type { Sense } from './minors-rule.js'
+import { indexed, type Sense } from './sense.js'
 
 /** A number from one to seventeen, or in digits up to 99, from its first to its last letter. */
 interface NumberToken {
@@ -87,17 +87,6 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
 
 const PERSONS: readonly Sense['role'][] = ['people', 'adults', 'pointers']
 const BEHIND_AGES: readonly Sense['role'][] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
-
-/** Senses by the place where they start, or end. */
-export function indexed(senses: readonly Sense[], key: 'start' | 'end'): Map<number, Sense[]> {
-  const index = new Map<number, Sense[]>()
-  for (const sense of senses) {
-    const there = index.get(sense[key])
-    if (there) there.push(sense)
-    else index.set(sense[key], [sense])
-  }
-  return index
-}
 
 /** Numbers of one or two digits: "1,012 years old" is no age of 12, a group of thousands has three. */
 function digitsIn(cells: Cells): NumberToken[] {

@@ -1,38 +1,9 @@
-import { agesIn, indexed, lettersOf } from './ages.js'
+import { agesIn, lettersOf } from './ages.js'
 import { type Cells, MARK, toCells } from './cells.js'
 import { type Language, wordsOf } from './language.js'
 import { undisguise } from './normalize.js'
+import { indexed, type Role, type Sense } from './sense.js'
 import { createTermMatcher, type TermList } from './term-matcher.js'
-
-/** What a word says, as far as the rule on minors goes. */
-type Role =
-  | 'both'
-  | 'minors'
-  | 'minorsHere'
-  | 'sexual'
-  | 'sexualHere'
-  | 'nudity'
-  | 'young'
-  | 'people'
-  | 'adults'
-  | 'adulthood'
-  | 'artworks'
-  | 'pointers'
-  | 'numbers'
-  | 'units'
-  | 'youngUnits'
-  | 'leads'
-  | 'hints'
-  | 'links'
-
-/** A word in a text with what it says; `language` is an index. */
-export interface Sense {
-  readonly role: Role
-  readonly language: number
-  readonly written: string
-  readonly start: number
-  readonly end: number
-}
 
 /** Something in a text that says minor, or sex. */
 interface Evidence {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
-import { createProgress, openEventStream, type ServerEvent } from '../../../src/inference/comfyui/server-events.js'
+import { createProgress, openServerEvents, type ServerEvent } from '../../../src/inference/comfyui/server-events.js'
 import { parseServerUrl } from '../../../src/inference/server-http.js'
 import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
 import { acceptUpgrade } from '../../support/raw-websocket.js'
@@ -135,7 +135,7 @@ describe('the event stream', () => {
     onTestFinished(standIn.close)
     const heard: string[] = []
     const hear = ({ type }: ServerEvent) => heard.push(type)
-    const stream = openEventStream(parseServerUrl(standIn.inferenceUrl), 'me', hear, () => undefined, 10)
+    const stream = openServerEvents(parseServerUrl(standIn.inferenceUrl), 'me', hear, () => undefined, 10)
     onTestFinished(stream.close)
     await stream.tried
     await until(() => heard.length === 1, 'the first status')
@@ -153,7 +153,7 @@ describe('the event stream', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const stream = openEventStream(
+    const stream = openServerEvents(
       parseServerUrl(`comfyui+http://127.0.0.1:${port}`),
       'me',
       () => undefined,

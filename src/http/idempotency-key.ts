@@ -6,7 +6,7 @@ import type { IdempotencyRequest } from '../generation/submit/reservation.js'
 
 const MAX_LENGTH = 255
 
-/** For the description of the API; idempotencyOf judges it. */
+/** Only describes the header; idempotencyOf checks it. */
 export const idempotencyKeyHeader = z.looseObject({
   'idempotency-key': z
     .unknown()
@@ -16,8 +16,8 @@ export const idempotencyKeyHeader = z.looseObject({
 })
 
 /**
- * The request's Idempotency-Key, if any, with a hash of what it was sent for.
- * @param scope the interface, so that the same key cannot stand for requests to both
+ * The request's Idempotency-Key, if any, with a hash of the request.
+ * @param scope the interface, so that one key cannot stand for requests to two of them
  * @throws invalid_request unless it has 1 to 255 characters
  */
 export function idempotencyOf(
@@ -33,7 +33,7 @@ export function idempotencyOf(
   return { key, bodyHash }
 }
 
-/** The validated body, whatever the order of its fields was. */
+/** The validated body as text, whatever the order of its fields. */
 const canonical = (body: unknown): string =>
   JSON.stringify(body, (_key, value: unknown) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -1,29 +1,29 @@
 import { setTimeout as after } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPlaces, type Places } from '../../src/http/places.js'
+import { createRequestSlots, type RequestSlots } from '../../src/http/request-slots.js'
 import { seedOf } from '../support/effort.js'
 
 const PATIENT = 10_000
 
-const enter = async (places: Places, holder: string) => places.take(holder) ?? places.wait(holder)
+const enter = async (slots: RequestSlots, holder: string) => slots.take(holder) ?? slots.wait(holder)
 
 /** Everybody asks at once; each leaves when told to. */
 function crowd(limits: { total: number; perHolder: number; patienceMs?: number }, holders: readonly string[]) {
-  const places = createPlaces({ patienceMs: PATIENT, ...limits })
+  const slots = createRequestSlots({ patienceMs: PATIENT, ...limits })
   const inside: { holder: string; leave: () => void }[] = []
   const order: string[] = []
   for (const holder of holders) {
-    void enter(places, holder).then((leave) => {
+    void enter(slots, holder).then((leave) => {
       if (!leave) return
       order.push(holder)
       inside.push({ holder, leave })
     })
   }
-  return { places, inside, order, settled: () => after(0) }
+  return { slots, inside, order, settled: () => after(0) }
 }
 
-describe('places', () => {
+describe('request slots', () => {
   it('are given at once while there are any, to each holder no more than its share', async () => {
     const { order, settled } = crowd({ total: 5, perHolder: 3 }, [...'aaaaabbbb'])
     await settled()
@@ -51,11 +51,11 @@ describe('places', () => {
   })
 
   it('are not waited for longer than patience lasts, and not taken by who has given up', async () => {
-    const { places, inside, settled } = crowd({ total: 1, perHolder: 1, patienceMs: 30 }, ['a'])
+    const { slots, inside, settled } = crowd({ total: 1, perHolder: 1, patienceMs: 30 }, ['a'])
     await settled()
-    expect(await Promise.all([enter(places, 'a'), enter(places, 'b')])).toEqual([undefined, undefined])
+    expect(await Promise.all([enter(slots, 'a'), enter(slots, 'b')])).toEqual([undefined, undefined])
     inside.pop()?.leave()
-    expect(places.take('b')).toBeTypeOf('function')
+    expect(slots.take('b')).toBeTypeOf('function')
   })
 
   it('are all free again when all have left, and never more than there are', async () => {
@@ -66,12 +66,12 @@ describe('places', () => {
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 5 }),
         async (all, total, perHolder) => {
-          const places = createPlaces({ total, perHolder, patienceMs: PATIENT })
+          const slots = createRequestSlots({ total, perHolder, patienceMs: PATIENT })
           const inside = new Map<string, number>()
           let most = 0
           await Promise.all(
             all.map(async ([holder, ticks]) => {
-              const leave = await enter(places, holder)
+              const leave = await enter(slots, holder)
               inside.set(holder, (inside.get(holder) ?? 0) + 1)
               expect(inside.get(holder)).toBeLessThanOrEqual(perHolder)
               most = Math.max(
@@ -86,7 +86,7 @@ describe('places', () => {
           expect(most).toBeLessThanOrEqual(total)
           // Everyone came in, so nobody is left behind in a line.
           expect([...inside.values()].every((count) => count === 0)).toBe(true)
-          const again = Array.from({ length: total }, (_, n) => places.take(`new ${n}`))
+          const again = Array.from({ length: total }, (_, n) => slots.take(`new ${n}`))
           expect(again.every((leave) => leave !== undefined)).toBe(true)
         },
       ),

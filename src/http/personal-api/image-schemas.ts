@@ -1,8 +1,9 @@
-/** A picture of the caller's own, as it is listed and with all that it was made from. */
 import { z } from 'zod'
 import type { OwnPicture } from '../../generation/library/history.js'
 import { SAMPLERS } from '../../generation/sampler.js'
-import { nextCursor } from '../paging.js'
+import { personalRefusals } from '../error-bodies.js'
+import { nextCursor, pageFields } from '../query-fields.js'
+import { EXAMPLE_GENERATION_ID, modelVersionFilter } from './generation-schemas.js'
 
 const EXAMPLE = {
   id: 'Zk3vQ9xT1bN7mR4wY8cL2s',
@@ -15,7 +16,7 @@ const EXAMPLE = {
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
   model_version_id: 10,
   model_name: 'Pony Diffusion',
-  generation_id: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
+  generation_id: EXAMPLE_GENERATION_ID,
   created_at: '2026-11-20T21:04:17.062Z',
 }
 
@@ -29,10 +30,10 @@ const MADE_FROM = {
   made_with: { backend: 'a1111', version: 'v1.10.1', sampler: 'DPM++ 2M', scheduler: 'Karras' },
 }
 
-/** Any string: what is no ID is answered like one that is not found. */
-export const imageParams = z.object({ id: z.string().describe('The ID of the image') })
+/** Any string: a malformed ID is answered like one that does not exist. */
+const params = z.object({ id: z.string().describe('The ID of the image') })
 
-export const image = z
+const image = z
   .object({
     id: z.string(),
     url: z.string().describe('Permanent and public'),
@@ -49,7 +50,7 @@ export const image = z
   })
   .meta({ id: 'Image', examples: [EXAMPLE] })
 
-export const imageDetail = image
+const imageDetail = image
   .extend({
     prompt: z.string(),
     negative_prompt: z.string(),
@@ -69,9 +70,7 @@ export const imageDetail = image
   })
   .meta({ id: 'ImageDetail', examples: [{ ...EXAMPLE, ...MADE_FROM }] })
 
-export const imageList = z.object({ images: z.array(image), next_cursor: nextCursor }).meta({ id: 'ImageList' })
-
-/** Where a picture can be had. */
+/** The addresses of an image. */
 export interface ImageUrls {
   readonly file: (slug: string) => string
   readonly page: (slug: string) => string
@@ -102,3 +101,50 @@ export const imageDetailView = (it: OwnPicture, urls: ImageUrls): z.output<typeo
   filename: it.filename,
   made_with: it.madeWith,
 })
+
+const tags = ['Images']
+
+export const listImagesSchema = {
+  operationId: 'listImages',
+  tags,
+  summary: 'Your pictures, newest first',
+  description: 'In the order of their submits, those of a batch in its order.',
+  querystring: z.strictObject({ model_version_id: modelVersionFilter, ...pageFields(3) }),
+  response: {
+    200: z.object({ images: z.array(image), next_cursor: nextCursor }).meta({ id: 'ImageList' }),
+    ...personalRefusals(400),
+  },
+}
+
+export const getImageSchema = {
+  operationId: 'getImage',
+  tags,
+  summary: 'One of your pictures, with all that it was made from',
+  description: 'Enough to have it made again, here or elsewhere.',
+  params,
+  response: { 200: imageDetail, ...personalRefusals(404) },
+}
+
+export const getImageFileSchema = {
+  operationId: 'getImageFile',
+  tags,
+  summary: 'The file of one of your pictures, with its parameters in it',
+  description: 'As AUTOMATIC1111 writes them, for tools that read them. The public file has no prompt.',
+  params,
+  response: {
+    200: {
+      description: 'The PNG with its parameters in a `parameters` text chunk',
+      content: { 'image/png': { schema: z.unknown().meta({ type: 'string', format: 'binary' }) } },
+    },
+    ...personalRefusals(404),
+  },
+}
+
+export const removeImageSchema = {
+  operationId: 'removeImage',
+  tags,
+  summary: 'Take one of your pictures down',
+  description: 'Its file is removed, its public URL says 404 and its page 410. May be repeated.',
+  params,
+  response: { 204: z.null().describe('It is removed'), ...personalRefusals(404) },
+}

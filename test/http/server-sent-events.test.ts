@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { EventStream } from '../../src/http/event-stream.js'
+import { EventStream } from '../../src/http/server-sent-events.js'
 
 /** Everything that a reader gets who reads on. */
 async function readAll(stream: EventStream): Promise<string[]> {
