@@ -46,7 +46,7 @@ export const operatorModelStore = (db: Database) => {
         .orderBy(...catalogOrder),
 
     /** Enabled ones that a backend has which was announced as up within so many ms. One that lists no models has all. */
-    async served(withinMs: number): Promise<number[]> {
+    async listServedIds(withinMs: number): Promise<number[]> {
       const { rows } = await pool.query<{ id: number }>(
         `SELECT id FROM model_versions m WHERE enabled AND EXISTS (
            SELECT FROM backends b WHERE b.up AND b.seen_at >= now() - $1 * interval '1 ms'

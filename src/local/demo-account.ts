@@ -83,7 +83,7 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
 
 /** One that a backend has now, if any does. */
 async function chooseModel(db: Database, withinMs: number): Promise<{ modelVersionId: number; served: boolean }> {
-  const served = await operatorModelStore(db).served(withinMs)
+  const served = await operatorModelStore(db).listServedIds(withinMs)
   const models = await modelStore(db).listEnabled()
   const lastOf = ({ id, nsfw }: (typeof models)[0]) => (served.includes(id) ? 0 : 2) + (nsfw ? 1 : 0)
   const [model] = models.toSorted((a, b) => lastOf(a) - lastOf(b))
