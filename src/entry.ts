@@ -12,8 +12,8 @@ export interface Running {
   stop(crashed?: boolean): Promise<void>
 }
 
-/** See failpoint.ts. */
-const BREAKING = ['FAILPOINTS', 'GUARDS_OFF']
+/** Of tests; see failpoint.ts. */
+const FAULT_VARIABLES = ['FAILPOINTS', 'GUARDS_OFF']
 
 /**
  * Runs one process until a signal ends it. Exits non-zero with one readable line when it can't be started.
@@ -28,8 +28,8 @@ export async function runProcess(
   try {
     const config = parseConfig(process.env)
     log = createLogger(config.logLevel, name)
-    printThrough(log)
-    for (const variable of BREAKING)
+    logConsole(log)
+    for (const variable of FAULT_VARIABLES)
       if (process.env[variable])
         log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
     const running = await start(config, log)
@@ -46,8 +46,8 @@ export async function runProcess(
   }
 }
 
-/** Libraries print warnings of their own: they become lines of the log like any other. */
-function printThrough(log: Logger): void {
+/** Makes what libraries print on the console lines of the log. */
+function logConsole(log: Logger): void {
   for (const name of ['log', 'info', 'warn', 'error'] as const)
     console[name] = (...printed: unknown[]) => log.warn({ printed: format(...printed) }, 'a library printed')
 }

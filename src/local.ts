@@ -1,7 +1,7 @@
 /** Entry point: `npm start` and `npm run demo`, the whole service on this machine. */
 import { runDemo } from './local/demo.js'
 import { listenForInterruption } from './local/interruption.js'
-import { runStart } from './local/start.js'
+import { runStart } from './local/stack.js'
 import { LiveLine } from './local/terminal.js'
 
 const USAGE = `npm start                               the whole service on this machine, until Ctrl-C

@@ -14,7 +14,7 @@ export type ImportOutcome =
   | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
 
 export const operatorModelStore = (db: Database) => {
-  const { orm } = db
+  const { orm, pool } = db
   return {
     /** All or nothing. The Create Image models that the import assigns are freed first, so that they can change places. */
     import: (models: readonly ImportedModel[]): Promise<ImportOutcome> =>
@@ -44,6 +44,17 @@ export const operatorModelStore = (db: Database) => {
         .select()
         .from(modelVersions)
         .orderBy(...catalogOrder),
+
+    /** Enabled ones that a backend has which was announced as up within so many ms. One that lists no models has all. */
+    async listServedIds(withinMs: number): Promise<number[]> {
+      const { rows } = await pool.query<{ id: number }>(
+        `SELECT id FROM model_versions m WHERE enabled AND EXISTS (
+           SELECT FROM backends b WHERE b.up AND b.seen_at >= now() - $1 * interval '1 ms'
+              AND (b.models IS NULL OR m.filename = ANY (b.models)))`,
+        [withinMs],
+      )
+      return rows.map(({ id }) => id)
+    },
 
     /** False: there is no such version. */
     async setEnabled(id: number, enabled: boolean): Promise<boolean> {

@@ -1,135 +1,92 @@
 import { readFile } from 'node:fs/promises'
-import type pg from 'pg'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
-import { createDatabase, type Database, withTransaction } from '../db/client.js'
+import { requireUser } from '../cli/user-view.js'
+import { accountStore } from '../db/account-store.js'
+import { createDatabase, type Database } from '../db/client.js'
+import { modelStore } from '../db/model-store.js'
+import { operatorCreditStore } from '../db/operator-credit-store.js'
+import { operatorKeyStore } from '../db/operator-key-store.js'
+import { operatorModelStore } from '../db/operator-model-store.js'
+import { operatorSubscriptionStore } from '../db/operator-subscription-store.js'
+import { operatorUserStore } from '../db/operator-user-store.js'
 import { writePrivately } from './state-directory.js'
 
-/** Unlikely to be anyone else's: DATABASE_URL may name a database that has users. */
+/** Unlikely to be anyone else's: DATABASE_URL may name a database that has accounts already. */
 const USERNAME = 'easel-demo'
 const PLAN = 'Demo'
 const CREDITS = 1000
 const LOW = 100
+const DAY_MS = 86_400_000
+/** A worker that runs announces its backends every 5 s. */
+const ANNOUNCED_WITHIN_MS = 15_000
 
 /** What `npm start` prints a key of, and the demo calls with. */
-export interface Demo {
-  readonly account: DemoAccount
+export interface DemoAccess {
+  readonly account: { readonly username: string; readonly credits: number; readonly key: string }
   /** A model version to ask for. */
   readonly modelVersionId: number
   /** Whether a backend that answers has it. */
   readonly served: boolean
 }
 
-export interface DemoAccount {
-  readonly username: string
-  readonly credits: number
-  readonly key: string
-}
-
 /**
- * Makes sure of the demo's user: an active subscription, credits enough, and a key, which is kept in `keyFile` and
+ * Makes sure of the demo's account: an active subscription, credits enough, and a key, which is kept in `keyFile` and
  * made anew where that one doesn't open this database.
- * @param whenReady the worker that is being started has said by then which models its backends have; none for one that
- * runs already
+ * @param whenReady the worker that is being started has announced its backends by then; none for one that runs already
  * @throws Error with one sentence when no model is enabled, and what `whenReady` rejects with
  */
 export async function prepareDemo(
   { databaseUrl, keyPrefix }: { readonly databaseUrl: string; readonly keyPrefix: string },
   keyFile: string,
   whenReady?: Promise<unknown>,
-): Promise<Demo> {
+): Promise<DemoAccess> {
   const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
   try {
-    // What a worker that has ended said before doesn't count; one that runs speaks up every few seconds.
-    const heardSince = await db.pool.query<{ at: Date }>(`SELECT now() - $1::interval AS at`, [
-      whenReady === undefined ? '15 seconds' : '0',
-    ])
+    const began = performance.now()
     const [account] = await Promise.all([prepareAccount(db, keyFile, keyPrefix), whenReady])
-    return { account, ...(await findModel(db, heardSince.rows[0]?.at as Date)) }
+    // What a worker that has ended announced before doesn't count.
+    const withinMs = whenReady !== undefined ? performance.now() - began : ANNOUNCED_WITHIN_MS
+    return { account, ...(await chooseModel(db, withinMs)) }
   } finally {
     await db.pool.end()
   }
 }
 
-async function prepareAccount(db: Database, keyFile: string, keyPrefix: string): Promise<DemoAccount> {
+async function prepareAccount(db: Database, keyFile: string, keyPrefix: string): Promise<DemoAccess['account']> {
+  const users = operatorUserStore(db)
+  const endDate = new Date(Date.now() + 365 * DAY_MS)
+  const found = await users.find(USERNAME)
+  // Changes nothing where another start has made them meanwhile.
+  if (!found || found.deletedAt) await users.create(USERNAME, CREDITS, { plan: PLAN, endDate })
+  const { id, credits, subscription } = await requireUser(db, USERNAME)
+  if (subscription?.status !== 'active' || subscription.endDate.getTime() < Date.now() + 30 * DAY_MS) {
+    const plan = subscription?.plan ?? PLAN
+    await operatorSubscriptionStore(db).set(id, { plan, status: 'active', endDate }, endDate)
+  }
+  const isLow = credits < LOW
+  if (isLow)
+    await operatorCreditStore(db).grant(id, CREDITS - credits, { note: 'topped up by npm start', ref: undefined })
+  const key = await prepareKey(db, id, keyFile, keyPrefix)
+  return { username: USERNAME, credits: isLow ? CREDITS : credits, key }
+}
+
+async function prepareKey(db: Database, userId: string, keyFile: string, prefix: string): Promise<string> {
   const kept = (await readFile(keyFile, 'utf8').catch(() => '')).trim()
-  const account = await withTransaction(db, async (_tx, client) => {
-    // Two starts at once: the second one finds what the first one made.
-    await client.query(`SELECT pg_advisory_xact_lock(hashtext('easel:demo-account'))`)
-    const userId = await ensureUser(client)
-    await ensureSubscription(client, userId)
-    await topUp(client, userId)
-    const { rows } = await client.query('SELECT credits FROM users WHERE id = $1', [userId])
-    const works = isWellFormedApiKey(kept, keyPrefix) && (await opens(client, userId, kept))
-    return { username: USERNAME, credits: rows[0].credits, key: works ? kept : await addKey(client, userId, keyPrefix) }
-  })
-  if (account.key !== kept) await writePrivately(keyFile, `${account.key}\n`)
-  return account
-}
-
-async function ensureUser(client: pg.PoolClient): Promise<string> {
-  await client.query(
-    'INSERT INTO users (username) VALUES ($1) ON CONFLICT (lower(username)) WHERE deleted_at IS NULL DO NOTHING',
-    [USERNAME],
-  )
-  const { rows } = await client.query('SELECT id FROM users WHERE lower(username) = $1 AND deleted_at IS NULL', [
-    USERNAME,
-  ])
-  return rows[0].id
-}
-
-async function ensureSubscription(client: pg.PoolClient, userId: string): Promise<void> {
-  await client.query(
-    `INSERT INTO subscriptions AS s (user_id, status, plan, end_date) VALUES ($1, 'active', $2, now() + interval '1 year')
-     ON CONFLICT (user_id) DO UPDATE SET status = excluded.status, end_date = excluded.end_date
-     WHERE s.status <> excluded.status OR s.end_date < now() + interval '1 month'`,
-    [userId, PLAN],
-  )
-}
-
-/** Balance and ledger move in one statement, as everywhere. */
-async function topUp(client: pg.PoolClient, userId: string): Promise<void> {
-  await client.query(
-    `WITH missing AS (
-       SELECT id, $2::bigint - credits AS delta FROM users WHERE id = $1 AND credits < $3 FOR UPDATE
-     ), given AS (
-       UPDATE users u SET credits = u.credits + missing.delta FROM missing WHERE u.id = missing.id
-       RETURNING u.id, u.credits, missing.delta
-     )
-     INSERT INTO credit_ledger (user_id, kind, delta, balance, note)
-     SELECT id, 'grant', delta, credits, 'topped up by npm start' FROM given`,
-    [userId, CREDITS, LOW],
-  )
-}
-
-async function opens(client: pg.PoolClient, userId: string, key: string): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `SELECT 1 FROM api_keys WHERE hash = $1 AND user_id = $2 AND kind = 'personal' AND revoked_at IS NULL`,
-    [hashApiKey(key), userId],
-  )
-  return rowCount === 1
-}
-
-async function addKey(client: pg.PoolClient, userId: string, prefix: string): Promise<string> {
+  const caller = isWellFormedApiKey(kept, prefix) ? await accountStore(db).findCaller(hashApiKey(kept)) : undefined
+  if (caller?.account.id === userId && caller.keyKind === 'personal') return kept
   const key = newApiKey(prefix)
-  await client.query(
-    `INSERT INTO api_keys (user_id, kind, name, hash, hint) VALUES ($1, 'personal', 'npm start', $2, $3)`,
-    [userId, hashApiKey(key), apiKeyHint(key)],
-  )
+  const facts = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency: undefined }
+  await operatorKeyStore(db).create({ userId, kind: 'personal', name: 'npm start', ...facts })
+  await writePrivately(keyFile, `${key}\n`)
   return key
 }
 
 /** One that a backend has now, if any does. */
-async function findModel({ pool }: Database, heardSince: Date): Promise<{ modelVersionId: number; served: boolean }> {
-  const { rows } = await pool.query<{ id: number; served: boolean }>(
-    `SELECT m.id, EXISTS (SELECT FROM backends b WHERE b.up AND b.seen_at >= $1
-                             AND (b.models IS NULL OR m.filename = ANY (b.models))) AS served
-       FROM model_versions m
-      WHERE m.enabled
-      ORDER BY served DESC, m.nsfw, lower(m.model_name) COLLATE "C", lower(m.name) COLLATE "C", m.id
-      LIMIT 1`,
-    [heardSince],
-  )
-  if (!rows[0])
-    throw new Error('No model is enabled: enable one with "npm run cli -- models enable ID" and start again.')
-  return { modelVersionId: rows[0].id, served: rows[0].served }
+async function chooseModel(db: Database, withinMs: number): Promise<{ modelVersionId: number; served: boolean }> {
+  const served = await operatorModelStore(db).listServedIds(withinMs)
+  const models = await modelStore(db).listEnabled()
+  const lastOf = ({ id, nsfw }: (typeof models)[0]) => (served.includes(id) ? 0 : 2) + (nsfw ? 1 : 0)
+  const [model] = models.toSorted((a, b) => lastOf(a) - lastOf(b))
+  if (!model) throw new Error('No model is enabled: enable one with "npm run cli -- models enable ID" and start again.')
+  return { modelVersionId: model.id, served: served.includes(model.id) }
 }

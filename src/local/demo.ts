@@ -1,46 +1,86 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DemoService, openDemoService } from './demo-service.js'
-import { generatePicture, type Picture } from './generate-picture.js'
+import { createEasel, EaselError, type Generated, type Progress, type Prompt } from '../client/easel-client.js'
+import { prepareDemo } from './demo-account.js'
 import type { Interruption } from './interruption.js'
-import { howToGetRealPictures, whyNothingIsDrawn } from './real-pictures.js'
-import { errorCode } from './run-as.js'
-import { plannedConfig } from './stack.js'
-import { openStateDirectory } from './state-directory.js'
-import { elapsed, type LiveLine } from './terminal.js'
+import { freePort, isTaken } from './listening-port.js'
+import { errorCode } from './processes.js'
+import {
+  beginRun,
+  DEFAULT_PORT,
+  howToGetRealImages,
+  type LocalRun,
+  type Stack,
+  startStack,
+  whyNothingIsDrawn,
+} from './stack.js'
+import { findRunningStack, fingerprintOf } from './state-directory.js'
+import { elapsed, type LiveLine, type Stage } from './terminal.js'
+
+/** The service that the demo calls: its own, or the one that `npm start` keeps running. */
+interface DemoService extends Omit<Stack, 'config'> {
+  readonly baseUrl: string
+  /** What to say at the end: when the image's URL answers. */
+  readonly farewell: string
+}
+
+/** Whom to ask for an image, and where to show its way. */
+export interface ImageClient {
+  /** The public origin. */
+  readonly baseUrl: string
+  readonly key: string
+  readonly show: (stage: Stage) => void
+  readonly signal: AbortSignal
+}
+
+/** `width` and `height` in pixels, as the file says. */
+export type Image = Awaited<ReturnType<typeof generateImage>>
 
 const INTERRUPTED = 130
 /** From then on what the services warn of is shown: it may be why nothing moves. */
 const SLOW_MS = 6000
+const DOWNLOAD_MS = 30_000
+/** How long a server that doesn't answer is asked again. */
+const UNREACHABLE_MS = 6000
+/** How long one is that says to come back later. */
+const BUSY_MS = 300_000
 
-/** `npm run demo`: one picture through the whole service, which is started for it and stopped after it. Returns the exit code. */
+/** `npm run demo`: one image through the whole service, which is started for it and stopped after it. Returns the exit code. */
 export async function runDemo(prompt: string, terminal: LiveLine, interruption: Interruption): Promise<number> {
-  const { inferenceUrls } = plannedConfig()
-  const state = await openStateDirectory()
-  const troubles = new Troubles((line) => terminal.say(terminal.style('yellow', line)))
+  const run = await beginRun(terminal, interruption)
+  const troubles = keepTroubles((line) => terminal.say(terminal.style('yellow', line)))
   let service: DemoService | undefined
+  const stop = async () => {
+    terminal.clear()
+    terminal.show({ text: 'Stopping' })
+    await service?.stop()
+    terminal.clear()
+  }
   try {
-    service = await openDemoService(state, terminal, interruption, (line) => troubles.add(line))
-    const waits = whyNothingIsDrawn(inferenceUrls, service.served)
+    service = (await findRunning(run)) ?? (await startOwn(run, troubles.add))
+    const { baseUrl, account, modelVersionId, broken, farewell } = service
+    const waits = whyNothingIsDrawn(run.config, service)
     if (waits) terminal.say(terminal.style('yellow', waits))
     const began = performance.now()
-    const slow = setTimeout(() => troubles.tell(), SLOW_MS)
-    const picture = await unlessBroken(service, draw(service, prompt, terminal, interruption))
+    const slow = setTimeout(troubles.tell, SLOW_MS)
+    const show = terminal.show.bind(terminal)
+    const client = { baseUrl, key: account.key, signal: interruption.asked, show }
+    // When a part has died, that says more than the request that got no answer.
+    const dies = broken.then((sentence) => Promise.reject(new Error(sentence)))
+    const image = await Promise.race([generateImage(client, { prompt, model_version_id: modelVersionId }), dies])
     clearTimeout(slow)
     terminal.clear()
-    terminal.say(
-      `Drawn in ${elapsed(performance.now() - began)}: ${picture.width}×${picture.height}, seed ${picture.seed}.`,
-    )
-    terminal.say(`  File  ${await save(picture, prompt, state.demoPictures)}`)
-    terminal.say(`  URL   ${picture.url}`)
-    await stop(service, terminal)
-    terminal.say(service.farewell)
-    const note = howToGetRealPictures(inferenceUrls, `npm run demo -- "${prompt.replace(/["$`\\]/g, '\\$&')}"`)
+    terminal.say(`Drawn in ${elapsed(performance.now() - began)}: ${image.width}×${image.height}, seed ${image.seed}.`)
+    terminal.say(`  File  ${await save(image, prompt, run.state.demoImages)}`)
+    terminal.say(`  URL   ${image.url}`)
+    await stop()
+    terminal.say(farewell)
+    const note = howToGetRealImages(run.config, `npm run demo -- "${prompt.replace(/["$`\\]/g, '\\$&')}"`)
     if (note) terminal.say(note)
     return 0
   } catch (error) {
-    if (service) await stop(service, terminal)
+    if (service) await stop()
     terminal.clear()
     if (!interruption.asked.aborted) {
       troubles.tell()
@@ -51,63 +91,138 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
   }
 }
 
-const draw = (
-  { baseUrl, account, modelVersionId }: DemoService,
-  prompt: string,
-  terminal: LiveLine,
-  { asked }: Interruption,
-) => {
-  const client = { baseUrl, key: account.key, signal: asked, show: terminal.show.bind(terminal) }
-  return generatePicture(client, prompt, modelVersionId, randomUUID())
+/** The stack that `npm start` runs here. One of other variables than ours would not do what we were asked for. */
+async function findRunning({ config, state, terminal }: LocalRun): Promise<DemoService | undefined> {
+  const { alive, url, databaseUrl, fingerprint } = (await findRunningStack(state)) ?? {}
+  if (!alive || !url || !databaseUrl || fingerprint !== fingerprintOf(process.env)) return undefined
+  const ready = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined)
+  if (!ready?.ok) return undefined
+  const access = await prepareDemo({ ...config, databaseUrl }, state.demoKey)
+  terminal.say(`Easel runs here already, at ${url}.`)
+  return {
+    ...access,
+    baseUrl: url,
+    broken: new Promise(() => undefined),
+    farewell: 'Easel keeps running.',
+    stop: async () => undefined,
+  }
 }
 
-/** When a part has died, that says more than the request that got no answer. */
-const unlessBroken = <T>({ broken }: DemoService, work: Promise<T>): Promise<T> =>
-  Promise.race([
-    work,
-    broken.then((sentence) => {
-      throw new Error(sentence)
-    }),
-  ])
-
-async function stop(service: DemoService, terminal: LiveLine): Promise<void> {
+/** @throws Error with one sentence, or the reason of the interruption; nothing is left running by then */
+async function startOwn(run: LocalRun, onTrouble: (line: string) => void): Promise<DemoService> {
+  const began = performance.now()
+  const { terminal, config } = run
+  const port = (await isTaken(config.host, config.port)) ? await freePort(config.host) : config.port
+  const stack = await startStack(run, port, onTrouble)
+  const { baseUrl } = stack.config
   terminal.clear()
-  terminal.show({ text: 'Stopping' })
-  await service.stop()
-  terminal.clear()
+  const parts = process.env.DATABASE_URL ? 'server and worker' : 'Postgres, server and worker'
+  terminal.say(`Started ${parts} in ${elapsed(performance.now() - began)}; they serve ${baseUrl}.`)
+  const again = port === DEFAULT_PORT ? 'npm start' : `PORT=${port} npm start`
+  return { ...stack, baseUrl, farewell: `All of it is stopped again; the URL answers whenever "${again}" runs.` }
 }
 
-async function save({ png, slug }: Picture, prompt: string, directory: string): Promise<string> {
+/**
+ * Submits one generation, shows its way through the queue, and fetches the image by its public URL.
+ * @throws Error with one sentence: the service's own where it refuses or fails
+ */
+export async function generateImage(client: ImageClient, prompt: Prompt) {
+  client.show({ text: 'Submitting' })
+  const { images, seed } = await generatePatiently(client, prompt)
+  const { url, id: slug } = images[0] as Generated['images'][0]
+  return { url, slug, seed, ...(await download(client, url)) }
+}
+
+async function generatePatiently({ baseUrl, key, show, signal }: ImageClient, prompt: Prompt): Promise<Generated> {
+  const fetchAndTell = async (request: Request) => {
+    const response = await fetch(request)
+    if (response.status === 429 || response.status === 503) show(waitingStage(response))
+    return response
+  }
+  const easel = createEasel({ baseUrl, apiKey: key, fetch: fetchAndTell })
+  const onProgress = (progress: Progress) => show(stageOf(progress))
+  const options = { signal, onProgress, outageMs: UNREACHABLE_MS, idempotencyKey: randomUUID() }
+  for (const deadline = Date.now() + BUSY_MS; ; ) {
+    try {
+      return await easel.generate(prompt, options)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof EaselError)) throw error
+      // The same key takes up what was submitted before.
+      if (error.status !== 503 || Date.now() > deadline) throw new Error(sentenceOf(error, baseUrl), { cause: error })
+    }
+  }
+}
+
+const waitingStage = ({ headers }: Response): Stage => {
+  const isEarlier = headers.get('x-error-code') === 'active_generation'
+  return { text: isEarlier ? 'Waiting for an earlier generation to end' : 'Waiting for the service' }
+}
+
+const stageOf = ({ status, queuePosition, progress }: Progress): Stage =>
+  status === 'queued'
+    ? { text: `Queued, place ${queuePosition}` }
+    : { text: 'Drawing', ...(progress !== undefined && { fraction: progress }) }
+
+function sentenceOf({ code, status, message, cause }: EaselError, baseUrl: string): string {
+  if (code === 'generation_failed') return `The generation failed: ${message}`
+  if (code === 'unreachable')
+    return `${baseUrl} doesn't answer (${reasonOf(cause)}): BASE_URL must lead to this server.`
+  // Easel's own refusals have a code.
+  if (code === `http_${status}`)
+    return `${baseUrl}/api/v1/generate answered ${status}, and not as Easel does: BASE_URL must lead to this server.`
+  return message
+}
+
+async function download({ show, signal }: ImageClient, url: string) {
+  show({ text: 'Downloading' })
+  let png: Buffer
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_MS)]) })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    png = Buffer.from(await response.arrayBuffer())
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new Error(
+      `The picture was made, but ${url} can't be fetched (${reasonOf(cause)}): CDN_BASE_URL must lead to it.`,
+      { cause },
+    )
+  }
+  if (png.toString('latin1', 1, 4) !== 'PNG')
+    throw new Error(`What ${url} gives is no PNG: CDN_BASE_URL must lead to the pictures.`)
+  return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) }
+}
+
+/** fetch says "fetch failed" and hides the reason beneath. */
+function reasonOf(error: unknown): string {
+  let innermost = error as Error & { code?: unknown }
+  while (innermost.cause instanceof Error) innermost = innermost.cause
+  return typeof innermost.code === 'string' ? innermost.code : innermost.message
+}
+
+async function save({ png, slug }: Image, prompt: string, directory: string): Promise<string> {
   const words = prompt.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['picture']
   const file = join(directory, `${[...words.join('-')].slice(0, 40).join('')}-${slug.slice(0, 6)}.png`)
   try {
     await mkdir(directory, { recursive: true })
     await writeFile(file, png)
-  } catch (error) {
-    throw new Error(`The picture was made, but it can't be saved as ${file} (${errorCode(error)}): make room for it.`, {
-      cause: error,
+  } catch (cause) {
+    throw new Error(`The picture was made, but it can't be saved as ${file} (${errorCode(cause)}): make room for it.`, {
+      cause,
     })
   }
   return file
 }
 
 /** What the services warn of, kept back until it matters. */
-class Troubles {
-  readonly #say: (line: string) => void
-  readonly #kept: string[] = []
-  #telling = false
-
-  constructor(say: (line: string) => void) {
-    this.#say = say
-  }
-
-  add(line: string): void {
-    if (this.#telling) this.#say(line)
-    else this.#kept.push(line)
-  }
-
-  tell(): void {
-    this.#telling = true
-    for (const line of this.#kept.splice(0)) this.#say(line)
+function keepTroubles(say: (line: string) => void) {
+  const kept: string[] = []
+  let tellsAtOnce = false
+  return {
+    add: (line: string) => void (tellsAtOnce ? say(line) : kept.push(line)),
+    tell: () => {
+      tellsAtOnce = true
+      for (const line of kept.splice(0)) say(line)
+    },
   }
 }

@@ -9,10 +9,11 @@ export async function isTaken(host: string, port: number): Promise<boolean> {
   return (await Promise.all(['127.0.0.1', '::1'].map((address) => answers(address, port)))).includes(true)
 }
 
-/** A port that nobody has. Between this answer and its use another may take it. */
-export async function freePort(host: string): Promise<number> {
-  const port = await tryBind(host, 0)
+/** The wished port if it can be opened, else any free one. Between this answer and its use another may take it. */
+export async function freePort(host: string, wished = 0): Promise<number> {
+  const port = await tryBind(host, wished)
   if (typeof port === 'number') return port
+  if (wished !== 0) return freePort(host)
   throw new Error(`No port can be opened on ${host} (${port}): set HOST to an address of this machine.`)
 }
 
@@ -31,11 +32,10 @@ function tryBind(host: string, port: number): Promise<number | string> {
 const answers = (host: string, port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = createConnection({ host, port, timeout: 1000 })
-    const done = (answered: boolean) => {
-      socket.destroy()
-      resolve(answered)
+    for (const event of ['connect', 'timeout', 'error']) {
+      socket.once(event, () => {
+        socket.destroy()
+        resolve(event === 'connect')
+      })
     }
-    socket.once('connect', () => done(true))
-    socket.once('timeout', () => done(false))
-    socket.once('error', () => done(false))
   })

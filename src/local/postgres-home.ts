@@ -1,43 +1,91 @@
-import { createHash } from 'node:crypto'
+/** Where the files of a database lie, whom its server runs as, and the password that one start leaves for the next. */
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { lchown, lstat, mkdir, readFile, realpath } from 'node:fs/promises'
+import { lchown, lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DatabaseUser, errorCode, LocalPostgresError, runAs } from './run-as.js'
+import { z } from 'zod'
+import { type DatabaseUser, runAs } from './postgres-binaries.js'
+import { endServer, findServer } from './postgres-server.js'
+import { errorCode } from './processes.js'
+import { writePrivately } from './state-directory.js'
 
-/** Where the server's own files lie, and the user it runs as (undefined: ourselves). */
 export interface PostgresHome {
   readonly directory: string
+  /** Postgres's own data directory in it. */
+  readonly data: string
+  /** Undefined: ourselves. */
   readonly user: DatabaseUser | undefined
+  readonly password: string
+}
+
+/** What state.json holds, which only its owner may read. */
+const stateSchema = z.object({
+  password: z.string().regex(/^[\w-]{20,}$/),
+  /** Where the database lies when that is not beside this file. */
+  away: z.string().optional(),
+})
+
+/** @throws Error with one sentence when what an earlier start left can't be used */
+export async function openPostgresHome(dataDir: string): Promise<PostgresHome> {
+  const stateFile = join(dataDir, 'state.json')
+  const state = await readState(dataDir, stateFile)
+  if (!state && existsSync(join(dataDir, 'data')))
+    throw new Error(
+      `${stateFile}, which held the password of the database, is missing: restore it, or delete ${dataDir} to start with an empty database.`,
+    )
+  const { directory, user } = await choosePlace(dataDir, state)
+  const data = join(directory, 'data')
+  if (state) return { directory, data, user, password: state.password }
+  const isAway = directory !== dataDir
+  // With the password its database was given up too: whoever deletes dataDir wants to start over.
+  if (isAway) await discard(data)
+  const password = randomBytes(24).toString('base64url')
+  // Before the database that it belongs to is made.
+  await writePrivately(stateFile, `${JSON.stringify({ password, ...(isAway && { away: directory }) })}\n`)
+  return { directory, data, user, password }
+}
+
+/** Undefined before the first start. */
+async function readState(dataDir: string, file: string): Promise<z.output<typeof stateSchema> | undefined> {
+  try {
+    return stateSchema.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return undefined
+    throw new Error(
+      errorCode(cause) === 'EACCES'
+        ? `${dataDir} belongs to another user: start as the one who started the database there before, or delete ${dataDir} to start with an empty one.`
+        : `${file}, which holds the password of the database, can't be read: restore it, or delete ${dataDir} to start with an empty one.`,
+      { cause },
+    )
+  }
 }
 
 /**
- * The home is `dataDir` itself, unless this process is root and "nobody", as whom Postgres then runs, can't reach it
+ * The place is `dataDir` itself, unless this process is root and "nobody", as whom Postgres then runs, can't reach it
  * (a checkout under /root): then it is a directory of nobody's own in /var/tmp, named after `dataDir`.
- * @param awayBefore the home of an earlier start, where that was not `dataDir`
  */
-export async function choosePostgresHome(
+async function choosePlace(
   dataDir: string,
-  startedBefore: boolean,
-  awayBefore: string | undefined,
-): Promise<PostgresHome> {
+  state: { readonly away?: string | undefined } | undefined,
+): Promise<Pick<PostgresHome, 'directory' | 'user'>> {
+  const awayBefore = state?.away
   if (process.getuid?.() !== 0) {
     if (awayBefore)
-      throw new LocalPostgresError(
-        `The database of ${dataDir} was made by root and lies in ${awayBefore}: start as root.`,
-      )
+      throw new Error(`The database of ${dataDir} was made by root and lies in ${awayBefore}: start as root.`)
     return { directory: dataDir, user: undefined }
   }
   const user = await findNobody()
   if (awayBefore === undefined) {
     if (await canReach(user, dataDir)) return { directory: dataDir, user }
-    if (startedBefore)
-      throw new LocalPostgresError(
+    if (state)
+      throw new Error(
         `The database runs as user "${user.name}", who can no longer reach ${dataDir}: let others pass its parent directories again (chmod o+x).`,
       )
   }
-  const away = await awayPath(dataDir)
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
+  const away = join(await realpath('/var/tmp'), `easel-${name}`)
   if (awayBefore !== undefined && awayBefore !== away && existsSync(awayBefore))
-    throw new LocalPostgresError(
+    throw new Error(
       `${dataDir} was moved or copied, but its database lies in ${awayBefore}: move that to ${away} to keep it, or delete ${dataDir} to start with an empty one.`,
     )
   await createAway(away, user)
@@ -50,7 +98,7 @@ async function findNobody(): Promise<DatabaseUser> {
     // Unsigned, as files show it: macOS writes nobody's -2 here.
     if (name === 'nobody') return { name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }
   }
-  throw new LocalPostgresError(
+  throw new Error(
     'Postgres refuses to run as root, and there is no user "nobody" here to run it as: start as an ordinary user, or set DATABASE_URL.',
   )
 }
@@ -59,16 +107,13 @@ async function findNobody(): Promise<DatabaseUser> {
 async function canReach(user: DatabaseUser, directory: string): Promise<boolean> {
   try {
     return (await runAs(user, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory])).code === 0
-  } catch (error) {
-    throw new LocalPostgresError(
-      `Postgres refuses to run as root, and this process may not start programs as "${user.name}" (${errorCode(error)}): start as an ordinary user, or set DATABASE_URL.`,
-      { cause: error },
+  } catch (cause) {
+    throw new Error(
+      `Postgres refuses to run as root, and this process may not start programs as "${user.name}" (${errorCode(cause)}): start as an ordinary user, or set DATABASE_URL.`,
+      { cause },
     )
   }
 }
-
-const awayPath = async (dataDir: string) =>
-  join(await realpath('/var/tmp'), `easel-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`)
 
 /** Everyone may write to /var/tmp, so a directory that is there already must prove that it is ours. */
 async function createAway(away: string, user: DatabaseUser): Promise<void> {
@@ -76,14 +121,20 @@ async function createAway(away: string, user: DatabaseUser): Promise<void> {
     if (errorCode(error) !== 'EEXIST') throw error
   })
   const found = await lstat(away)
-  const ours = found.isDirectory() && (found.uid === 0 || found.uid === user.uid) && (found.mode & 0o077) === 0
-  if (!ours)
-    throw new LocalPostgresError(
+  const isOurs = found.isDirectory() && (found.uid === 0 || found.uid === user.uid) && (found.mode & 0o077) === 0
+  if (!isOurs)
+    throw new Error(
       `${away}, where the database would go, was made by someone else (uid ${found.uid}): remove it and start again.`,
     )
   await lchown(away, user.uid, user.gid)
   if (!(await canReach(user, away)))
-    throw new LocalPostgresError(
+    throw new Error(
       `User "${user.name}", as whom Postgres runs when started by root, can't reach ${away}: start as an ordinary user, or set DATABASE_URL.`,
     )
+}
+
+async function discard(data: string): Promise<void> {
+  const server = await findServer(data)
+  if (server) await endServer(server, data, ['SIGQUIT'])
+  await rm(data, { recursive: true, force: true, maxRetries: 5 })
 }

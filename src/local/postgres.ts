@@ -1,30 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
-import { access, mkdir, realpath, rm } from 'node:fs/promises'
+import { access, lchown, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
-import { type PostgresBinaries, preparePostgresBinaries } from './postgres-binaries.js'
-import {
-  clusterOf,
-  ensureCluster,
-  findServer,
-  killServer,
-  ROLE,
-  type RunningServer,
-  stopServer,
-} from './postgres-cluster.js'
-import { choosePostgresHome, type PostgresHome } from './postgres-home.js'
-import { launchServer, READY_WITHIN_MS } from './postgres-launch.js'
-import { newPassword, readState, writeState } from './postgres-state.js'
-import { registerUse, withLock } from './process-claims.js'
-import { errorCode, LocalPostgresError } from './run-as.js'
+import { type PostgresBinaries, prepareBinaries, runAs } from './postgres-binaries.js'
+import { openPostgresHome, type PostgresHome } from './postgres-home.js'
+import { endServer, findReadyServer, findServer, lastLines, launchServer } from './postgres-server.js'
+import { errorCode, registerUse, withLock } from './processes.js'
 
 export interface LocalPostgresOptions {
   /** A directory for the supervisor alone; made when missing. Deleting it (server stopped) starts over. */
   readonly dataDir: string
-  /** Taken if free, else the last start's, else any free one. */
-  readonly port?: number
   /** Server settings (`-c name=value`); they count when this call starts the server, not when it finds one. */
   readonly settings?: Readonly<Record<string, string>>
   /** Made when missing; `easel` unless given. */
@@ -44,36 +31,49 @@ export interface LocalPostgres {
   stop(): Promise<void>
 }
 
+/** The one database user, and owner of everything. */
+const ROLE = 'easel'
+
 /**
  * Starts the Postgres that npm installed, or finds it running, on 127.0.0.1 with a password of its own. It runs in a
  * session of its own: neither Ctrl-C nor the death of this process reaches it.
- * @throws LocalPostgresError: one sentence that says why it can't be, with the end of server.log where that helps
+ * @throws Error with one sentence that says why it can't be, and the end of server.log where that helps
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
+  const { database = 'easel' } = options
   const dataDir = await prepareDirectory(options.dataDir)
-  return withLock(lockOf(dataDir), async () => {
-    const { home, password, lastPort } = await openHome(dataDir)
-    const binaries = await preparePostgresBinaries(home)
-    const found = await findReadyServer(clusterOf(home))
+  const withTurn = <T>(work: () => Promise<T>) => withLock(join(dataDir, 'lock'), work)
+  return withTurn(async () => {
+    const home = await openPostgresHome(dataDir)
+    const { directory, data, user, password } = home
+    const binaries = await prepareBinaries(directory, user)
+    const found = await findReadyServer(data)
     const settings: Readonly<Record<string, string>> = { shared_buffers: '64MB', ...options.settings }
-    if (!found) await ensureCluster(binaries, home, password, settings.fsync !== 'off')
-    const server = found ?? (await launchServer(binaries, home, dataDir, options.port ?? lastPort, settings))
+    if (!found) await ensureCluster(binaries, home, settings.fsync !== 'off')
+    const server = found ?? (await launchServer(data, binaries, join(dataDir, 'server.log'), settings))
     try {
-      const away = home.directory === dataDir ? {} : { away: home.directory }
-      await writeState(dataDir, { password, port: server.port, ...away })
-      const urlOf = (database: string) => `postgres://${ROLE}:${password}@127.0.0.1:${server.port}/${database}`
-      const [url, adminUrl] = [urlOf(options.database ?? 'easel'), urlOf('postgres')]
-      await ensureDatabase(adminUrl, options.database ?? 'easel', dataDir)
-      const stop = await stopFunction(dataDir, binaries, home, server)
-      return { url, adminUrl, port: server.port, pid: server.pid, reused: found !== undefined, stop }
+      const urlOf = (name: string) => `postgres://${ROLE}:${password}@127.0.0.1:${server.port}/${name}`
+      const adminUrl = urlOf('postgres')
+      await ensureDatabase(adminUrl, database, dataDir)
+      const endUse = await registerUse(join(dataDir, 'users'))
+      const stopOnce = async () => {
+        if (!existsSync(dataDir)) return endServer(server, data, ['SIGQUIT']) // deleted while it ran
+        await withTurn(async () => {
+          if ((await endUse()).isLast) await endServer((await findServer(data)) ?? server, data)
+        })
+      }
+      let stopping: Promise<void> | undefined
+      const stop = () => {
+        stopping ??= stopOnce()
+        return stopping
+      }
+      return { url: urlOf(database), adminUrl, port: server.port, pid: server.pid, reused: found !== undefined, stop }
     } catch (error) {
-      if (!found) await stopServer(binaries, home)
+      if (!found) await endServer(server, data)
       throw error
     }
   })
 }
-
-const lockOf = (dataDir: string) => join(dataDir, 'lock')
 
 async function prepareDirectory(path: string): Promise<string> {
   try {
@@ -83,60 +83,57 @@ async function prepareDirectory(path: string): Promise<string> {
     return await realpath(path) // the server's command line, by which it is found again, has no links in it
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error
-    throw new LocalPostgresError(
+    throw new Error(
       `${path}, where the database goes, can't be made or written (${errorCode(error)}): make it writable for you, or delete it if it is another user's.`,
       { cause: error },
     )
   }
 }
 
-async function stopFunction(dataDir: string, binaries: PostgresBinaries, home: PostgresHome, server: RunningServer) {
-  const endUse = await registerUse(join(dataDir, 'users'))
-  const stop = async () => {
-    if (!existsSync(dataDir)) return killServer(server, clusterOf(home)) // deleted while it ran
-    await withLock(lockOf(dataDir), async () => {
-      if (!(await endUse()).othersLeft) await stopServer(binaries, home)
-    })
+/**
+ * Makes the data directory if it isn't there. It gets its name only when complete, so an interrupted one is never
+ * mistaken for a database, and a database never for an interrupted one.
+ */
+async function ensureCluster(binaries: PostgresBinaries, home: PostgresHome, durable: boolean): Promise<void> {
+  const { directory, data, user } = home
+  for (const left of await readdir(directory)) {
+    if (left.startsWith('data.new-')) await rm(join(directory, left), { recursive: true, maxRetries: 5 })
   }
-  let stopping: Promise<void> | undefined
-  return () => {
-    stopping ??= stop()
-    return stopping
+  if (existsSync(data)) return requireUsable(home, binaries)
+  // Another name each time: the initdb of a killed start may still be at work.
+  const unfinished = join(directory, `data.new-${randomUUID()}`)
+  const passwordFile = `${unfinished}.pw`
+  await mkdir(unfinished, { mode: 0o700 })
+  await writeFile(passwordFile, home.password, { mode: 0o600, flag: 'wx' })
+  try {
+    if (user) for (const path of [unfinished, passwordFile]) await lchown(path, user.uid, user.gid)
+    const { code, output } = await runAs(user, binaries.initdb, [
+      ...['-D', unfinished, '-U', ROLE, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8'],
+      // Postgres's own Unicode locale: the same on every platform, whatever the system has.
+      ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      ...(durable ? [] : ['--no-sync']),
+    ])
+    if (code !== 0) throw new Error(`initdb couldn't make a database in ${directory}: ${lastLines(output)}`)
+    await rename(unfinished, data)
+  } finally {
+    await rm(passwordFile, { force: true })
+    await rm(unfinished, { recursive: true, force: true })
   }
 }
 
-async function openHome(dataDir: string) {
-  const state = await readState(dataDir)
-  if (!state && existsSync(join(dataDir, 'data')))
-    throw new LocalPostgresError(
-      `${join(dataDir, 'state.json')}, which held the password of the database, is missing: restore it, or delete ${dataDir} to start with an empty database.`,
+async function requireUsable({ data, user }: PostgresHome, binaries: PostgresBinaries): Promise<void> {
+  const { uid } = await stat(data)
+  if (uid !== (user?.uid ?? process.getuid?.()))
+    throw new Error(
+      `The database in ${data} belongs to the user with uid ${uid}: start as that user, or move it away to start with an empty one.`,
     )
-  const home = await choosePostgresHome(dataDir, state !== undefined, state?.away)
-  const away = home.directory !== dataDir
-  // With the password its database was given up too: whoever deletes dataDir wants to start over.
-  if (!state && away) await discard(clusterOf(home))
-  const password = state?.password ?? newPassword()
-  // Before the database that it belongs to is made.
-  if (!state) await writeState(dataDir, { password, ...(away && { away: home.directory }) })
-  return { home, password, lastPort: state?.port }
-}
-
-async function discard(data: string): Promise<void> {
-  const server = await findServer(data)
-  if (server) await killServer(server, data)
-  await rm(data, { recursive: true, force: true, maxRetries: 5 })
-}
-
-/** A server that is starting is waited for; of one that is stopping, the end. */
-async function findReadyServer(data: string): Promise<RunningServer | undefined> {
-  for (const deadline = Date.now() + READY_WITHIN_MS; ; await delay(20)) {
-    const server = await findServer(data)
-    if (!server || server.phase === 'ready') return server
-    if (Date.now() > deadline)
-      throw new LocalPostgresError(
-        `Postgres (process ${server.pid}) has been ${server.phase} for ${READY_WITHIN_MS / 1000} s: see its server.log, and try again when it is done.`,
-      )
-  }
+  const major = (await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '')).trim()
+  if (major !== binaries.major)
+    throw new Error(
+      major
+        ? `The database in ${data} was made by Postgres ${major}, and this version of Easel brings Postgres ${binaries.major}, which can't read it: go back to the version before, or move ${data} away to start with an empty one.`
+        : `${data} is not a Postgres data directory: move it away to start with an empty database.`,
+    )
 }
 
 async function ensureDatabase(adminUrl: string, database: string, dataDir: string): Promise<void> {
@@ -147,7 +144,7 @@ async function ensureDatabase(adminUrl: string, database: string, dataDir: strin
     if (!rowCount) await client.query(`CREATE DATABASE ${client.escapeIdentifier(database)}`)
   } catch (error) {
     const wrongPassword = error instanceof pg.DatabaseError && error.code === '28P01'
-    throw new LocalPostgresError(
+    throw new Error(
       wrongPassword
         ? `The database in ${dataDir} doesn't accept the password in its state.json: restore that file, or stop the server and delete ${dataDir} to start with an empty one.`
         : `Postgres runs but can't be used (${error instanceof Error ? error.message : error}): see ${join(dataDir, 'server.log')}.`,

@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+/** The server or the worker as a process of its own, and its log. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { constants, createWriteStream, openSync } from 'node:fs'
+import { lstat, mkdir, rename } from 'node:fs/promises'
+import { extname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Duplex, Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { ServiceLog } from './service-log.js'
+import { requireOwn } from '../own-directory.js'
+import { errorCode } from './processes.js'
 
 export type ServiceName = 'server' | 'worker'
 
@@ -21,56 +24,101 @@ export interface ServiceProcess {
 
 /** A little longer than the services take themselves before they give up. */
 const STOP_WITHIN_MS = 38_000
+const LONG_LOG = 10_000_000
+/** The same trouble is told this often at most. */
+const REPEAT_MS = 60_000
+const WARN = 40
 
-const UNBUILT = import.meta.url.endsWith('.ts')
-const CHILD = fileURLToPath(new URL(UNBUILT ? 'child.ts' : 'child.js', import.meta.url))
+const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Starts server or worker in a session of its own: Ctrl-C reaches only us, who know the order to end things in. */
 export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog): ServiceProcess {
-  const child = spawn(process.execPath, [...loader(), CHILD, name], {
-    env: {
-      ...env,
-      ...(UNBUILT && { TSX_TSCONFIG_PATH: fileURLToPath(new URL('../../tsconfig.json', import.meta.url)) }),
-    },
+  const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
+    // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
+    env: { ...env, TSX_TSCONFIG_PATH: pathFromHere('../../tsconfig.json') },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   for (const output of [child.stdout, child.stderr])
     createInterface({ input: output as Readable }).on('line', log.write)
-  const lifeline = child.stdio[3] as Duplex
-  lifeline.on('error', () => undefined) // it ended first
-  let gone = false
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
-  }).finally(() => {
-    gone = true
   })
   const ready = Promise.race([
-    once(lifeline, 'data').then(() => undefined),
+    new Promise<void>((resolve) => child.once('message', () => resolve())),
     ended.then((how) => {
       const reason = log.lastWords()?.replace(/^error: /, '')
       throw new Error(reason ?? `The ${name} ended before it was ready (${how}); its log is ${log.file}.`)
     }),
   ])
-  ready.catch(() => undefined) // whoever waits for it is told
+  ready.catch(() => undefined) // not unhandled where nobody waits for it
+  return { name, logFile: log.file, ready, ended, stop: (forced) => stopChild(child, ended, forced) }
+}
+
+async function stopChild(child: ChildProcess, ended: Promise<unknown>, forced: AbortSignal): Promise<void> {
+  const kill = () => child.kill('SIGKILL')
+  child.kill('SIGTERM')
+  const late = setTimeout(kill, STOP_WITHIN_MS)
+  if (forced.aborted) kill()
+  else forced.addEventListener('abort', kill, { once: true })
+  await ended
+  clearTimeout(late)
+}
+
+type ServiceLog = Awaited<ReturnType<typeof openServiceLog>>
+
+/**
+ * Writes all that a service prints into `<name>.log`, and tells `onTrouble` of warnings and worse, each as one line.
+ * @throws Error with one sentence when the log is not ours alone, or can't be written
+ */
+export async function openServiceLog(directory: string, name: string, onTrouble: (line: string) => void) {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await requireOwn(directory)
+  const path = join(directory, `${name}.log`)
+  const isLong = ((await lstat(path).catch(() => undefined))?.size ?? 0) > LONG_LOG
+  if (isLong) await rename(path, `${path}.old`)
+  const file = createWriteStream(path, { fd: openLogFile(path) })
+  file.on('error', () => undefined) // a full disk is reported by those who need it more
+  const toldAt = new Map<string, number>()
+  let lastWords: string | undefined
 
   return {
-    name,
-    logFile: log.file,
-    ready,
-    ended,
-    async stop(forced) {
-      lifeline.end()
-      const patience = new AbortController()
-      const late = delay(STOP_WITHIN_MS, undefined, { signal: AbortSignal.any([patience.signal, forced]) })
-      await Promise.race([ended, late.catch(() => undefined)])
-      patience.abort()
-      if (!gone) child.kill('SIGKILL')
-      await ended
+    /** As a person at the terminal would type it. */
+    file: relative('', path),
+    /** The last thing it said that was no log line: why it couldn't start, or the end of a crash report. */
+    lastWords: () => lastWords,
+    write(line: string): void {
+      if (line.trim() === '') return
+      file.write(`${line}\n`)
+      const record = parseRecord(line)
+      if (!record) lastWords = line.trim()
+      // What the preview backend warns of is told by stack.ts, with what to do about it.
+      if (!record || record.level < WARN || record.msg.startsWith('preview:')) return
+      const now = performance.now()
+      if (now - (toldAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
+      toldAt.set(record.msg, now)
+      onTrouble(`${name}: ${record.msg}${record.err?.message ? ` (${record.err.message.split('\n')[0]})` : ''}`)
     },
   }
 }
 
-/** Resolved here: the working directory may be anywhere. */
-const loader = (): string[] => (UNBUILT ? ['--import', import.meta.resolve('tsx')] : [])
+/** Appends to a file of this very name: a link would lead to any file there is, and a pipe would be waited for. */
+function openLogFile(path: string): number {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
+  try {
+    return openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY, 0o600)
+  } catch (cause) {
+    throw new Error(`${path} can't be written (${errorCode(cause)}): delete it and start again.`, { cause })
+  }
+}
+
+/** Undefined for what is no line of our logger. */
+function parseRecord(line: string): { level: number; msg: string; err?: { message?: string } } | undefined {
+  try {
+    const record = JSON.parse(line)
+    return typeof record?.level === 'number' && typeof record.msg === 'string' ? record : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,25 +1,33 @@
+import { rm } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Config, parseConfig } from '../config.js'
 import { migrateDatabase } from '../db/migrate.js'
-import { type Demo, prepareDemo } from './demo-account.js'
+import { type DemoAccess, prepareDemo } from './demo-account.js'
 import { type Interruption, unlessInterrupted } from './interruption.js'
-import { type LocalPostgres, startLocalPostgres } from './postgres.js'
-import { openServiceLog } from './service-log.js'
-import { launchService, type ServiceName, type ServiceProcess } from './service-process.js'
-import { type StateDirectory, writePrivately } from './state-directory.js'
+import { isTaken } from './listening-port.js'
+import { startLocalPostgres } from './postgres.js'
+import { sendSignal } from './processes.js'
+import { launchService, openServiceLog, type ServiceName } from './service-process.js'
+import {
+  findRunningStack,
+  noteRunningStack,
+  openStateDirectory,
+  type StateDirectory,
+  writePrivately,
+} from './state-directory.js'
+import { elapsed, type LiveLine } from './terminal.js'
 
-export interface StackOptions {
+/** What `npm start` and `npm run demo` work with. */
+export interface LocalRun {
+  /** As it will be, but for the database where that is to be started first. */
+  readonly config: Config
   readonly state: StateDirectory
-  /** Instead of PORT. */
-  readonly port: number
+  readonly terminal: LiveLine
   readonly interruption: Interruption
-  /** Called with what is being done now. */
-  readonly onStep: (step: string) => void
-  /** Called with what a service warns of, as one line. */
-  readonly onTrouble: (line: string) => void
 }
 
 /** The whole service, running on this machine and ready. */
-export interface Stack extends Demo {
+export interface Stack extends DemoAccess {
   readonly config: Config
   /** Settles with one sentence when a part ends by itself. */
   readonly broken: Promise<string>
@@ -27,64 +35,73 @@ export interface Stack extends Demo {
   stop(): Promise<void>
 }
 
+/** The services of a killed run finish what they draw before they leave the port; see worker.ts. */
+const LEFTOVERS_GONE_WITHIN_MS = 40_000
 const POSTGRES_LOOK_MS = 1000
-/** Stands in while there is no database yet, so that the other variables can be checked before anything is started. */
+/** Stands in for a database that is not started yet, so that the other variables can be checked before. */
 const NOWHERE = 'postgres://localhost/not-started-yet'
 
 /** Where a plain `npm start` serves. */
 export const DEFAULT_PORT = parseConfig({ DATABASE_URL: NOWHERE }).port
 
-/** The configuration as it will be, but for the database where that is to be started first. */
-export const plannedConfig = (): Config =>
-  parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || NOWHERE })
+/** @throws ConfigError before anything is made; Error with one sentence when `.easel` can't be used */
+export async function beginRun(terminal: LiveLine, interruption: Interruption): Promise<LocalRun> {
+  const config = parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || NOWHERE })
+  return { config, state: await openStateDirectory(), terminal, interruption }
+}
 
 /**
  * Starts Postgres (unless DATABASE_URL names one), brings the database up to date, and starts server and worker, each
  * a process of its own.
+ * @param onTrouble called with what a service warns of, as one line
  * @throws Error with one sentence, or the reason of the interruption; what was started is stopped again by then
  */
-export async function startStack(options: StackOptions): Promise<Stack> {
-  const { state, interruption, onStep } = options
+export async function startStack(
+  { state, terminal, interruption }: LocalRun,
+  port: number,
+  onTrouble: (line: string) => void,
+): Promise<Stack> {
+  const onStep = (text: string) => terminal.show({ text })
   const closing: (() => Promise<unknown>)[] = []
+  const ends: Promise<string>[] = []
   const stop = async () => {
     for (const close of closing.splice(0).reverse()) await close()
   }
+  const openPostgres = async () => {
+    onStep('Starting Postgres')
+    const { url, pid, stop } = await startLocalPostgres({ dataDir: state.postgres })
+    closing.push(stop)
+    ends.push(whenGone(pid).then(() => 'Postgres ended by itself: see .easel/postgres/server.log.'))
+    await writePrivately(state.databaseUrl, `${url}\n`)
+    return url
+  }
+  const launch = async (name: ServiceName, env: NodeJS.ProcessEnv) => {
+    const service = launchService(name, env, await openServiceLog(state.logs, name, onTrouble))
+    closing.push(() => service.stop(interruption.forced))
+    ends.push(service.ended.then((how) => `The ${name} ended by itself (${how}): see ${service.logFile}.`))
+    return service
+  }
   try {
-    const postgres = await openPostgres(options, closing)
-    const databaseUrl = postgres?.url ?? (process.env.DATABASE_URL as string)
+    const databaseUrl = process.env.DATABASE_URL || (await openPostgres())
     interruption.asked.throwIfAborted()
-    const env = { ...process.env, PORT: String(options.port), DATABASE_URL: databaseUrl }
+    const env = { ...process.env, PORT: String(port), DATABASE_URL: databaseUrl }
     const config = parseConfig(env)
     onStep('Preparing the database')
     await migrate(databaseUrl)
     interruption.asked.throwIfAborted()
     onStep('Starting server and worker')
-    const launch = async (name: ServiceName) => {
-      const service = launchService(name, env, await openServiceLog(state.logs, name, options.onTrouble))
-      closing.push(() => service.stop(interruption.forced))
-      return service
-    }
     // The server goes first when it ends: its last clients may be waiting for what the worker draws.
-    const services = [await launch('worker'), await launch('server')]
+    const services = [await launch('worker', env), await launch('server', env)]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
     // An interruption may leave nobody to wait for it.
     whenReady.catch(() => undefined)
-    const prepared = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
-    return { config, ...prepared, broken: whenBroken(services, postgres), stop }
+    const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
+    return { config, ...access, broken: Promise.race(ends), stop }
   } catch (error) {
     if (closing.length > 0) onStep('Stopping')
     await stop()
     throw error
   }
-}
-
-async function openPostgres({ state, onStep }: StackOptions, closing: (() => Promise<unknown>)[]) {
-  if (process.env.DATABASE_URL) return undefined
-  onStep('Starting Postgres')
-  const postgres = await startLocalPostgres({ dataDir: state.postgres })
-  closing.push(() => postgres.stop())
-  await writePrivately(state.databaseUrl, `${postgres.url}\n`)
-  return postgres
 }
 
 async function migrate(databaseUrl: string): Promise<void> {
@@ -99,26 +116,101 @@ async function migrate(databaseUrl: string): Promise<void> {
   }
 }
 
-async function whenBroken(services: readonly ServiceProcess[], postgres: LocalPostgres | undefined): Promise<string> {
-  const ends = services.map(
-    async ({ name, ended, logFile }) => `The ${name} ended by itself (${await ended}): see ${logFile}.`,
-  )
-  if (postgres)
-    ends.push(whenGone(postgres.pid).then(() => 'Postgres ended by itself: see .easel/postgres/server.log.'))
-  return Promise.race(ends)
+/** Postgres may have been found running, so it is not always a child of ours. */
+async function whenGone(pid: number): Promise<void> {
+  while (sendSignal(pid, 0)) await delay(POSTGRES_LOOK_MS, undefined, { ref: false })
 }
 
-/** It may have been found running, so it is not always a child of ours. */
-function whenGone(pid: number): Promise<void> {
-  return new Promise((resolve) => {
-    const look = setInterval(() => {
-      try {
-        process.kill(pid, 0)
-      } catch {
-        clearInterval(look)
-        resolve()
-      }
-    }, POSTGRES_LOOK_MS)
-    look.unref()
-  })
+/** `npm start`: the one-machine stack, until an interruption ends it. Returns the exit code. */
+export async function runStart(terminal: LiveLine, interruption: Interruption): Promise<number> {
+  const run = await beginRun(terminal, interruption)
+  const { config, state } = run
+  await requireFree(run)
+  const began = performance.now()
+  const onTrouble = (line: string) => terminal.say(terminal.style('yellow', line))
+  await noteRunningStack(state)
+  try {
+    const stack = await startStack(run, config.port, onTrouble)
+    const { baseUrl: url, databaseUrl } = stack.config
+    await noteRunningStack(state, { url, databaseUrl })
+    terminal.clear()
+    terminal.say(welcome(run, stack, performance.now() - began))
+    const broken = await unlessInterrupted(stack.broken, interruption).catch(() => undefined)
+    if (broken === undefined)
+      terminal.say('') // the terminal has written ^C
+    else process.stderr.write(`error: ${broken}\n`)
+    terminal.show({ text: broken ? 'Stopping the rest' : 'Stopping; Ctrl-C again ends at once' })
+    await stack.stop()
+    if (broken) return 1
+  } catch (error) {
+    if (!interruption.asked.aborted || error !== interruption.asked.reason) throw error
+  } finally {
+    await rm(state.runningStack, { force: true })
+  }
+  terminal.clear()
+  terminal.say('Stopped. Everything is kept in .easel/ for the next start.')
+  return 0
 }
+
+/** @throws Error with one sentence when this directory's stack runs already, or the port is someone else's */
+async function requireFree({ config, state, terminal, interruption }: LocalRun): Promise<void> {
+  const { host, port } = config
+  const other = await findRunningStack(state)
+  if (other?.alive)
+    throw new Error(
+      `Easel already runs in this directory${other.url ? `, at ${other.url}` : ''}: use that one, or stop it first with "kill ${other.pid}".`,
+    )
+  for (const deadline = Date.now() + LEFTOVERS_GONE_WITHIN_MS; await isTaken(host, port); await delay(100)) {
+    if (!other || interruption.asked.aborted || Date.now() > deadline)
+      throw new Error(`Port ${port} is already in use: set PORT to a free one, like "PORT=${port + 1} npm start".`)
+    terminal.show({ text: 'Waiting for the server of a killed run to end' })
+  }
+  terminal.clear()
+}
+
+function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): string {
+  const { config, account, modelVersionId } = stack
+  const title = (text: string) => terminal.style('bold', text)
+  const authorization = `-H "Authorization: Bearer ${account.key}"`
+  const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: modelVersionId })
+  const notes = [whyNothingIsDrawn(config, stack), howToGetRealImages(config, 'npm start')]
+  const generate = `${config.baseUrl}/api/v1/generate`
+  return [
+    '',
+    `${title('Easel is ready')} ${terminal.style('dim', `after ${elapsed(ms)}`)}`,
+    '',
+    `  Website  ${config.baseUrl}`,
+    `  Key      ${account.key}`,
+    `           of the user ${account.username}, who has ${account.credits} credits; kept in .easel/demo-key`,
+    `  Data     ${state.path}`,
+    '',
+    title('Ask for a picture'),
+    '',
+    `curl -s "${generate}" ${authorization} -H "Content-Type: application/json" -d '${body}'`,
+    '',
+    `${title('See how it does')}, with the id of the answer in place of ID`,
+    '',
+    `curl -s "${generate}/ID" ${authorization}`,
+    '',
+    ...notes.filter((note) => note !== undefined),
+    'Ctrl-C stops everything.',
+  ].join('\n')
+}
+
+/** Where nothing but the preview backend draws: how to attach a GPU server. */
+export function howToGetRealImages({ inferenceUrls }: Config, command: string): string | undefined {
+  if (!inferenceUrls.every(isPreview)) return undefined
+  return `Pictures here are stand-ins, drawn without a GPU. For real ones: INFERENCE_URL=a1111+http://host:7860 ${command}`
+}
+
+/** Where generations will wait: what is missing. */
+export function whyNothingIsDrawn({ inferenceUrls }: Config, { served }: DemoAccess): string | undefined {
+  if (served) return undefined
+  // Hosts only: there may be passwords in the URLs.
+  const hosts = inferenceUrls
+    .filter((url) => !isPreview(url))
+    .map((url) => new URL(url.slice(url.indexOf('+') + 1)).host)
+  return `No GPU server with a model of the catalog answers (${hosts.join(', ')}): generations wait in the queue until one does.`
+}
+
+const isPreview = (url: string): boolean => url.startsWith('preview:')

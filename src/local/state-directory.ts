@@ -1,25 +1,17 @@
-import { randomUUID } from 'node:crypto'
+/** `.easel`, where the one-machine stack keeps its state. */
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { z } from 'zod'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
-import { errorCode } from './run-as.js'
+import { describeThisProcess, errorCode, isAlive } from './processes.js'
 
-/** Where the one-machine stack keeps its state; each entry is made by the file that uses it. */
-export interface StateDirectory {
-  readonly path: string
-  readonly postgres: string
-  readonly logs: string
-  /** Pictures that the demo saved for people to find. */
-  readonly demoPictures: string
-  readonly demoKey: string
-  /** For the operator's command line. */
-  readonly databaseUrl: string
-  readonly runningStack: string
-}
+/** Each entry is made by the file that uses it. */
+export type StateDirectory = Awaited<ReturnType<typeof openStateDirectory>>
 
 /** @throws Error with one sentence when `.easel` can't be made or written, or when somebody else made it */
-export async function openStateDirectory(): Promise<StateDirectory> {
+export async function openStateDirectory() {
   const path = resolve('.easel')
   try {
     if (!existsSync(path)) {
@@ -43,21 +35,23 @@ export async function openStateDirectory(): Promise<StateDirectory> {
     path,
     postgres: at('postgres'),
     logs: at('logs'),
-    demoPictures: at('demo'),
+    /** Images that the demo saved for people to find. */
+    demoImages: at('demo'),
     demoKey: at('demo-key'),
+    /** For the operator's command line. */
     databaseUrl: at('database-url'),
     runningStack: at('stack.json'),
   }
 }
 
-/** A file for its owner alone, replaced in one step. */
+/** Writes a file for its owner alone. It is replaced in one step: a crash leaves the old one or the new one. */
 export async function writePrivately(file: string, text: string): Promise<void> {
   const unfinished = `${file}.${randomUUID()}.tmp`
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     const handle = await open(unfinished, 'wx', 0o600)
     try {
       await handle.writeFile(text)
+      await handle.sync()
     } finally {
       await handle.close()
     }
@@ -69,3 +63,40 @@ export async function writePrivately(file: string, text: string): Promise<void> 
     })
   }
 }
+
+const noteSchema = z.object({
+  /** See describeThisProcess. */
+  process: z.string(),
+  /** What was asked for; see fingerprintOf. */
+  fingerprint: z.string(),
+  /** From here on once it is ready. */
+  url: z.string().optional(),
+  databaseUrl: z.string().optional(),
+})
+
+/** The stack of this directory that `npm start` keeps running, or that was killed; undefined where none was noted. */
+export async function findRunningStack({ runningStack }: StateDirectory) {
+  try {
+    const note = noteSchema.parse(JSON.parse(await readFile(runningStack, 'utf8')))
+    return { ...note, pid: Number.parseInt(note.process, 10), alive: await isAlive(note.process) }
+  } catch {
+    return undefined // nothing that could be used
+  }
+}
+
+/** Notes that this process runs the stack, for other starts from this directory. */
+export async function noteRunningStack(
+  { runningStack }: StateDirectory,
+  ready: { readonly url?: string; readonly databaseUrl?: string } = {},
+): Promise<void> {
+  const note = { process: await describeThisProcess(), fingerprint: fingerprintOf(process.env), ...ready }
+  await writePrivately(runningStack, `${JSON.stringify(note satisfies z.output<typeof noteSchema>)}\n`)
+}
+
+const MATTERS = ['DATABASE_URL', 'REDIS_URL', 'STORAGE_URL', 'CDN_BASE_URL', 'BASE_URL', 'INFERENCE_URL']
+
+/** The same for two starts that would make the same images in the same places. A hash: there may be passwords in it. */
+export const fingerprintOf = (env: NodeJS.ProcessEnv): string =>
+  createHash('sha256')
+    .update(JSON.stringify(MATTERS.map((name) => env[name] || null)))
+    .digest('hex')

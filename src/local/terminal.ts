@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** What is going on, for a line that is written over and over. */
+/** What is going on now, for the line that is rewritten in place. */
 export interface Stage {
   readonly text: string
   /** How much of it is done, 0 to 1. */
@@ -15,8 +15,8 @@ const BAR_WIDTH = 24
 const PLAIN_STEP = 0.1
 
 /**
- * Lines that stay, and below them one that lives: stage, progress and elapsed time, rewritten in place. Where the
- * output is no terminal, each new stage is a line of its own.
+ * Lines that stay, and below them one that is rewritten in place: stage, progress and elapsed time. Where the output is
+ * no terminal, each new stage is a line of its own.
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream
@@ -53,11 +53,8 @@ export class LiveLine {
       this.#redraw ??= setInterval(() => this.#draw(), REDRAW_MS)
       this.#redraw.unref()
     } else if (before?.text !== stage.text || (stage.fraction ?? 0) >= (before.fraction ?? 0) + PLAIN_STEP) {
-      this.#stream.write(
-        `${partsOf(stage, this.#elapsedMs(), 0)
-          .map(([text]) => text)
-          .join('  ')}\n`,
-      )
+      const texts = partsOf(stage, this.#since, 0).map(([text]) => text)
+      this.#stream.write(`${texts.join('  ')}\n`)
     } else this.#stage = before
   }
 
@@ -78,22 +75,18 @@ export class LiveLine {
     // The last column stays free: some terminals wrap when it is written.
     let room = (this.#stream.columns || 80) - 1
     let line = ''
-    for (const [text, style] of partsOf(this.#stage, this.#elapsedMs(), room)) {
+    for (const [text, style] of partsOf(this.#stage, this.#since, room)) {
       const shown = (line ? `  ${text}` : text).slice(0, room)
       room -= shown.length
       line += style ? this.style(style, shown) : shown
     }
     this.#stream.write(`\r${line}\x1b[K`)
   }
-
-  #elapsedMs(): number {
-    return performance.now() - this.#since
-  }
 }
 
 /** `room`: columns; 0 means no bar. */
-function partsOf({ text, fraction }: Stage, elapsedMs: number, room: number): [string, Style?][] {
-  const time: [string, Style] = [elapsed(elapsedMs), 'dim']
+function partsOf({ text, fraction }: Stage, since: number, room: number): [string, Style?][] {
+  const time: [string, Style] = [elapsed(performance.now() - since), 'dim']
   if (fraction === undefined) return [[text], time]
   const percent = `${Math.round(fraction * 100)} %`.padStart(5)
   const width = Math.min(BAR_WIDTH, room - text.length - percent.length - time[0].length - 6)

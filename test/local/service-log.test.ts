@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openServiceLog } from '../../src/local/service-log.js'
+import { openServiceLog } from '../../src/local/service-process.js'
 import { until } from '../support/until.js'
 
 let parent: string

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import sharp from 'sharp'
 import { afterEach, describe, expect, it } from 'vitest'
-import { generatePicture } from '../../src/local/generate-picture.js'
+import { generateImage } from '../../src/local/demo.js'
 import type { Stage } from '../../src/local/terminal.js'
 
 type Answer = { status?: number; headers?: Record<string, string>; body: object | Buffer }
@@ -30,32 +30,46 @@ async function given(answers: (baseUrl: string) => Answer[]) {
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   left = answers(baseUrl)
   const client = { baseUrl, key: 'easel_key', signal: interruption.signal, show: (stage: Stage) => shown.push(stage) }
-  return { requests, shown, generate: () => generatePicture(client, 'a lighthouse at dusk', 12, 'once') }
+  return {
+    baseUrl,
+    requests,
+    shown,
+    generate: () => generateImage(client, { prompt: 'a lighthouse at dusk', model_version_id: 12 }),
+  }
 }
 
 const submitted = { status: 201, body: { id: 'gen_1', status: 'queued' } }
 
-describe('generatePicture', () => {
-  it('waits for an earlier generation, shows place and progress, and fetches the picture', async () => {
+const refused = (status: number, code: string, error: string, headers = {}): Answer => ({
+  status,
+  headers: { 'x-error-code': code, ...headers },
+  body: { error },
+})
+
+const events = (...told: [event: string, data: object][]): Answer => ({
+  headers: { 'content-type': 'text/event-stream' },
+  body: Buffer.from(told.map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join('')),
+})
+
+const succeeded = (url: string): [string, object] => [
+  'end',
+  { id: 'gen_1', status: 'succeeded', output: { images: [{ url, id: 's' }], seed: 7 } },
+]
+
+describe('generateImage', () => {
+  it('waits for an earlier generation, shows place and progress, and fetches the image', async () => {
     const png = await sharp({ create: { width: 16, height: 24, channels: 3, background: 'navy' } })
       .png()
       .toBuffer()
     const { requests, shown, generate } = await given((baseUrl) => [
-      {
-        status: 429,
-        headers: { 'retry-after': '1' },
-        body: { error: 'You already have an active generation (gen_0).' },
-      },
+      refused(429, 'active_generation', 'You already have an active generation (gen_0).', { 'retry-after': '1' }),
       submitted,
-      { body: { id: 'gen_1', status: 'queued', queue_position: 2 } },
-      { headers: { 'x-progress': '0.43' }, body: { id: 'gen_1', status: 'processing' } },
-      {
-        body: {
-          id: 'gen_1',
-          status: 'succeeded',
-          output: { images: [{ url: `${baseUrl}/cdn/s.png`, id: 's' }], seed: 7 },
-        },
-      },
+      events(
+        ['status', { id: 'gen_1', status: 'queued', queue_position: 2 }],
+        ['status', { id: 'gen_1', status: 'processing' }],
+        ['progress', { progress: 0.43 }],
+        succeeded(`${baseUrl}/cdn/s.png`),
+      ),
       { body: png },
     ])
     const began = performance.now()
@@ -65,43 +79,64 @@ describe('generatePicture', () => {
       { text: 'Submitting' },
       { text: 'Waiting for an earlier generation to end' },
       { text: 'Queued, place 2' },
+      { text: 'Drawing' },
       { text: 'Drawing', fraction: 0.43 },
       { text: 'Downloading' },
     ])
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       ...['POST /api/v1/generate', 'POST /api/v1/generate'],
-      ...Array(3).fill('GET /api/v1/generate/gen_1'),
+      'GET /api/v1/generate/gen_1/events',
       'GET /cdn/s.png',
     ])
-    expect(requests.slice(0, 2).map(({ headers }) => headers['idempotency-key'])).toEqual(['once', 'once'])
+    const keys = requests.slice(0, 2).map(({ headers }) => headers['idempotency-key'])
+    expect(keys[0]).toMatch(/.{16}/)
+    expect(keys[1]).toBe(keys[0])
     expect(requests.map(({ headers }) => headers.authorization)).toEqual([
-      ...Array(5).fill('Bearer easel_key'),
+      ...Array(3).fill('Bearer easel_key'),
       undefined,
     ])
+  })
+
+  it('waits for a service that says to come back later', async () => {
+    const { shown, generate } = await given(() => [
+      refused(503, 'unavailable', 'Not now.', { 'retry-after': '1' }),
+      refused(402, 'insufficient_credits', 'Insufficient credits.'),
+    ])
+    await expect(generate()).rejects.toThrow('Insufficient credits.')
+    expect(shown).toEqual([{ text: 'Submitting' }, { text: 'Waiting for the service' }])
   })
 
   it.each([
     [
       "the service's own reason for a failure",
-      [submitted, { body: { id: 'gen_1', status: 'failed', error: 'No GPU has this model.' } }],
-      'The generation failed: No GPU has this model.',
+      [submitted, events(['end', { id: 'gen_1', status: 'failed', error: 'No GPU has this model.' }])],
+      /^The generation failed: No GPU has this model\.$/,
     ],
-    ['its own words of refusal', [{ status: 402, body: { error: 'Insufficient credits.' } }], 'Insufficient credits.'],
+    [
+      'its own words of refusal',
+      [refused(402, 'insufficient_credits', 'Insufficient credits.')],
+      /^Insufficient credits\.$/,
+    ],
     [
       'who answered instead',
       [{ status: 404, body: Buffer.from('<html>') }],
       /^http:.* answered 404, and not as Easel does: BASE_URL must lead to this server\.$/,
     ],
     [
-      'that the URL gives no picture',
-      [
-        submitted,
-        { body: { status: 'succeeded', output: { images: [{ url: 'http://127.0.0.1:1/s.png', id: 's' }], seed: 7 } } },
-      ],
+      'that the URL gives no image',
+      [submitted, events(succeeded('http://127.0.0.1:1/s.png'))],
       /^The picture was made, but http:.*s\.png can't be fetched \(.+\): CDN_BASE_URL must lead to it\.$/,
     ],
   ] as const)('says %s', async (_what, answers, sentence) => {
     const { generate } = await given(() => [...answers])
     await expect(generate()).rejects.toThrow(sentence)
+  })
+
+  it('says that nobody answers', { timeout: 20_000 }, async () => {
+    const { baseUrl, generate } = await given(() => [])
+    server?.close()
+    await expect(generate()).rejects.toThrow(
+      `${baseUrl} doesn't answer (ECONNREFUSED): BASE_URL must lead to this server.`,
+    )
   })
 })

@@ -1,0 +1,124 @@
+/** The server process of a data directory, as Postgres's own postmaster.pid shows it. */
+import { spawn } from 'node:child_process'
+import { open, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from './listening-port.js'
+import { type PostgresBinaries, runOptions } from './postgres-binaries.js'
+import { runsWith, sendSignal } from './processes.js'
+
+const READY_WITHIN_MS = 120_000
+const ENDED_WITHIN_MS = 30_000
+const FAST_THEN_AT_ONCE: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
+/** The workers of a killed server take a moment to notice; until then the next one refuses to start. */
+const LEFTOVERS_GONE_WITHIN_MS = 10_000
+const LONG_LOG = 1_000_000
+
+export interface RunningServer {
+  readonly pid: number
+  readonly port: number
+}
+
+/** The live server of a data directory. A file left by a dead one is not taken for it, even if its pid lives again. */
+export async function findServer(data: string): Promise<(RunningServer & { phase: string }) | undefined> {
+  const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  const pid = Number(lines[0])
+  if (!pid || !(await runsWith(pid, data))) return undefined
+  return { pid, port: Number(lines[3]), phase: lines[7]?.trim() || 'starting' }
+}
+
+/**
+ * The server once it is ready, and undefined where there is none. One that is starting is waited for, and so is the end
+ * of one that is stopping.
+ * @param isComing whether one is about to appear
+ * @throws Error with one sentence when that takes too long
+ */
+export async function findReadyServer(data: string, isComing = () => false): Promise<RunningServer | undefined> {
+  for (const deadline = Date.now() + READY_WITHIN_MS; ; await delay(10)) {
+    const coming = isComing()
+    const server = await findServer(data)
+    if (server?.phase === 'ready' || (!server && !coming)) return server
+    if (Date.now() > deadline)
+      throw new Error(
+        `Postgres${server ? ` (process ${server.pid})` : ''} has been ${server?.phase ?? 'starting'} for ${READY_WITHIN_MS / 1000} s: see its server.log, and try again when it is done.`,
+      )
+  }
+}
+
+/**
+ * Starts the server of a data directory and returns once it takes connections: on the last start's port, or on another
+ * one where somebody else has that.
+ * @throws Error with what the server said last
+ */
+export async function launchServer(
+  data: string,
+  binaries: PostgresBinaries,
+  logFile: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<RunningServer> {
+  await forgetRecycledPid(data)
+  const lastOptions = await readFile(join(data, 'postmaster.opts'), 'utf8').catch(() => '')
+  let port = Number(/"port=(\d+)"/.exec(lastOptions)?.[1] ?? 0)
+  for (const deadline = Date.now() + LEFTOVERS_GONE_WITHIN_MS; ; await delay(200)) {
+    port = await freePort('127.0.0.1', port)
+    const outcome = await tryLaunch(data, binaries, logFile, { ...settings, port: String(port) })
+    if (typeof outcome !== 'string') return outcome
+    const isPassing = /could not bind|could not create any TCP|still in use/.test(outcome)
+    if (isPassing && Date.now() < deadline) continue
+    const reason = /^.*\b(?:FATAL|PANIC):\s*(.+)$/m.exec(outcome)?.[1] ?? outcome.split('\n').at(-1) ?? ''
+    throw new Error(
+      `Postgres didn't start: ${reason.replace(/\.$/, '')}. The end of ${logFile}:\n${lastLines(outcome)}`,
+    )
+  }
+}
+
+/**
+ * Removes a postmaster.pid whose pid another program has by now: Postgres would refuse to start. Any other file of a dead
+ * server stays, since it leads Postgres to what that server may have left running.
+ */
+async function forgetRecycledPid(data: string): Promise<void> {
+  const file = join(data, 'postmaster.pid')
+  const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10)
+  if (pid && !(await runsWith(pid, data)) && sendSignal(pid, 0)) await rm(file, { force: true })
+}
+
+/** The server once it is ready, or what it wrote to the log before it ended. */
+async function tryLaunch(
+  data: string,
+  { postgres, user }: PostgresBinaries,
+  logFile: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<RunningServer | string> {
+  const isLong = ((await stat(logFile).catch(() => undefined))?.size ?? 0) > LONG_LOG
+  const log = await open(logFile, isLong ? 'w' : 'a', 0o600)
+  const { size: logStart } = await log.stat()
+  const all = Object.entries({ ...settings, listen_addresses: '127.0.0.1', unix_socket_directories: '' })
+  // Not through `pg_ctl start`: that builds a shell command from our paths.
+  const child = spawn(postgres, ['-D', data, ...all.flatMap(([name, value]) => ['-c', `${name}=${value}`])], {
+    ...runOptions(user),
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  })
+  let ended: string | undefined
+  child.once('error', (error) => (ended = error.message))
+  child.once('exit', (code, signal) => (ended = `it ended with ${signal ?? `exit code ${code}`}`))
+  child.unref()
+  await log.close()
+  const server = await findReadyServer(data, () => ended === undefined)
+  return server ?? ((await readFile(logFile)).subarray(logStart).toString().trim() || (ended as string))
+}
+
+/**
+ * Ends a server and returns when its process is gone. SIGINT is Postgres's fast shutdown: running statements are cut
+ * off, what was committed is safe. SIGQUIT ends it without a word to disk.
+ */
+export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_AT_ONCE): Promise<void> {
+  for (const signal of signals) {
+    sendSignal(pid, signal)
+    for (const deadline = Date.now() + ENDED_WITHIN_MS; Date.now() < deadline; await delay(10))
+      if (!(await runsWith(pid, data))) return
+  }
+  throw new Error(`Postgres (process ${pid}) doesn't stop: end that process by hand.`)
+}
+
+export const lastLines = (text: string): string => text.trim().split('\n').slice(-8).join('\n')
