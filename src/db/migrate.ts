@@ -8,7 +8,8 @@ import { SEED_MODELS } from '../catalog/seed.js'
 import { sqlState } from './client.js'
 import { modelVersions } from './schema.js'
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+/** Where the SQL files are, and their journal. */
+export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 /** The journal, in the form of Drizzle's own migrator. Not that one itself: it runs all files in one transaction. */
 const JOURNAL = 'drizzle.__drizzle_migrations'
