@@ -1,3 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { auditProgress } from '../db/process-schema.js'
+import { named, pick } from '../db/statement.js'
 import type { AuditDatabase } from './audit-database.js'
 import type { Slice } from './check.js'
 
@@ -10,21 +13,21 @@ export interface Place {
 /** Rows of each kind: few enough to look the others up one by one, however long the history. */
 const SLICE = 20_000
 /** By then a row that was begun earlier is stored or never will be: no statement takes so long (db/client.ts). */
-const SETTLED = `created_at < now() - interval '1 minute'`
+const SETTLED = sql`created_at < now() - interval '1 minute'`
 
 /** In the words of an index: by its status it would be looked for among all there are. */
 export const NOT_ENDED = 'finished_at IS NULL'
 
 const newest = (status: string) =>
-  `(SELECT seq FROM generations WHERE status = '${status}' AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`
+  sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
 
 // Up to the oldest that has not ended, and no further than what may still be joined by an earlier one.
-const END = `
-  SELECT least((SELECT min(seq) FROM generations WHERE ${NOT_ENDED}),
+const END = sql`
+  SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
                coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
          coalesce((SELECT id FROM credit_ledger WHERE ${SETTLED} ORDER BY id DESC LIMIT 1), 0) + 1 AS "ledgerId"`
 
-const PROGRESS = `SELECT seq, ledger_id AS "ledgerId" FROM audit_progress`
+const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
 export interface Part {
   readonly slice: Slice
@@ -48,7 +51,7 @@ export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<P
   return [...parts, { slice: sliceOf(start), start, end: last }]
 }
 
-async function placeOf(db: AuditDatabase, query: string): Promise<Place> {
+async function placeOf(db: AuditDatabase, query: SQL): Promise<Place> {
   const [row] = await db.rows<{ seq: string; ledgerId: string }>(query)
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
 }
