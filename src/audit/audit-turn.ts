@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { leases } from '../db/process-schema.js'
 import { param, type Queryable, statement } from '../db/statement.js'
@@ -14,17 +13,12 @@ export interface AuditTurn {
 }
 
 // Never renewed: a process that dies just lets its turn run out, and a restart does not audit again at once.
-const TAKE = statement(
-  'take_audit_turn',
-  sql`
-    INSERT INTO ${leases} AS l (name, holder, until)
-    VALUES ('audit', ${param('holder')}, now() + make_interval(secs => ${param('seconds')}))
-    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${l.until} <= now()`,
-)
-const GIVE_BACK = statement(
-  'give_audit_turn_back',
-  sql`DELETE FROM ${leases} ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`,
-)
+const TAKE = statement('take_audit_turn')`
+  INSERT INTO ${leases} AS l (name, holder, until)
+  VALUES ('audit', ${param('holder')}, now() + make_interval(secs => ${param('seconds')}))
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${l.until} <= now()`
+const GIVE_BACK = statement('give_audit_turn_back')`
+  DELETE FROM ${leases} ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`
 
 export const auditTurn = (pool: Queryable, holder: string): AuditTurn => ({
   async take(forMs) {

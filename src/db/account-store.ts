@@ -25,31 +25,26 @@ interface CallerRow extends Omit<Account, 'subscription'> {
 }
 
 const callerStatement = (name: string, which: SQL): Statement<CallerRow> =>
-  statement(
-    name,
-    sql`
-      SELECT ${named({
-        ...pick(k, 'hash', 'concurrency'),
-        keyId: k.id,
-        keyKind: k.kind,
-        stale: sql`(${k.lastUsedAt} IS NULL OR ${k.lastUsedAt} < now() - interval '1 minute')`,
-        ...pick(u, 'id', 'username', 'credits'),
-        deleted: sql`${u.deletedAt} IS NOT NULL`,
-        status: STATUS_NOW,
-        ...pick(s, 'plan', 'endDate'),
-      })}
-        FROM ${apiKeys} ${k} JOIN ${users} ${u} ON ${u.id} = ${k.userId}
-        LEFT JOIN ${subscriptions} ${s} ON ${s.userId} = ${u.id}
-       WHERE ${k.revokedAt} IS NULL AND ${which}`,
-  )
+  statement<CallerRow>(name)`
+    SELECT ${named({
+      ...pick(k, 'hash', 'concurrency'),
+      keyId: k.id,
+      keyKind: k.kind,
+      stale: sql`(${k.lastUsedAt} IS NULL OR ${k.lastUsedAt} < now() - interval '1 minute')`,
+      ...pick(u, 'id', 'username', 'credits'),
+      deleted: sql`${u.deletedAt} IS NOT NULL`,
+      status: STATUS_NOW,
+      ...pick(s, 'plan', 'endDate'),
+    })}
+      FROM ${apiKeys} ${k} JOIN ${users} ${u} ON ${u.id} = ${k.userId}
+      LEFT JOIN ${subscriptions} ${s} ON ${s.userId} = ${u.id}
+     WHERE ${k.revokedAt} IS NULL AND ${which}`
 
 // The hottest statement of all.
 const FIND_CALLER = callerStatement('find_caller', sql`${k.hash} = ${param('hash')}`)
 const FIND_CALLERS = callerStatement('find_callers', sql`${k.hash} = ANY (${param('hashes')}::bytea[])`)
-const NOTE_USE = statement(
-  'note_key_use',
-  sql`UPDATE ${apiKeys} ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`,
-)
+const NOTE_USE = statement('note_key_use')`
+  UPDATE ${apiKeys} ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`
 
 /** Keys are looked up anew on every request: what is revoked is refused at once, on every replica. */
 export const accountStore = ({ pool }: Database): AccountStore => {
@@ -89,30 +84,27 @@ export interface OperatorUser {
 }
 
 // User, subscription and the ledger row of the first credits: all or nothing.
-const CREATE = statement<{ id: string }>(
-  'create_user',
-  sql`
-    WITH created AS (
-      ${insertInto(users, { username: param('username'), credits: sql`${param('credits')}::bigint` })}
-      RETURNING ${users.id}, ${users.credits}
-    ), subscribed AS (
-      ${insertInto(subscriptions, {
-        userId: sql`created.id`,
-        status: 'active',
-        plan: sql`${param('plan')}::text`,
-        endDate: sql`${param('endDate')}::timestamptz`,
-      })} FROM created WHERE ${param('plan')}::text IS NOT NULL
-    ), entered AS (
-      ${insertInto(creditLedger, {
-        userId: sql`created.id`,
-        kind: 'grant',
-        delta: sql`created.credits`,
-        balance: sql`created.credits`,
-        note: 'Credits at the start',
-      })} FROM created WHERE created.credits > 0
-    )
-    SELECT id FROM created`,
-)
+const CREATE = statement<{ id: string }>('create_user')`
+  WITH created AS (
+    ${insertInto(users, { username: param('username'), credits: sql`${param('credits')}::bigint` })}
+    RETURNING ${users.id}, ${users.credits}
+  ), subscribed AS (
+    ${insertInto(subscriptions, {
+      userId: sql`created.id`,
+      status: 'active',
+      plan: sql`${param('plan')}::text`,
+      endDate: sql`${param('endDate')}::timestamptz`,
+    })} FROM created WHERE ${param('plan')}::text IS NOT NULL
+  ), entered AS (
+    ${insertInto(creditLedger, {
+      userId: sql`created.id`,
+      kind: 'grant',
+      delta: sql`created.credits`,
+      balance: sql`created.credits`,
+      note: 'Credits at the start',
+    })} FROM created WHERE created.credits > 0
+  )
+  SELECT id FROM created`
 
 export const operatorUserStore = ({ orm, pool }: Database) => {
   const select = (where: SQL | undefined) =>
@@ -180,30 +172,24 @@ const SUBSCRIPTION = named({ status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
 const STATUS = sql`${param('status')}::text`
 const END_DATE = sql`${param('endDate')}::timestamptz`
 
-const CHANGE = statement<Subscription>(
-  'change_subscription',
-  sql`
-    UPDATE ${subscriptions} ${s} SET ${assign(s, {
-      plan: sql`coalesce(${param('plan')}, ${s.plan})`,
-      status: sql`coalesce(${STATUS}, ${s.status})`,
-      endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
-    })}
-     WHERE ${s.userId} = ${param('userId')} RETURNING ${SUBSCRIPTION}`,
-)
+const CHANGE = statement<Subscription>('change_subscription')`
+  UPDATE ${subscriptions} ${s} SET ${assign(s, {
+    plan: sql`coalesce(${param('plan')}, ${s.plan})`,
+    status: sql`coalesce(${STATUS}, ${s.status})`,
+    endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
+  })}
+   WHERE ${s.userId} = ${param('userId')} RETURNING ${SUBSCRIPTION}`
 
-const BEGIN = statement<Subscription>(
-  'begin_subscription',
-  sql`
-    INSERT INTO ${subscriptions} AS s (user_id, plan, status, end_date)
-    VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
-            coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
-    ON CONFLICT (user_id) DO UPDATE SET ${assign(s, {
-      plan: sql`excluded.plan`,
-      status: sql`coalesce(${STATUS}, ${s.status})`,
-      endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
-    })}
-    RETURNING ${SUBSCRIPTION}`,
-)
+const BEGIN = statement<Subscription>('begin_subscription')`
+  INSERT INTO ${subscriptions} AS s (user_id, plan, status, end_date)
+  VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
+          coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
+  ON CONFLICT (user_id) DO UPDATE SET ${assign(s, {
+    plan: sql`excluded.plan`,
+    status: sql`coalesce(${STATUS}, ${s.status})`,
+    endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
+  })}
+  RETURNING ${SUBSCRIPTION}`
 
 export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
   /**

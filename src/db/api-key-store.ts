@@ -55,23 +55,20 @@ export interface KeyUsage {
 const k = alias(apiKeys, 'k')
 const m = alias(modelVersions, 'm')
 
-const USAGE = statement<KeyUsage>(
-  'usage_of_keys',
-  sql`
-    SELECT ${named({
-      ...{ keyId: k.id, keyName: k.name, hint: k.hint },
-      ...{ modelVersionId: m.id, modelName: m.modelName, modelVersionName: m.name },
-      images: sql`used.images`,
-    })}
-      FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images FROM ${usage}
-             WHERE ${usage.userId} = ${param('userId')}
-               AND ${usage.createdAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
-               AND ${usage.createdAt} < coalesce(${param('until')}::timestamptz, 'infinity')
-             GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}) used
-      JOIN ${apiKeys} ${k} ON ${k.id} = used.api_key_id
-      JOIN ${modelVersions} ${m} ON ${m.id} = used.model_version_id
-     ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`,
-)
+const USAGE = statement<KeyUsage>('usage_of_keys')`
+  SELECT ${named({
+    ...{ keyId: k.id, keyName: k.name, hint: k.hint },
+    ...{ modelVersionId: m.id, modelName: m.modelName, modelVersionName: m.name },
+    images: sql`used.images`,
+  })}
+    FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images FROM ${usage}
+           WHERE ${usage.userId} = ${param('userId')}
+             AND ${usage.createdAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
+             AND ${usage.createdAt} < coalesce(${param('until')}::timestamptz, 'infinity')
+           GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}) used
+    JOIN ${apiKeys} ${k} ON ${k.id} = used.api_key_id
+    JOIN ${modelVersions} ${m} ON ${m.id} = used.model_version_id
+   ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`
 
 export const operatorUsageStore = ({ pool }: Database) => ({
   /** Images made with developer keys, from `since` until before `until`. */

@@ -24,17 +24,14 @@ const abilities = (of: string) =>
   )
 
 // One that was not seen for a while counts as changed: after an outage others may not have come back yet.
-const ANNOUNCE = statement(
-  'announce_backend',
-  sql`
-    INSERT INTO ${backends} AS b (worker, name, up, models, samplers, max_seed, size_multiple, max_cfg_scale)
-    VALUES (${param('worker')}, ${param('name')}, ${param('up')}, ${param('models')}, ${param('samplers')},
-            ${param('maxSeed')}, ${param('sizeMultiple')}, ${param('maxCfgScale')})
-    ON CONFLICT (worker, name) DO UPDATE SET up = excluded.up, seen_at = now(),
-      (models, samplers, max_seed, size_multiple, max_cfg_scale) = ROW (${abilities('excluded')}),
-      changed_at = CASE WHEN ${b.seenAt} < now() - ${ALIVE}
-        OR (${abilities('b')}) IS DISTINCT FROM (${abilities('excluded')}) THEN now() ELSE ${b.changedAt} END`,
-)
+const ANNOUNCE = statement('announce_backend')`
+  INSERT INTO ${backends} AS b (worker, name, up, models, samplers, max_seed, size_multiple, max_cfg_scale)
+  VALUES (${param('worker')}, ${param('name')}, ${param('up')}, ${param('models')}, ${param('samplers')},
+          ${param('maxSeed')}, ${param('sizeMultiple')}, ${param('maxCfgScale')})
+  ON CONFLICT (worker, name) DO UPDATE SET up = excluded.up, seen_at = now(),
+    (models, samplers, max_seed, size_multiple, max_cfg_scale) = ROW (${abilities('excluded')}),
+    changed_at = CASE WHEN ${b.seenAt} < now() - ${ALIVE}
+      OR (${abilities('b')}) IS DISTINCT FROM (${abilities('excluded')}) THEN now() ELSE ${b.changedAt} END`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
   async announce(worker, name, up, serves) {
@@ -86,12 +83,9 @@ export const UNSERVABLE: Readonly<Record<Lacking, { readonly lacks: SQL; readonl
   },
 }
 
-const LACK_SAMPLER = statement(
-  'lack_sampler',
-  sql`
-    SELECT FROM (SELECT ${param('filename')}::text AS filename, ${param('sampler')}::text AS sampler) ${g}
-     WHERE ${NO_SAMPLER}`,
-)
+const LACK_SAMPLER = statement('lack_sampler')`
+  SELECT FROM (SELECT ${param('filename')}::text AS filename, ${param('sampler')}::text AS sampler) ${g}
+   WHERE ${NO_SAMPLER}`
 
 /** An answer serves every submit within this time. */
 const FRESH_MS = 1000
@@ -114,10 +108,8 @@ export function backendAbilities({ pool }: Database): Abilities {
   }
 }
 
-const FORGET = statement(
-  'forget_backends',
-  sql`DELETE FROM ${backends} WHERE ${backends.seenAt} < now() - interval '10 minutes'`,
-)
+const FORGET = statement('forget_backends')`
+  DELETE FROM ${backends} WHERE ${backends.seenAt} < now() - interval '10 minutes'`
 
 /** Forgets the backends of workers that have gone. */
 export const forgetBackends = ({ pool }: Database): Promise<number> => FORGET.count(pool)

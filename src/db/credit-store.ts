@@ -36,22 +36,19 @@ const USER = sql`${param('userId')}::uuid`
 const AMOUNT = sql`${param('amount')}::bigint`
 
 // The balance moves only in the statement that writes the ledger's row.
-const GRANT = statement<{ balance: number }>(
-  'grant_credits',
-  sql`
-    WITH paid AS (
-      UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
-       WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL RETURNING ${u.credits}
-    )
-    ${insertInto(creditLedger, {
-      userId: USER,
-      kind: 'grant',
-      delta: AMOUNT,
-      balance: sql`paid.credits`,
-      note: sql`${param('note')}::text`,
-      ref: sql`${param('ref')}::text`,
-    })} FROM paid RETURNING ${creditLedger.balance}`,
-)
+const GRANT = statement<{ balance: number }>('grant_credits')`
+  WITH paid AS (
+    UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
+     WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL RETURNING ${u.credits}
+  )
+  ${insertInto(creditLedger, {
+    userId: USER,
+    kind: 'grant',
+    delta: AMOUNT,
+    balance: sql`paid.credits`,
+    note: sql`${param('note')}::text`,
+    ref: sql`${param('ref')}::text`,
+  })} FROM paid RETURNING ${creditLedger.balance}`
 
 export const operatorCreditStore = ({ orm, pool }: Database) => ({
   /** The same reference grants once: a repeat changes nothing. */

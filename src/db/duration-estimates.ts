@@ -30,31 +30,28 @@ interface Sight {
 }
 
 // First attempts only: the others began before they began again.
-const SIGHT = statement<Sight>(
-  'work_in_sight',
-  sql`
-    WITH queued AS MATERIALIZED (${frontOf('personal')} UNION ALL ${frontOf('create_image')}
-    ), running AS MATERIALIZED (
-      SELECT ${g.filename}, ${PIXEL_STEPS} AS pixel_steps,
-             extract(epoch FROM now() - ${g.startedAt}) * 1000 AS elapsed_ms
-        FROM ${generations} ${g} WHERE ${g.status} = 'processing' ORDER BY ${g.seq} DESC LIMIT 200
-    ), pace AS (
-      SELECT model.filename, (
-        SELECT json_agg(recent) FROM (
-          SELECT ${PIXEL_STEPS} AS "pixelSteps", ${g.steps},
-                 extract(epoch FROM ${g.finishedAt} - ${g.startedAt}) * 1000 AS ms
-            FROM ${generations} ${g}
-           WHERE ${g.status} = 'succeeded' AND ${g.attempt} = 1 AND ${g.filename} = model.filename
-           ORDER BY ${g.finishedAt} DESC LIMIT 25) recent) AS samples
-        FROM (SELECT filename FROM queued UNION SELECT filename FROM running) model
-    )
-    SELECT (SELECT json_agg(json_build_array(filename, samples)) FROM pace WHERE samples IS NOT NULL) AS samples,
-      (SELECT json_agg(q) FROM (SELECT filename, count(*) AS count, sum(pixel_steps) AS "pixelSteps"
-         FROM queued GROUP BY filename) q) AS queued,
-      (SELECT json_agg(json_build_object('filename', filename, 'pixelSteps', pixel_steps, 'elapsedMs', elapsed_ms))
-         FROM running) AS running,
-      (SELECT json_agg(${b.models}) FROM ${backends} ${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}) AS backends`,
-)
+const SIGHT = statement<Sight>('work_in_sight')`
+  WITH queued AS MATERIALIZED (${frontOf('personal')} UNION ALL ${frontOf('create_image')}
+  ), running AS MATERIALIZED (
+    SELECT ${g.filename}, ${PIXEL_STEPS} AS pixel_steps,
+           extract(epoch FROM now() - ${g.startedAt}) * 1000 AS elapsed_ms
+      FROM ${generations} ${g} WHERE ${g.status} = 'processing' ORDER BY ${g.seq} DESC LIMIT 200
+  ), pace AS (
+    SELECT model.filename, (
+      SELECT json_agg(recent) FROM (
+        SELECT ${PIXEL_STEPS} AS "pixelSteps", ${g.steps},
+               extract(epoch FROM ${g.finishedAt} - ${g.startedAt}) * 1000 AS ms
+          FROM ${generations} ${g}
+         WHERE ${g.status} = 'succeeded' AND ${g.attempt} = 1 AND ${g.filename} = model.filename
+         ORDER BY ${g.finishedAt} DESC LIMIT 25) recent) AS samples
+      FROM (SELECT filename FROM queued UNION SELECT filename FROM running) model
+  )
+  SELECT (SELECT json_agg(json_build_array(filename, samples)) FROM pace WHERE samples IS NOT NULL) AS samples,
+    (SELECT json_agg(q) FROM (SELECT filename, count(*) AS count, sum(pixel_steps) AS "pixelSteps"
+       FROM queued GROUP BY filename) q) AS queued,
+    (SELECT json_agg(json_build_object('filename', filename, 'pixelSteps', pixel_steps, 'elapsedMs', elapsed_ms))
+       FROM running) AS running,
+    (SELECT json_agg(${b.models}) FROM ${backends} ${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}) AS backends`
 
 /** Estimates from one shared snapshot per process, taken only while somebody asks. */
 export function durationEstimates({ pool }: Database): DurationEstimates {

@@ -18,39 +18,36 @@ const ACTIVE = sql`${g.status} IN ('queued', 'processing')`
  */
 export const failStatement = (name: string, which: SQL, reason: SQL): Statement<EndedGeneration> =>
   // Each user appears at most once among the charged rows (the unique index on active ones), so the join adds up.
-  statement(
-    name,
-    sql`
-      WITH ended AS (
-        UPDATE ${generations} ${g} SET ${assign(g, {
-          status: 'failed',
-          error: reason,
-          finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
-          leaseUntil: null,
-        })}
-         WHERE ${ACTIVE} AND (${which})
-        RETURNING ${named({
-          ...pick(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt'),
-          accountId: g.userId,
-          reason: g.error,
-          leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
-        })}
-      ), given AS (
-        UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
-         WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
-        RETURNING ${u.credits}, ended.*
-      ), entered AS (
-        ${insertInto(creditLedger, {
-          userId: sql`given."accountId"`,
-          kind: 'refund',
-          delta: sql`given.cost`,
-          balance: sql`given.credits`,
-          generationId: sql`given.id`,
-          createdAt: sql`given."finishedAt"`,
-        })} FROM given
-      )
-      SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`,
-  )
+  statement<EndedGeneration>(name)`
+    WITH ended AS (
+      UPDATE ${generations} ${g} SET ${assign(g, {
+        status: 'failed',
+        error: reason,
+        finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
+        leaseUntil: null,
+      })}
+       WHERE ${ACTIVE} AND (${which})
+      RETURNING ${named({
+        ...pick(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt'),
+        accountId: g.userId,
+        reason: g.error,
+        leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
+      })}
+    ), given AS (
+      UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
+       WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
+      RETURNING ${u.credits}, ended.*
+    ), entered AS (
+      ${insertInto(creditLedger, {
+        userId: sql`given."accountId"`,
+        kind: 'refund',
+        delta: sql`given.cost`,
+        balance: sql`given.credits`,
+        generationId: sql`given.id`,
+        createdAt: sql`given."finishedAt"`,
+      })} FROM given
+    )
+    SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`
 
 /** Runs such a statement. */
 export const failGenerations = (
@@ -100,7 +97,7 @@ export function failureRule(name: string, which: SQL, reason: SQL, order: SQL): 
   return {
     page: failStatement(name, locked(page), reason),
     one: failStatement(`${name}_one`, locked(select(1, OF_ID)), reason),
-    ids: statement(`${name}_ids`, page),
+    ids: statement<{ readonly id: string }>(`${name}_ids`)`${page}`,
   }
 }
 

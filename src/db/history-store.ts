@@ -44,12 +44,9 @@ const IMAGE = {
   ...MADE_FROM,
 }
 
-const FIND_IMAGE = statement<OwnPicture>(
-  'find_own_image',
-  sql`
-    SELECT ${named(IMAGE)} FROM ${images} ${i} JOIN ${generations} ${g} ON ${g.id} = ${i.generationId}
-     WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`,
-)
+const FIND_IMAGE = statement<OwnPicture>('find_own_image')`
+  SELECT ${named(IMAGE)} FROM ${images} ${i} JOIN ${generations} ${g} ON ${g.id} = ${i.generationId}
+   WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
 
 const conditions = (accountId: string, { status, modelVersionId, since, until }: GenerationFilter): SQL[] => [
   sql`${g.userId} = ${accountId}`,

@@ -20,35 +20,26 @@ const NEVER_STORED = sql`NOT ${k.stored} AND NOT EXISTS (
   SELECT FROM ${generations} ${g} WHERE ${g.id} = ${k.generationId})`
 
 // Takes the key when it is new, has expired, or was reserved by a submit that died before it stored anything.
-const RESERVE = statement<{ generationId: string }>(
-  'reserve_idempotency_key',
-  sql`
-    INSERT INTO ${idempotencyKeys} AS k (user_id, key, body_hash, generation_id)
-    VALUES (${param('accountId')}, ${param('key')}, ${param('bodyHash')}, ${param('generationId')})
-    ON CONFLICT (user_id, key) DO UPDATE
-      SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
-      WHERE ${k.createdAt} < now() - ${KEPT} OR (${k.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})
-    RETURNING ${k.generationId} AS "generationId"`,
-)
+const RESERVE = statement<{ generationId: string }>('reserve_idempotency_key')`
+  INSERT INTO ${idempotencyKeys} AS k (user_id, key, body_hash, generation_id)
+  VALUES (${param('accountId')}, ${param('key')}, ${param('bodyHash')}, ${param('generationId')})
+  ON CONFLICT (user_id, key) DO UPDATE
+    SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
+    WHERE ${k.createdAt} < now() - ${KEPT} OR (${k.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})
+  RETURNING ${k.generationId} AS "generationId"`
 
-const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>(
-  'find_idempotent_first',
-  sql`
-    SELECT ${named({
-      ...pick(k, 'bodyHash'),
-      ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
-    })}
-      FROM ${idempotencyKeys} ${k} LEFT JOIN ${generations} ${g} ON ${g.id} = ${k.generationId}
-     WHERE ${k.userId} = ${param('accountId')} AND ${k.key} = ${param('key')}`,
-)
+const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>('find_idempotent_first')`
+  SELECT ${named({
+    ...pick(k, 'bodyHash'),
+    ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
+  })}
+    FROM ${idempotencyKeys} ${k} LEFT JOIN ${generations} ${g} ON ${g.id} = ${k.generationId}
+   WHERE ${k.userId} = ${param('accountId')} AND ${k.key} = ${param('key')}`
 
-const RELEASE = statement(
-  'release_idempotency_key',
-  sql`
-    DELETE FROM ${idempotencyKeys} ${k}
-     WHERE ${k.userId} = ${param('accountId')} AND ${k.key} = ${param('key')}
-       AND ${k.generationId} = ${param('generationId')} AND ${NEVER_STORED}`,
-)
+const RELEASE = statement('release_idempotency_key')`
+  DELETE FROM ${idempotencyKeys} ${k}
+   WHERE ${k.userId} = ${param('accountId')} AND ${k.key} = ${param('key')}
+     AND ${k.generationId} = ${param('generationId')} AND ${NEVER_STORED}`
 
 export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
   async reserve(accountId, key, bodyHash, generationId) {

@@ -31,18 +31,15 @@ export const publishedImages = ({ orm }: Database): PictureStore => {
   }
 }
 
-const REMOVE = statement<RemovedPicture>(
-  'remove_image',
-  sql`
-    UPDATE ${images} ${i} SET ${assign(i, {
-      removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
-      removedAt: sql`coalesce(${i.removedAt}, now())`,
-    })}
-      FROM ${generations} ${g}
-     WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
-       AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
-    RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`,
-)
+const REMOVE = statement<RemovedPicture>('remove_image')`
+  UPDATE ${images} ${i} SET ${assign(i, {
+    removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
+    removedAt: sql`coalesce(${i.removedAt}, now())`,
+  })}
+    FROM ${generations} ${g}
+   WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
+     AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
+  RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
 
 export const imageRemovals = ({ pool }: Database): PictureRemovals => ({
   remove: (slug, reason, accountId) => REMOVE.first(pool, { slug, reason, accountId }),
@@ -52,18 +49,15 @@ export const imageRemovals = ({ pool }: Database): PictureRemovals => ({
 const TAKEDOWNS = 10
 
 // The first wait is longer than a try may take, the last one about an hour.
-const CLAIM_TAKEDOWNS = statement<{ slug: string }>(
-  'claim_takedowns',
-  sql`
-    UPDATE ${takedowns} SET ${assign(takedowns, {
-      attempts: sql`${takedowns.attempts} + 1`,
-      dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${takedowns.attempts}, 8)`,
-    })}
-     WHERE ${takedowns.slug} = ANY (ARRAY(
-             SELECT ${takedowns.slug} FROM ${takedowns} WHERE ${takedowns.dueAt} <= now()
-              ORDER BY ${takedowns.dueAt} LIMIT ${TAKEDOWNS} FOR UPDATE SKIP LOCKED))
-    RETURNING ${takedowns.slug}`,
-)
+const CLAIM_TAKEDOWNS = statement<{ slug: string }>('claim_takedowns')`
+  UPDATE ${takedowns} SET ${assign(takedowns, {
+    attempts: sql`${takedowns.attempts} + 1`,
+    dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${takedowns.attempts}, 8)`,
+  })}
+   WHERE ${takedowns.slug} = ANY (ARRAY(
+           SELECT ${takedowns.slug} FROM ${takedowns} WHERE ${takedowns.dueAt} <= now()
+            ORDER BY ${takedowns.dueAt} LIMIT ${TAKEDOWNS} FOR UPDATE SKIP LOCKED))
+  RETURNING ${takedowns.slug}`
 
 export const takedownStore = ({ orm, pool }: Database): Takedowns => ({
   claimDue: async () => (await CLAIM_TAKEDOWNS.rows(pool)).map(({ slug }) => slug),
@@ -83,12 +77,9 @@ const ENDED = sql`ended AS MATERIALIZED (
    ORDER BY ${g.seq} LIMIT ${PAGE})`
 
 const endedStatement = (name: string, change: SQL): Statement<{ done: number; last: number | null }> =>
-  statement(
-    name,
-    sql`
-      WITH ${ENDED}, changed AS (${change})
-      SELECT (SELECT count(*) FROM changed) AS done, (SELECT max(seq) FROM ended) AS last`,
-  )
+  statement<{ done: number; last: number | null }>(name)`
+    WITH ${ENDED}, changed AS (${change})
+    SELECT (SELECT count(*) FROM changed) AS done, (SELECT max(seq) FROM ended) AS last`
 
 const WIPE_PROMPTS = endedStatement(
   'wipe_prompts',
@@ -104,10 +95,8 @@ const REMOVE_ALL = endedStatement(
      WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
 )
 
-const SLUGS = statement<{ seq: number; slugs: string[] }>(
-  'slugs_of_user',
-  sql`WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`,
-)
+const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`
+  WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`
 
 /** What was generated, taken back. */
 export const operatorImageStore = ({ pool }: Database) => {

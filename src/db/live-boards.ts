@@ -8,25 +8,16 @@ import { param, statement } from './statement.js'
 function boardStatements<T>(table: typeof generationProgress | typeof generationPreviews, column: string) {
   const value = sql.identifier(column)
   return {
-    set: statement(
-      `set_${column}`,
-      sql`
-        INSERT INTO ${table} AS b (generation_id, attempt, ${value})
-        VALUES (${param('id')}, ${param('attempt')}, ${param('value')})
-        ON CONFLICT (generation_id) DO UPDATE
-          SET attempt = excluded.attempt, ${value} = excluded.${value}, updated_at = now()
-          WHERE b.attempt <= excluded.attempt`,
-    ),
-    get: statement<{ id: string; value: T }>(
-      `get_${column}`,
-      sql`
-        SELECT ${table.generationId} AS id, ${value} AS value FROM ${table}
-         WHERE ${table.generationId} = ANY (${param('ids')})`,
-    ),
-    clean: statement(
-      `clean_${column}`,
-      sql`DELETE FROM ${table} WHERE ${table.updatedAt} < now() - interval '10 minutes'`,
-    ),
+    set: statement(`set_${column}`)`
+      INSERT INTO ${table} AS b (generation_id, attempt, ${value})
+      VALUES (${param('id')}, ${param('attempt')}, ${param('value')})
+      ON CONFLICT (generation_id) DO UPDATE
+        SET attempt = excluded.attempt, ${value} = excluded.${value}, updated_at = now()
+        WHERE b.attempt <= excluded.attempt`,
+    get: statement<{ id: string; value: T }>(`get_${column}`)`
+      SELECT ${table.generationId} AS id, ${value} AS value FROM ${table}
+       WHERE ${table.generationId} = ANY (${param('ids')})`,
+    clean: statement(`clean_${column}`)`DELETE FROM ${table} WHERE ${table.updatedAt} < now() - interval '10 minutes'`,
   }
 }
 

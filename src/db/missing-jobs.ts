@@ -16,12 +16,9 @@ export const noteMissingJob = (stored: string): SQL => sql`
   INSERT INTO ${unrung} (generation_id, attempt) SELECT id, attempt FROM ${sql.identifier(stored)}
   ON CONFLICT (generation_id) DO UPDATE SET attempt = excluded.attempt`
 
-const MARK_ENQUEUED = statement(
-  'mark_enqueued',
-  sql`
-    DELETE FROM ${unrung} USING unnest(${param('ids')}::text[], ${param('attempts')}::integer[]) AS d (id, attempt)
-     WHERE ${unrung.generationId} = d.id AND ${unrung.attempt} = d.attempt`,
-)
+const MARK_ENQUEUED = statement('mark_enqueued')`
+  DELETE FROM ${unrung} USING unnest(${param('ids')}::text[], ${param('attempts')}::integer[]) AS d (id, attempt)
+   WHERE ${unrung.generationId} = d.id AND ${unrung.attempt} = d.attempt`
 
 /** The queue has the jobs of these attempts. */
 export async function markEnqueued({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> {
@@ -32,23 +29,17 @@ export async function markEnqueued({ pool }: Database, deliveries: readonly Deli
 }
 
 // One by one: a join might read all that waits.
-const NOT_ENQUEUED = statement<Delivery>(
-  'not_enqueued',
-  sql`
-    SELECT ${g.id}, ${g.attempt} FROM ${unrung} CROSS JOIN LATERAL (
-      SELECT * FROM ${generations} WHERE ${generations.id} = ${unrung.generationId} LIMIT 1) ${g}
-     WHERE ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
-       AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
-     LIMIT ${PAGE}`,
-)
+const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${unrung} CROSS JOIN LATERAL (
+    SELECT * FROM ${generations} WHERE ${generations.id} = ${unrung.generationId} LIMIT 1) ${g}
+   WHERE ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
+     AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
+   LIMIT ${PAGE}`
 
 // In the order of the index that the claims use, so that it costs no more than its rows.
-const FIRST_QUEUED = statement<Delivery>(
-  'first_queued',
-  sql`
-    SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
-     WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`,
-)
+const FIRST_QUEUED = statement<Delivery>('first_queued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
+   WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
 
 export const missingJobs = (db: Database): MissingJobs & Pick<ActiveGenerations, 'firstQueued'> => ({
   notEnqueued: () => NOT_ENQUEUED.rows(db.pool),
@@ -57,10 +48,7 @@ export const missingJobs = (db: Database): MissingJobs & Pick<ActiveGenerations,
 })
 
 /** Forgets the attempts that were claimed or have ended before their job was queued. */
-export const CLEAN_MISSING_JOBS = statement(
-  'clean_missing_jobs',
-  sql`
-    DELETE FROM ${unrung} WHERE NOT EXISTS (
-      SELECT FROM ${generations} ${g}
-       WHERE ${g.id} = ${unrung.generationId} AND ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued')`,
-)
+export const CLEAN_MISSING_JOBS = statement('clean_missing_jobs')`
+  DELETE FROM ${unrung} WHERE NOT EXISTS (
+    SELECT FROM ${generations} ${g}
+     WHERE ${g.id} = ${unrung.generationId} AND ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued')`

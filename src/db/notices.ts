@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import type { Database } from './client.js'
 import { statement } from './statement.js'
@@ -67,7 +66,7 @@ export function listenTo(
   }
 }
 
-const CALL = statement('call_workers', sql`SELECT pg_notify(${WAITING}, '')`)
+const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`
 
 /**
  * How a worker that got a job which it can't do tells all the others: that job is used up, and whoever can serve the

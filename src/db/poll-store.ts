@@ -20,19 +20,16 @@ interface ViewRow extends Omit<GenerationView, 'slugs' | 'work' | 'runningSince'
 }
 
 const viewStatement = (name: string, from: SQL): Statement<ViewRow> =>
-  statement(
-    name,
-    sql`
-      SELECT ${named({
-        ...pick(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
-        ...pick(g, 'filename', 'width', 'height', 'steps', 'batchSize'),
-        elapsedMs: sql`CASE WHEN ${g.status} = 'processing' AND ${g.attempt} = 1 THEN
-          (extract(epoch FROM clock_timestamp() - ${g.startedAt}) * 1000)::float8 END`,
-        slugs: sql`CASE WHEN ${g.status} = 'succeeded' THEN (
-          SELECT array_agg(${i.slug} ORDER BY ${i.idx}) FROM ${images} ${i}
-           WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END`,
-      })} ${from}`,
-  )
+  statement<ViewRow>(name)`
+    SELECT ${named({
+      ...pick(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
+      ...pick(g, 'filename', 'width', 'height', 'steps', 'batchSize'),
+      elapsedMs: sql`CASE WHEN ${g.status} = 'processing' AND ${g.attempt} = 1 THEN
+        (extract(epoch FROM clock_timestamp() - ${g.startedAt}) * 1000)::float8 END`,
+      slugs: sql`CASE WHEN ${g.status} = 'succeeded' THEN (
+        SELECT array_agg(${i.slug} ORDER BY ${i.idx}) FROM ${images} ${i}
+         WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END`,
+    })} ${from}`
 
 // Not `=`: a planner that expects few of a user's would read all of them.
 const FIND_OWNED = viewStatement(

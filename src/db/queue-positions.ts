@@ -18,12 +18,9 @@ const waitingIn = (lane: Lane) => sql`
   (SELECT string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}) FROM ${generations} ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane})`
 
-const SNAPSHOT = statement<{ streak: number } & Readonly<Record<Lane, Buffer | null>>>(
-  'queue_snapshot',
-  sql`
-    SELECT (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak,
-           ${waitingIn('personal')} AS personal, ${waitingIn('create_image')} AS create_image`,
-)
+const SNAPSHOT = statement<{ streak: number } & Readonly<Record<Lane, Buffer | null>>>('queue_snapshot')`
+  SELECT (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak,
+         ${waitingIn('personal')} AS personal, ${waitingIn('create_image')} AS create_image`
 
 interface Snapshot {
   readonly lanes: Readonly<Record<Lane, Buffer>>

@@ -21,22 +21,19 @@ const CLEANED_PAGES = 20
 const g = alias(generations, 'g')
 const LEASE_EXPIRED = sql`${g.status} = 'processing' AND ${g.leaseUntil} < now()`
 
-const REQUEUE_LOST = statement<Delivery>(
-  'requeue_lost',
-  sql`
-    WITH requeued AS (
-      UPDATE ${generations} ${g} SET ${assign(g, {
-        ...BACK_IN_QUEUE,
-        deaths: sql`${g.deaths} + 1`,
-        notBefore: sql`now()`,
-      })}
-       WHERE ${g.id} = ANY (ARRAY(
-               SELECT ${g.id} FROM ${generations} ${g}
-                WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))
-      RETURNING ${g.id}, ${g.attempt}
-    ), noted AS (${noteMissingJob('requeued')})
-    SELECT requeued.* FROM requeued, pg_notify(${MOVED}, requeued.id)`,
-)
+const REQUEUE_LOST = statement<Delivery>('requeue_lost')`
+  WITH requeued AS (
+    UPDATE ${generations} ${g} SET ${assign(g, {
+      ...BACK_IN_QUEUE,
+      deaths: sql`${g.deaths} + 1`,
+      notBefore: sql`now()`,
+    })}
+     WHERE ${g.id} = ANY (ARRAY(
+             SELECT ${g.id} FROM ${generations} ${g}
+              WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))
+    RETURNING ${g.id}, ${g.attempt}
+  ), noted AS (${noteMissingJob('requeued')})
+  SELECT requeued.* FROM requeued, pg_notify(${MOVED}, requeued.id)`
 
 const LOST = failureRule(
   'fail_lost',
@@ -64,41 +61,29 @@ const UNSERVED = Object.fromEntries(
   ]),
 ) as Readonly<Record<Lacking, FailureRule>>
 
-const ACTIVE_PAGE = statement<{ id: string; accountId: string; remainingMs: number }>(
-  'active_page',
-  sql`
-    SELECT ${g.id}, ${g.userId} AS "accountId",
-           greatest(extract(epoch FROM ${g.deadlineAt} - now()) * 1000, 0)::integer AS "remainingMs"
-      FROM ${generations} ${g}
-     WHERE ${g.status} IN ('queued', 'processing') AND NOT ${g.metered} AND ${g.userId} > ${param('after')}
-     ORDER BY ${g.userId} LIMIT ${PAGE}`,
-)
+const ACTIVE_PAGE = statement<{ id: string; accountId: string; remainingMs: number }>('active_page')`
+  SELECT ${g.id}, ${g.userId} AS "accountId",
+         greatest(extract(epoch FROM ${g.deadlineAt} - now()) * 1000, 0)::integer AS "remainingMs"
+    FROM ${generations} ${g}
+   WHERE ${g.status} IN ('queued', 'processing') AND NOT ${g.metered} AND ${g.userId} > ${param('after')}
+   ORDER BY ${g.userId} LIMIT ${PAGE}`
 
-const ENDED_AMONG = statement<{ id: string }>(
-  'ended_among',
-  sql`
-    SELECT ${g.id} FROM ${generations} ${g}
-     WHERE ${g.id} = ANY (${param('ids')}) AND ${g.status} IN ('succeeded', 'failed')`,
-)
+const ENDED_AMONG = statement<{ id: string }>('ended_among')`
+  SELECT ${g.id} FROM ${generations} ${g}
+   WHERE ${g.id} = ANY (${param('ids')}) AND ${g.status} IN ('succeeded', 'failed')`
 
 // Not the very latest, whose last attempt may still be clearing up itself.
-const WASTED_SLUGS = statement<{ slug: string }>(
-  'wasted_slugs',
-  sql`
-    SELECT unnest(${g.slugs}) AS slug FROM ${generations} ${g}
-     WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
-       AND ${g.finishedAt} BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
-     ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`,
-)
+const WASTED_SLUGS = statement<{ slug: string }>('wasted_slugs')`
+  SELECT unnest(${g.slugs}) AS slug FROM ${generations} ${g}
+   WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+     AND ${g.finishedAt} BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
+   ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`
 
 // The age once more: a key that has just been taken anew is no longer old.
 const OLD_KEY = sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`
-const CLEAN_KEYS = statement(
-  'clean_idempotency_keys',
-  sql`
-    DELETE FROM ${idempotencyKeys} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
-      SELECT ctid FROM ${idempotencyKeys} WHERE ${OLD_KEY} ORDER BY ${idempotencyKeys.createdAt} LIMIT ${PAGE}))`,
-)
+const CLEAN_KEYS = statement('clean_idempotency_keys')`
+  DELETE FROM ${idempotencyKeys} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
+    SELECT ctid FROM ${idempotencyKeys} WHERE ${OLD_KEY} ORDER BY ${idempotencyKeys.createdAt} LIMIT ${PAGE}))`
 
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean

@@ -53,131 +53,123 @@ const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
  * after the other and the lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first
  * row meanwhile, so the rows are looked up anew by their kinds.
  */
-const CLAIM = statement<ClaimedGeneration>(
-  'claim_generation',
-  sql`
-    WITH RECURSIVE head AS MATERIALIZED (
-      SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${LANES} CROSS JOIN LATERAL (
-        SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${generations} ${g}
-         WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
-       WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
-    ), sought AS (
-      SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${LANES}
-    ), kinds (model, lane, filename, sampler, needs) AS (
-      SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
-        SELECT ${KIND} FROM ${generations} ${g}
-         WHERE ${QUEUED} AND ${g.lane} = sought.lane AND ${g.filename} >= sought.filename
-         ORDER BY ${KIND} LIMIT 1) first
-      UNION ALL
-      SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
-        SELECT ${KIND} FROM ${generations} ${g}
-         WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
-         ORDER BY ${KIND} LIMIT 1) following
-       WHERE model IS NULL OR k.filename = model
-    ), served AS MATERIALIZED (
-      SELECT * FROM head
-      UNION
-      SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
-        SELECT ${g.seq} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
-    ), turn AS MATERIALIZED (
-      SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn}
-       WHERE (SELECT count(*) FROM served) > 0 FOR UPDATE
-    ), chosen AS MATERIALIZED (
-      SELECT first.* FROM (
-        SELECT served.* FROM served, turn
-         ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
-        SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${generations} ${g} WHERE ${DUE_OF_KIND}
-         ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
-       LIMIT 1
-    ), loaded AS MATERIALIZED (
-      SELECT first.* FROM (
-        SELECT served.*,
-               coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
-          FROM served JOIN chosen USING (lane)
-         WHERE served.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
-        SELECT ${g.id} FROM ${generations} ${g}
-         WHERE k.until > now() AND ${g.id} = ANY (ARRAY(
-                 SELECT ${g.id} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
-           AND ${WAITING} AND now() + ${EXPECTED} <= k.until
-         ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
-       LIMIT 1
-    ), passed_over AS (
-      UPDATE ${generations} ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
-       WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM loaded)
-    ), turned AS (
-      UPDATE ${queueTurn} SET ${assign(queueTurn, {
-        createImageStreak: sql`
-          CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
-      })} FROM chosen
-    ), claimed AS (
-      UPDATE ${generations} ${g} SET ${assign(g, {
-        status: 'processing',
-        worker: param('worker'),
-        backend: param('backend'),
-        startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
-        leaseUntil: LEASE_UNTIL,
-      })}
-       WHERE ${g.id} = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
-      RETURNING ${named({
-        ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt'),
-        ...pick(g, 'width', 'height', 'batchSize', 'steps', 'cfgScale', 'sampler', 'seed', 'slugs', 'cost'),
-        ...pick(g, 'attempt', 'tries'),
-        accountId: g.userId,
-        keyId: g.apiKeyId,
-      })}
-    )
-    SELECT claimed.* FROM claimed, pg_notify(${MOVED}, claimed.id)`,
-)
+const CLAIM = statement<ClaimedGeneration>('claim_generation')`
+  WITH RECURSIVE head AS MATERIALIZED (
+    SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${LANES} CROSS JOIN LATERAL (
+      SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${generations} ${g}
+       WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
+     WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
+  ), sought AS (
+    SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${LANES}
+  ), kinds (model, lane, filename, sampler, needs) AS (
+    SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
+      SELECT ${KIND} FROM ${generations} ${g}
+       WHERE ${QUEUED} AND ${g.lane} = sought.lane AND ${g.filename} >= sought.filename
+       ORDER BY ${KIND} LIMIT 1) first
+    UNION ALL
+    SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
+      SELECT ${KIND} FROM ${generations} ${g}
+       WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
+       ORDER BY ${KIND} LIMIT 1) following
+     WHERE model IS NULL OR k.filename = model
+  ), served AS MATERIALIZED (
+    SELECT * FROM head
+    UNION
+    SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
+      SELECT ${g.seq} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
+  ), turn AS MATERIALIZED (
+    SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn}
+     WHERE (SELECT count(*) FROM served) > 0 FOR UPDATE
+  ), chosen AS MATERIALIZED (
+    SELECT first.* FROM (
+      SELECT served.* FROM served, turn
+       ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
+      SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${generations} ${g} WHERE ${DUE_OF_KIND}
+       ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
+     LIMIT 1
+  ), loaded AS MATERIALIZED (
+    SELECT first.* FROM (
+      SELECT served.*,
+             coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
+        FROM served JOIN chosen USING (lane)
+       WHERE served.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
+      SELECT ${g.id} FROM ${generations} ${g}
+       WHERE k.until > now() AND ${g.id} = ANY (ARRAY(
+               SELECT ${g.id} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
+         AND ${WAITING} AND now() + ${EXPECTED} <= k.until
+       ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
+     LIMIT 1
+  ), passed_over AS (
+    UPDATE ${generations} ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
+     WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM loaded)
+  ), turned AS (
+    UPDATE ${queueTurn} SET ${assign(queueTurn, {
+      createImageStreak: sql`
+        CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
+    })} FROM chosen
+  ), claimed AS (
+    UPDATE ${generations} ${g} SET ${assign(g, {
+      status: 'processing',
+      worker: param('worker'),
+      backend: param('backend'),
+      startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
+      leaseUntil: LEASE_UNTIL,
+    })}
+     WHERE ${g.id} = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
+    RETURNING ${named({
+      ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt'),
+      ...pick(g, 'width', 'height', 'batchSize', 'steps', 'cfgScale', 'sampler', 'seed', 'slugs', 'cost'),
+      ...pick(g, 'attempt', 'tries'),
+      accountId: g.userId,
+      keyId: g.apiKeyId,
+    })}
+  )
+  SELECT claimed.* FROM claimed, pg_notify(${MOVED}, claimed.id)`
 
 const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
 
-const HEARTBEAT = statement(
-  'heartbeat_generation',
-  sql`UPDATE ${generations} ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`,
-)
+const HEARTBEAT = statement('heartbeat_generation')`
+  UPDATE ${generations} ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
 
 // Images, usage and success in one statement, all of one time: all or nothing. Never before its start, though a standby
 // that took over may have a clock that is behind.
-const SUCCEED = statement(
-  'succeed_generation',
-  sql`
-    WITH ended AS (
-      UPDATE ${generations} ${g} SET ${assign(g, {
-        status: 'succeeded',
-        finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
-        leaseUntil: null,
-      })}
-       WHERE ${OF_ATTEMPT}
-      RETURNING ${g.id}, ${g.userId}, ${g.apiKeyId}, ${g.modelVersionId}, ${g.metered}, ${g.finishedAt}
-    ), image AS (
-      SELECT * FROM jsonb_to_recordset(${param('images')}::jsonb)
-        AS i (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text,
-              "madeWith" jsonb)
-    ), shown AS (
-      ${insertInto(images, {
-        slug: sql`i.slug`,
-        generationId: sql`ended.id`,
-        idx: sql`i.idx`,
-        seed: sql`i.seed`,
-        width: sql`i.width`,
-        height: sql`i.height`,
-        bytes: sql`i.bytes`,
-        sha256: sql`i.sha256`,
-        madeWith: sql`i."madeWith"`,
-        createdAt: sql`ended.finished_at`,
-      })} FROM ended, image i
-    ), billed AS (
-      ${insertInto(usage, {
-        generationId: sql`ended.id`,
-        idx: sql`i.idx`,
-        apiKeyId: sql`ended.api_key_id`,
-        userId: sql`ended.user_id`,
-        modelVersionId: sql`ended.model_version_id`,
-        createdAt: sql`ended.finished_at`,
-      })} FROM ended, image i WHERE ended.metered
-    )
-    SELECT pg_notify(${FINISHED}, id) FROM ended`,
-)
+const SUCCEED = statement('succeed_generation')`
+  WITH ended AS (
+    UPDATE ${generations} ${g} SET ${assign(g, {
+      status: 'succeeded',
+      finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
+      leaseUntil: null,
+    })}
+     WHERE ${OF_ATTEMPT}
+    RETURNING ${g.id}, ${g.userId}, ${g.apiKeyId}, ${g.modelVersionId}, ${g.metered}, ${g.finishedAt}
+  ), image AS (
+    SELECT * FROM jsonb_to_recordset(${param('images')}::jsonb)
+      AS i (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text,
+            "madeWith" jsonb)
+  ), shown AS (
+    ${insertInto(images, {
+      slug: sql`i.slug`,
+      generationId: sql`ended.id`,
+      idx: sql`i.idx`,
+      seed: sql`i.seed`,
+      width: sql`i.width`,
+      height: sql`i.height`,
+      bytes: sql`i.bytes`,
+      sha256: sql`i.sha256`,
+      madeWith: sql`i."madeWith"`,
+      createdAt: sql`ended.finished_at`,
+    })} FROM ended, image i
+  ), billed AS (
+    ${insertInto(usage, {
+      generationId: sql`ended.id`,
+      idx: sql`i.idx`,
+      apiKeyId: sql`ended.api_key_id`,
+      userId: sql`ended.user_id`,
+      modelVersionId: sql`ended.model_version_id`,
+      createdAt: sql`ended.finished_at`,
+    })} FROM ended, image i WHERE ended.metered
+  )
+  SELECT pg_notify(${FINISHED}, id) FROM ended`
 
 const FAIL = failStatement('fail_generation', OF_ATTEMPT, sql`${param('reason')}::text`)
 
@@ -190,25 +182,20 @@ export const BACK_IN_QUEUE = {
   leaseUntil: null,
 } as const
 
-const REQUEUE = statement<{ attempt: number }>(
-  'requeue_generation',
-  sql`
-    WITH requeued AS (
-      UPDATE ${generations} ${g} SET ${assign(g, {
-        ...BACK_IN_QUEUE,
-        tries: sql`${g.tries} + ${param('tries')}::integer`,
-        notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
-      })}
-       WHERE ${OF_ATTEMPT}
-      RETURNING ${g.id}, ${g.attempt}
-    ), noted AS (${noteMissingJob('requeued')})
-    SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`,
-)
+const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
+  WITH requeued AS (
+    UPDATE ${generations} ${g} SET ${assign(g, {
+      ...BACK_IN_QUEUE,
+      tries: sql`${g.tries} + ${param('tries')}::integer`,
+      notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
+    })}
+     WHERE ${OF_ATTEMPT}
+    RETURNING ${g.id}, ${g.attempt}
+  ), noted AS (${noteMissingJob('requeued')})
+  SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
-const STANDING = statement<NonNullable<Awaited<ReturnType<RunStore['standing']>>>>(
-  'standing_of_generation',
-  sql`SELECT ${g.status}, ${g.attempt} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`,
-)
+const STANDING = statement<NonNullable<Awaited<ReturnType<RunStore['standing']>>>>('standing_of_generation')`
+  SELECT ${g.status}, ${g.attempt} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
   const standing = (id: string) => STANDING.first(pool, { id })

@@ -1,6 +1,6 @@
 /**
- * Statements that Drizzle's builder has no words for, or that must cost nothing more than their text: written as a
- * template over the schema, compiled once, prepared by name.
+ * Statements that Drizzle's builder cannot express, or that are asked all the time: a template over the schema, compiled
+ * once and prepared by name. Whatever is asked now and then and fits the builder uses that.
  */
 import { type Column, fillPlaceholders, is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
@@ -29,7 +29,12 @@ export const param = <Name extends string>(name: Name): Placeholder<Name> => sql
  * is a parameter.
  * @param name no other statement may have it; Postgres keeps one plan under it
  */
-export function statement<Row = unknown>(name: string, template: SQL): Statement<Row> {
+export const statement =
+  <Row = unknown>(name: string) =>
+  (text: TemplateStringsArray, ...values: unknown[]): Statement<Row> =>
+    prepared(name, sql(text, ...values))
+
+function prepared<Row>(name: string, template: SQL): Statement<Row> {
   const { sql: compiled, params } = dialect.sqlToQuery(template.inlineParams())
   const names = params.map((it) => ((is(it, Param) ? it.value : it) as Placeholder).name as string)
   // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
@@ -72,7 +77,10 @@ export const assign = <Table extends PgTable>(table: Table, values: Values<Table
 
 /** Inserts one row, or one for each of what a FROM behind it has. */
 export const insertInto = <Table extends PgTable>(table: Table, values: Values<Table>): SQL =>
-  sql`INSERT INTO ${table} (${list(Object.keys(values).map((name) => columnName(table, name)))}) SELECT ${list(Object.values(values).map((value) => sql`${value}`))}`
+  sql.join([
+    sql`INSERT INTO ${table} (${list(Object.keys(values).map((name) => columnName(table, name)))})`,
+    sql` SELECT ${list(Object.values(values).map((value) => sql`${value}`))}`,
+  ])
 
 const columnName = (table: PgTable, name: string) =>
   sql`${sql.identifier((table as unknown as Record<string, Column>)[name]?.name as string)}`

@@ -65,79 +65,62 @@ const INSERT_CHARGED = statement<{
   creditsLeft: number | null
   activeId: string | null
   mayStore: boolean
-}>(
-  'insert_charged',
-  sql`
-    WITH active AS (
-      SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
-    ), reserved AS (${RESERVED}), unrevoked AS (
-      SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
-    ), debited AS (
-      UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
-       WHERE ${u.id} = ${ACCOUNT} AND ${u.credits} >= ${COST} AND ${u.deletedAt} IS NULL
-         AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
-      RETURNING ${u.credits}
-    ), stored AS (
-      ${STORE} FROM debited RETURNING ${STORED}
-    ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')}), entered AS (
-      ${insertInto(creditLedger, {
-        userId: ACCOUNT,
-        kind: 'charge',
-        delta: sql`-${COST}`,
-        balance: sql`debited.credits`,
-        generationId: sql`stored.id`,
-      })} FROM stored, debited
-    )
-    SELECT (SELECT created_at FROM stored) AS "createdAt", (SELECT credits FROM debited) AS "creditsLeft",
-           (SELECT id FROM active) AS "activeId", ${MAY_STORE} AS "mayStore"`,
-)
+}>('insert_charged')`
+  WITH active AS (
+    SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
+  ), reserved AS (${RESERVED}), unrevoked AS (
+    SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
+  ), debited AS (
+    UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
+     WHERE ${u.id} = ${ACCOUNT} AND ${u.credits} >= ${COST} AND ${u.deletedAt} IS NULL
+       AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
+    RETURNING ${u.credits}
+  ), stored AS (
+    ${STORE} FROM debited RETURNING ${STORED}
+  ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')}), entered AS (
+    ${insertInto(creditLedger, {
+      userId: ACCOUNT,
+      kind: 'charge',
+      delta: sql`-${COST}`,
+      balance: sql`debited.credits`,
+      generationId: sql`stored.id`,
+    })} FROM stored, debited
+  )
+  SELECT (SELECT created_at FROM stored) AS "createdAt", (SELECT credits FROM debited) AS "creditsLeft",
+         (SELECT id FROM active) AS "activeId", ${MAY_STORE} AS "mayStore"`
 
-const INSERT_METERED = statement<{ createdAt: Date }>(
-  'insert_metered',
-  sql`
-    WITH reserved AS (${RESERVED}), stored AS (
-      ${STORE} WHERE ${MAY_STORE} RETURNING ${STORED}
-    ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
-    SELECT created_at AS "createdAt" FROM stored`,
-)
+const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
+  WITH reserved AS (${RESERVED}), stored AS (
+    ${STORE} WHERE ${MAY_STORE} RETURNING ${STORED}
+  ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
+  SELECT created_at AS "createdAt" FROM stored`
 
 /** A key that still opens its account: it was looked at before moderation, which may have taken long. */
 const OPEN_KEY = sql`
   FROM ${apiKeys} ${k} JOIN ${users} ${u} ON ${u.id} = ${k.userId}
    WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
 
-const HELD = statement<{ credits: number }>('credits_held_by_key', sql`SELECT ${u.credits} ${OPEN_KEY}`)
+const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
 
 // The key's row is the lock: two submits at once count one after the other. Who closes the key or its user waits.
-const LOCK_KEY = statement('lock_open_key', sql`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`)
+const LOCK_KEY = statement('lock_open_key')`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
 
-const COUNT_METERED = statement<{ active: number }>(
-  'count_active_metered',
-  sql`
-    SELECT count(*) AS active FROM ${generations} ${g}
-     WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`,
-)
+const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
+  SELECT count(*) AS active FROM ${generations} ${g}
+   WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
-const ACTIVE_GENERATION = statement<{ id: string }>(
-  'active_generation',
-  sql`SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`,
-)
+const ACTIVE_GENERATION = statement<{ id: string }>('active_generation')`
+  SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
 
-const FIND = statement<SubmittedGeneration & { accountId: string }>(
-  'find_submitted',
-  sql`
-    SELECT ${named({
-      ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
-      accountId: g.userId,
-    })} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`,
-)
+const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
+  SELECT ${named({
+    ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
+    accountId: g.userId,
+  })} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`
 
-const CHARGE = statement<{ balance: number }>(
-  'balance_after_charge',
-  sql`
-    SELECT ${creditLedger.balance} FROM ${creditLedger}
-     WHERE ${creditLedger.generationId} = ${param('id')} AND ${creditLedger.kind} = 'charge'`,
-)
+const CHARGE = statement<{ balance: number }>('balance_after_charge')`
+  SELECT ${creditLedger.balance} FROM ${creditLedger}
+   WHERE ${creditLedger.generationId} = ${param('id')} AND ${creditLedger.kind} = 'charge'`
 
 export const submissionStore = (db: Database): SubmissionStore => ({
   async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {

@@ -30,20 +30,17 @@ const secretsOf = (row: SQL) =>
   sql`array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
 /** Looks at what is due and nothing else, however much waits (migrations/0016_webhook_due.sql). */
-const CLAIM = statement<ClaimedDelivery | { seq: null }>(
-  'claim_webhook_delivery',
-  sql`
-    SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
-           (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
-           (c.endpoint).user_id AS "accountId", (c.endpoint).kind, (c.delivery).url,
-           CASE (c.endpoint).kind
-             WHEN 'request' THEN (
-               SELECT ${secretsOf(sql`${webhookSecrets}`)} FROM ${webhookSecrets}
-                WHERE ${webhookSecrets.userId} = (c.endpoint).user_id)
-             ELSE ${secretsOf(sql`(c.endpoint)`)} END AS secrets,
-           (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures"
-      FROM claim_webhook_delivery(${param('exceptAccounts')}::uuid[], ${LEASE}, ${FAILING}) c`,
-)
+const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery')`
+  SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
+         (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
+         (c.endpoint).user_id AS "accountId", (c.endpoint).kind, (c.delivery).url,
+         CASE (c.endpoint).kind
+           WHEN 'request' THEN (
+             SELECT ${secretsOf(sql`${webhookSecrets}`)} FROM ${webhookSecrets}
+              WHERE ${webhookSecrets.userId} = (c.endpoint).user_id)
+           ELSE ${secretsOf(sql`(c.endpoint)`)} END AS secrets,
+         (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures"
+    FROM claim_webhook_delivery(${param('exceptAccounts')}::uuid[], ${LEASE}, ${FAILING}) c`
 
 const THIS_TRY = sql`${d.seq} = ${param('seq')} AND ${d.attempts} = ${param('attempts')} AND ${d.status} = 'pending'`
 const freed = (slot: 1 | 2) =>
@@ -51,26 +48,23 @@ const freed = (slot: 1 | 2) =>
 /** The try's place is free. The next claim finds out whether more is due. */
 const FREED = { dueAt: sql`now()`, slot1Until: freed(1), slot2Until: freed(2) }
 
-const DELIVERED = statement(
-  'webhook_delivered',
-  sql`
-    WITH done AS (
-      UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
-        status: 'delivered',
-        finishedAt: sql`now()`,
-        lastStatus: param('status'),
-        lastError: null,
-      })}
-       WHERE ${THIS_TRY} RETURNING ${d.endpointId}
-    )
-    UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
-      failures: 0,
-      failingSince: null,
-      notBefore: sql`'-infinity'`,
-      ...FREED,
+const DELIVERED = statement('webhook_delivered')`
+  WITH done AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+      status: 'delivered',
+      finishedAt: sql`now()`,
+      lastStatus: param('status'),
+      lastError: null,
     })}
-     WHERE ${e.id} = (SELECT endpoint_id FROM done)`,
-)
+     WHERE ${THIS_TRY} RETURNING ${d.endpointId}
+  )
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+    failures: 0,
+    failingSince: null,
+    notBefore: sql`'-infinity'`,
+    ...FREED,
+  })}
+   WHERE ${e.id} = (SELECT endpoint_id FROM done)`
 
 const FAULT = sql`${param('fault')}::text`
 /** To the next try; null: there is none. */
@@ -83,44 +77,38 @@ const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
   AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${PATIENCE}
        AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
 
-const FAILED = statement<{ disabled: boolean }>(
-  'webhook_failed',
-  sql`
-    WITH tried AS (
-      UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
-        status: sql`CASE WHEN ${RETRY_IN} IS NULL THEN 'failed' ELSE 'pending' END`,
-        finishedAt: sql`CASE WHEN ${RETRY_IN} IS NULL THEN now() END`,
-        nextAt: sql`now() + make_interval(secs => coalesce(${RETRY_IN}, 0))`,
-        lastStatus: sql`${param('status')}::integer`,
-        lastError: FAULT,
-      })}
-       WHERE ${THIS_TRY} RETURNING ${d.endpointId}, ${d.createdAt}
-    )
-    UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
-      failures: sql`${e.failures} + ${BLAMED}::integer`,
-      failingSince: sql`CASE WHEN ${BLAMED} THEN coalesce(${e.failingSince}, now()) ELSE ${e.failingSince} END`,
-      notBefore: sql`greatest(${e.notBefore}, now() + make_interval(secs => ${param('pauseSeconds')}::float8))`,
-      ...FREED,
-      disabledAt: sql`CASE WHEN ${DISABLED} THEN now() ELSE ${e.disabledAt} END`,
-      disabledReason: sql`
-        CASE WHEN ${DISABLED} THEN
-          CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
-               ELSE 'Nothing could be delivered for 3 days (' || ${FAULT} || '). Create it anew when it works again.' END
-        ELSE ${e.disabledReason} END`,
+const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
+  WITH tried AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+      status: sql`CASE WHEN ${RETRY_IN} IS NULL THEN 'failed' ELSE 'pending' END`,
+      finishedAt: sql`CASE WHEN ${RETRY_IN} IS NULL THEN now() END`,
+      nextAt: sql`now() + make_interval(secs => coalesce(${RETRY_IN}, 0))`,
+      lastStatus: sql`${param('status')}::integer`,
+      lastError: FAULT,
     })}
-      FROM tried WHERE ${e.id} = tried.endpoint_id
-    RETURNING ${e.disabledAt} IS NOT NULL AS disabled`,
-)
+     WHERE ${THIS_TRY} RETURNING ${d.endpointId}, ${d.createdAt}
+  )
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+    failures: sql`${e.failures} + ${BLAMED}::integer`,
+    failingSince: sql`CASE WHEN ${BLAMED} THEN coalesce(${e.failingSince}, now()) ELSE ${e.failingSince} END`,
+    notBefore: sql`greatest(${e.notBefore}, now() + make_interval(secs => ${param('pauseSeconds')}::float8))`,
+    ...FREED,
+    disabledAt: sql`CASE WHEN ${DISABLED} THEN now() ELSE ${e.disabledAt} END`,
+    disabledReason: sql`
+      CASE WHEN ${DISABLED} THEN
+        CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
+             ELSE 'Nothing could be delivered for 3 days (' || ${FAULT} || '). Create it anew when it works again.' END
+      ELSE ${e.disabledReason} END`,
+  })}
+    FROM tried WHERE ${e.id} = tried.endpoint_id
+  RETURNING ${e.disabledAt} IS NOT NULL AS disabled`
 
-const GIVE_BACK = statement(
-  'webhook_given_back',
-  sql`
-    WITH given AS (
-      UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
-       WHERE ${THIS_TRY} RETURNING ${d.endpointId}
-    )
-    UPDATE ${webhookEndpoints} ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`,
-)
+const GIVE_BACK = statement('webhook_given_back')`
+  WITH given AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
+     WHERE ${THIS_TRY} RETURNING ${d.endpointId}
+  )
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
 
 const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
@@ -128,44 +116,35 @@ const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
  * A page of what waits for an endpoint comes after these seconds; earlier pages come too soon to be found again. What
  * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
  */
-const HURRY = statement(
-  'hurry_webhooks',
-  sql`
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
-      nextAt: sql`now() + make_interval(secs => ${AFTER_SECONDS} + random() * ${HURRIED_PAGE_SECONDS})`,
-    })}
-     WHERE ${d.seq} = ANY (ARRAY(
-       SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
-        WHERE ${d.endpointId} = ${param('endpointId')} AND ${d.status} = 'pending'
-          AND ${d.nextAt} > now() + make_interval(secs => ${AFTER_SECONDS}) + ${LEASE}
-          AND ${d.nextAt} > clock_timestamp() + ${LEASE}
-        ORDER BY ${d.nextAt} LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`,
-)
+const HURRY = statement('hurry_webhooks')`
+  UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+    nextAt: sql`now() + make_interval(secs => ${AFTER_SECONDS} + random() * ${HURRIED_PAGE_SECONDS})`,
+  })}
+   WHERE ${d.seq} = ANY (ARRAY(
+     SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+      WHERE ${d.endpointId} = ${param('endpointId')} AND ${d.status} = 'pending'
+        AND ${d.nextAt} > now() + make_interval(secs => ${AFTER_SECONDS}) + ${LEASE}
+        AND ${d.nextAt} > clock_timestamp() + ${LEASE}
+      ORDER BY ${d.nextAt} LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
 
 /** Ends a page of what waits and of which `condition` holds over `d` and its endpoint `e`. */
 const endStatement = (name: string, condition: SQL, lastError: DeliveryFault): Statement<unknown> =>
-  statement(
-    name,
-    sql`
-      UPDATE ${webhookDeliveries} SET ${assign(webhookDeliveries, {
-        status: 'failed',
-        finishedAt: sql`now()`,
-        lastError,
-      })}
-       WHERE ${webhookDeliveries.status} = 'pending' AND ${webhookDeliveries.seq} = ANY (ARRAY(
-         SELECT ${d.seq} FROM ${webhookDeliveries} ${d} JOIN ${webhookEndpoints} ${e} ON ${e.id} = ${d.endpointId}
-          WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`,
-  )
+  statement(name)`
+    UPDATE ${webhookDeliveries} SET ${assign(webhookDeliveries, {
+      status: 'failed',
+      finishedAt: sql`now()`,
+      lastError,
+    })}
+     WHERE ${webhookDeliveries.status} = 'pending' AND ${webhookDeliveries.seq} = ANY (ARRAY(
+       SELECT ${d.seq} FROM ${webhookDeliveries} ${d} JOIN ${webhookEndpoints} ${e} ON ${e.id} = ${d.endpointId}
+        WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
 
 /** Endpoints of which nothing is left; the condition is asked again of one that has changed meanwhile. */
 const forgetStatement = (name: string, condition: SQL): Statement<unknown> =>
-  statement(
-    name,
-    sql`
-      DELETE FROM ${webhookEndpoints} ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
-        SELECT ${e.id} FROM ${webhookEndpoints} ${e} WHERE ${condition}
-           AND NOT EXISTS (SELECT FROM ${webhookDeliveries} ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`,
-  )
+  statement(name)`
+    DELETE FROM ${webhookEndpoints} ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
+      SELECT ${e.id} FROM ${webhookEndpoints} ${e} WHERE ${condition}
+         AND NOT EXISTS (SELECT FROM ${webhookDeliveries} ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
 
 const END_WAITING = endStatement(
   'end_waiting_webhooks',
@@ -181,13 +160,10 @@ const CLEANING = [
     'endpoint_ended',
   ),
   endStatement('end_old_webhooks', sql`${d.createdAt} < now() - ${PATIENCE}`, 'too_old'),
-  statement(
-    'forget_webhook_deliveries',
-    sql`
-      DELETE FROM ${webhookDeliveries} WHERE ${webhookDeliveries.seq} = ANY (ARRAY(
-        SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
-         WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${PAGE}))`,
-  ),
+  statement('forget_webhook_deliveries')`
+    DELETE FROM ${webhookDeliveries} WHERE ${webhookDeliveries.seq} = ANY (ARRAY(
+      SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+       WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${PAGE}))`,
   forgetStatement(
     'forget_webhook_endpoints',
     sql`${e.kind} = 'account' AND ${e.deletedAt} IS NOT NULL
@@ -239,19 +215,16 @@ const g = alias(generations, 'g')
 const i = alias(images, 'i')
 const m = alias(modelVersions, 'm')
 
-const FIND_SUBJECT = statement<WebhookSubject>(
-  'find_webhook_subject',
-  sql`
-    SELECT ${named({
-      ...pick(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
-      imageId: sql`${g.slugs}[1]`,
-      model: sql`coalesce(${m.createImageModel}, ${g.modelName})`,
-      slugs: sql`ARRAY(SELECT ${i.slug} FROM ${images} ${i}
-        WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx})`,
-    })}
-      FROM ${generations} ${g} LEFT JOIN ${modelVersions} ${m} ON ${m.id} = ${g.modelVersionId}
-     WHERE ${g.id} = ${param('id')}`,
-)
+const FIND_SUBJECT = statement<WebhookSubject>('find_webhook_subject')`
+  SELECT ${named({
+    ...pick(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
+    imageId: sql`${g.slugs}[1]`,
+    model: sql`coalesce(${m.createImageModel}, ${g.modelName})`,
+    slugs: sql`ARRAY(SELECT ${i.slug} FROM ${images} ${i}
+      WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx})`,
+  })}
+    FROM ${generations} ${g} LEFT JOIN ${modelVersions} ${m} ON ${m.id} = ${g.modelVersionId}
+   WHERE ${g.id} = ${param('id')}`
 
 export const webhookSubjectStore = ({ pool }: Database): WebhookSubjects => ({
   find: (id) => FIND_SUBJECT.first(pool, { id }),

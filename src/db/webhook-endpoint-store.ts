@@ -18,68 +18,48 @@ const OWNED = sql`${OF_ACCOUNT} AND ${e.id} = ${param('id')}`
 const OLD_UNTIL = sql`now() + make_interval(hours => ${param('oldForHours')})`
 
 // The user's row is the lock: two at once count one after the other.
-const LOCK_USER = statement(
-  'lock_user_for_endpoints',
-  sql`SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} FOR NO KEY UPDATE`,
-)
+const LOCK_USER = statement('lock_user_for_endpoints')`
+  SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} FOR NO KEY UPDATE`
 
-const COUNT = statement<{ endpoints: number; deleted: boolean | null }>(
-  'count_webhook_endpoints',
-  sql`
-    SELECT (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
-           (SELECT ${users.deletedAt} IS NOT NULL FROM ${users} WHERE ${users.id} = ${param('accountId')}) AS deleted`,
-)
+const COUNT = statement<{ endpoints: number; deleted: boolean | null }>('count_webhook_endpoints')`
+  SELECT (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
+         (SELECT ${users.deletedAt} IS NOT NULL FROM ${users} WHERE ${users.id} = ${param('accountId')}) AS deleted`
 
-const CREATE = statement<WebhookEndpoint>(
-  'create_webhook_endpoint',
-  sql`
-    INSERT INTO ${webhookEndpoints} AS e (id, user_id, kind, url, description, events, secret)
-    VALUES (${param('id')}, ${param('accountId')}, 'account', ${param('url')}, ${param('description')},
-            ${param('events')}, ${param('secret')})
-    RETURNING ${VIEW}`,
-)
+const CREATE = statement<WebhookEndpoint>('create_webhook_endpoint')`
+  INSERT INTO ${webhookEndpoints} AS e (id, user_id, kind, url, description, events, secret)
+  VALUES (${param('id')}, ${param('accountId')}, 'account', ${param('url')}, ${param('description')},
+          ${param('events')}, ${param('secret')})
+  RETURNING ${VIEW}`
 
-const LIST = statement<WebhookEndpoint>(
-  'list_webhook_endpoints',
-  sql`SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`,
-)
+const LIST = statement<WebhookEndpoint>('list_webhook_endpoints')`
+  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`
 
-const FIND = statement<WebhookEndpoint>(
-  'find_webhook_endpoint',
-  sql`SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OWNED}`,
-)
+const FIND = statement<WebhookEndpoint>('find_webhook_endpoint')`
+  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OWNED}`
 
-const REMOVE = statement(
-  'remove_webhook_endpoint',
-  sql`UPDATE ${webhookEndpoints} ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`,
-)
+const REMOVE = statement('remove_webhook_endpoint')`
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
 
-const ROTATE = statement<WebhookEndpoint>(
-  'rotate_webhook_secret',
-  sql`
-    UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
-      oldSecret: e.secret,
-      oldSecretUntil: OLD_UNTIL,
-      secret: param('secret'),
-    })}
-     WHERE ${OWNED} RETURNING ${VIEW}`,
-)
+const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+    oldSecret: e.secret,
+    oldSecretUntil: OLD_UNTIL,
+    secret: param('secret'),
+  })}
+   WHERE ${OWNED} RETURNING ${VIEW}`
 
-// The delivery is stored and rung for at once, like the ones that the trigger of generations stores.
-const ADD_TEST = statement(
-  'add_test_webhook',
-  sql`
-    WITH stored AS (
-      ${insertInto(webhookDeliveries, {
-        endpointId: e.id,
-        eventId: param('eventId'),
-        type: 'test',
-        url: e.url,
-      })} FROM ${webhookEndpoints} ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
-      RETURNING ${webhookDeliveries.seq}
-    )
-    SELECT pg_notify('webhook_due', seq::text) FROM stored`,
-)
+// The delivery is stored and a job asked for at once, like the ones that the trigger of generations stores.
+const ADD_TEST = statement('add_test_webhook')`
+  WITH stored AS (
+    ${insertInto(webhookDeliveries, {
+      endpointId: e.id,
+      eventId: param('eventId'),
+      type: 'test',
+      url: e.url,
+    })} FROM ${webhookEndpoints} ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
+    RETURNING ${webhookDeliveries.seq}
+  )
+  SELECT pg_notify('webhook_due', seq::text) FROM stored`
 
 interface LogRow extends Omit<DeliveryRecord, 'nextAt' | 'deliveredAt'> {
   readonly seq: number
@@ -87,17 +67,14 @@ interface LogRow extends Omit<DeliveryRecord, 'nextAt' | 'deliveredAt'> {
   readonly finishedAt: Date | null
 }
 
-const LOG = statement<LogRow>(
-  'log_of_webhook_endpoint',
-  sql`
-    SELECT ${named({
-      ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
-      ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
-    })}
-      FROM ${webhookDeliveries} ${d}
-     WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
-     ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`,
-)
+const LOG = statement<LogRow>('log_of_webhook_endpoint')`
+  SELECT ${named({
+    ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
+    ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
+  })}
+    FROM ${webhookDeliveries} ${d}
+   WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
+   ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`
 
 const toRecord = ({ seq: _, nextAt, finishedAt, ...record }: LogRow): DeliveryRecord => ({
   ...record,
@@ -108,31 +85,25 @@ const toRecord = ({ seq: _, nextAt, finishedAt, ...record }: LogRow): DeliveryRe
 const ORIGIN = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'request'`
 
 // A known origin is named anew, and then is not forgotten for long. Races may let a few more in.
-const ADMIT_ORIGIN = statement(
-  'admit_webhook_origin',
-  sql`
-    ${insertInto(webhookEndpoints, {
-      id: param('id'),
-      userId: param('accountId'),
-      kind: 'request',
-      url: param('origin'),
-      events: sql`'{}'`,
-    })}
-     WHERE EXISTS (SELECT FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
-        OR (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN}) < ${param('limit')}
-    ON CONFLICT (user_id, url) WHERE kind = 'request' DO UPDATE SET created_at = now()`,
-)
+const ADMIT_ORIGIN = statement('admit_webhook_origin')`
+  ${insertInto(webhookEndpoints, {
+    id: param('id'),
+    userId: param('accountId'),
+    kind: 'request',
+    url: param('origin'),
+    events: sql`'{}'`,
+  })}
+   WHERE EXISTS (SELECT FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
+      OR (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN}) < ${param('limit')}
+  ON CONFLICT (user_id, url) WHERE kind = 'request' DO UPDATE SET created_at = now()`
 
-const REQUEST_SECRET = statement<{ secret: string }>(
-  'secret_of_webhook_urls',
-  sql`
-    WITH made AS (
-      INSERT INTO ${webhookSecrets} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
-      ON CONFLICT (user_id) DO NOTHING RETURNING secret
-    )
-    SELECT secret FROM made
-    UNION ALL SELECT ${s.secret} FROM ${webhookSecrets} ${s} WHERE ${s.userId} = ${param('accountId')}`,
-)
+const REQUEST_SECRET = statement<{ secret: string }>('secret_of_webhook_urls')`
+  WITH made AS (
+    INSERT INTO ${webhookSecrets} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
+    ON CONFLICT (user_id) DO NOTHING RETURNING secret
+  )
+  SELECT secret FROM made
+  UNION ALL SELECT ${s.secret} FROM ${webhookSecrets} ${s} WHERE ${s.userId} = ${param('accountId')}`
 
 export const webhookEndpointStore = (
   db: Database,
@@ -181,29 +152,23 @@ export const webhookEndpointStore = (
 const PAGE = 1000
 
 /** Says where the next page begins, null at the end. */
-const WIPE_URLS = statement<{ last: number | null }>(
-  'wipe_webhook_urls',
-  sql`
-    WITH page AS (
-      SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
-       WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${PAGE}
-    ), wiped AS (
-      UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { url: '' })}
-       WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
-    )
-    SELECT max(seq) AS last FROM page`,
-)
+const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
+  WITH page AS (
+    SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+     WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${PAGE}
+  ), wiped AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { url: '' })}
+     WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
+  )
+  SELECT max(seq) AS last FROM page`
 
-const ROTATE_REQUEST_SECRET = statement<{ until: Date }>(
-  'rotate_secret_of_webhook_urls',
-  sql`
-    UPDATE ${webhookSecrets} ${s} SET ${assign(s, {
-      oldSecret: s.secret,
-      oldSecretUntil: OLD_UNTIL,
-      secret: param('secret'),
-    })}
-     WHERE ${s.userId} = ${param('accountId')} RETURNING ${s.oldSecretUntil} AS until`,
-)
+const ROTATE_REQUEST_SECRET = statement<{ until: Date }>('rotate_secret_of_webhook_urls')`
+  UPDATE ${webhookSecrets} ${s} SET ${assign(s, {
+    oldSecret: s.secret,
+    oldSecretUntil: OLD_UNTIL,
+    secret: param('secret'),
+  })}
+   WHERE ${s.userId} = ${param('accountId')} RETURNING ${s.oldSecretUntil} AS until`
 
 export const operatorWebhookStore = ({ orm, pool }: Database) => ({
   /** Nothing of the account's is told anywhere any more; what waits is given up by the servers. */
