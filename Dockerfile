@@ -6,6 +6,7 @@ COPY package.json package-lock.json ./
 # No package needs its install script here: the database of npm start and of the tests alone would.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY docs/openapi.json ./docs/
 COPY src ./src
 RUN npm run build
 

@@ -28,6 +28,13 @@ export function linkedSignal(others: readonly AbortSignal[]): LinkedSignal {
   }
 }
 
+/** Resolves when the signal aborts. Only for one that is let go of: a listener stays with a signal that never aborts. */
+export const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
 /** A signal that aborts with the outer one or at its own time limit. */
 export interface TimeLimit extends LinkedSignal {
   /** Whether the limit, rather than the outer signal, ended it. */

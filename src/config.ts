@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/default-path.js'
+import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/declaration.js'
 
 const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
 

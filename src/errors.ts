@@ -1,6 +1,6 @@
 /**
- * Every refusal the service can give, as a stable code. Which HTTP status a code becomes lives in http/errors.ts;
- * how it is shown lives in the envelope of each interface.
+ * Every refusal the service can give, as a stable code. http/error-bodies.ts says which HTTP status it becomes, and what
+ * it is called in each interface's error body.
  */
 export const ERROR_CODES = [
   'unauthorized',
@@ -27,7 +27,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** Facts that ride along with a refusal; each interface shows those that its error body has a place for. */
+/** Further facts about a refusal; each interface shows those that its error body has a field for. */
 export interface ErrorDetail {
   /** The offending field of the request. */
   readonly parameter?: string
@@ -87,7 +87,7 @@ export const createImageModelUnavailable = (model: string) =>
     parameter: 'model',
   })
 
-/** `matched` are the words of the prompt that were recognised, as the user wrote them or as they read once undisguised. */
+/** @param matched the recognised words of the prompt, as the user wrote them or as they read without their disguise */
 export const promptFlagged = (parameter: string, category: string, matched: readonly string[]) =>
   new AppError(
     'content_policy_violation',
@@ -199,9 +199,9 @@ export const shuttingDown = (generationId?: string) =>
     { retryAfterSeconds: 2, ...(generationId && { generationId }) },
   )
 
-export const pictureNotFound = () => new AppError('not_found', 'Picture not found: check the ID.')
+export const imageNotFound = () => new AppError('not_found', 'Picture not found: check the ID.')
 
-export const pictureTakenDown = () => new AppError('not_found', 'This picture was removed and is no longer available.')
+export const imageTakenDown = () => new AppError('not_found', 'This picture was removed and is no longer available.')
 
-export const pictureRemoved = () =>
+export const imageRemoved = () =>
   new AppError('not_found', 'The picture of this generation was removed. Submit it again with a new Idempotency-Key.')

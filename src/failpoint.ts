@@ -42,7 +42,7 @@ export const FAILPOINTS = [
   'reconcile.after_enqueue',
   'reconcile.after_mark',
   'reconcile.before_locks',
-  'reconcile.before_sentinel',
+  'reconcile.before_mark',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

@@ -4,3 +4,18 @@ export interface Log {
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
 }
+
+const EVERY_MS = 5000
+
+/** Calls `tell` at most once in five seconds, with how often it was asked to since, and with the latest value. */
+export function occasionally<T = void>(tell: (times: number, latest: T) => void): (value: T) => void {
+  let times = 0
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (value) => {
+    times++
+    if (performance.now() - toldAt < EVERY_MS) return
+    toldAt = performance.now()
+    tell(times, value)
+    times = 0
+  }
+}

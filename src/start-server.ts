@@ -14,15 +14,16 @@ import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
 import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
+import { isDatabaseReady } from './db/refusal.js'
 import { submissionStore } from './db/submission-store.js'
 import type { Running } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
 import { listenForHealth } from './health-port.js'
 import { buildApp } from './http/app.js'
-import type { StreamTimes } from './http/personal-api/event-routes.js'
-import type { PlaceLimits } from './http/places.js'
-import { openImageStore } from './images/create-image-store.js'
-import { withInfotext } from './images/infotext-png.js'
+import type { SlotLimits } from './http/request-slots.js'
+import type { StreamTimes } from './http/server-sent-events.js'
+import { openImageStore } from './images/open-image-store.js'
+import { withInfotext } from './images/png-text.js'
 import { createModerator } from './moderation/create-moderator.js'
 import type { ResolveHost } from './outbound/webhook-sender.js'
 import { startWebhooks } from './start-webhooks.js'
@@ -30,7 +31,7 @@ import { openFoundation } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
-/** How long after SIGTERM Create Image waiters are still served; with the notice, which is part of it. */
+/** How long clients that wait for Create Image are still served after SIGTERM; the notice is part of this time. */
 const WAITERS_MS = 25_000
 
 export interface ServerOptions {
@@ -38,17 +39,17 @@ export interface ServerOptions {
   readonly namespace?: string
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
-  /** How long /ready says 503, and everything else is served, before the port closes. */
+  /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
   readonly noticeMs?: number
   readonly auditTimes?: AuditTimes
-  readonly places?: PlaceLimits
+  readonly slots?: SlotLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
-  /** In place of the DNS, for what webhooks are sent to. */
+  /** Replaces the DNS for the hosts of webhooks. */
   readonly resolveHost?: ResolveHost
 }
 
-/** Wires the HTTP server and lets it listen. The order of closing: new work, waiting clients, background work, stores. */
+/** Wires the HTTP server and lets it listen. It closes in this order: new work, waiting clients, background work, stores. */
 export async function startServer(
   config: Config,
   log: Logger,
@@ -100,13 +101,7 @@ export async function startServer(
   }
   const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }
   const limit = { counter: foundation.counter, ...config.rateLimit }
-  const ready = async () => {
-    if (draining.signal.aborted) return false
-    return db.pool.query('SELECT 1 FROM generations LIMIT 1').then(
-      () => true,
-      () => false,
-    )
-  }
+  const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
   const app = await buildApp({
     log,
     trustedProxies: config.trustedProxies,
@@ -122,11 +117,11 @@ export async function startServer(
       leaving: leaving.signal,
       maxWaiting: options.maxWaiting,
     },
-    pages: { pictures: publishedImages(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
+    pages: { images: publishedImages(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },
-    places: options.places,
+    slots: options.slots,
   })
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
@@ -136,9 +131,9 @@ export async function startServer(
     draining.abort()
     const auditEnded = audit.stop()
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
-    // A port that was taken needs no notice.
+    // If the port was taken, nobody needs the notice.
     if (app.server.listening && options.noticeMs) await after(options.noticeMs)
-    // Webhooks that come now are sent by other servers, or by the next.
+    // Other servers send the webhooks that come from now on, or this one after its restart.
     await Promise.all([app.close(), webhooks.stop()])
     clearTimeout(waitersEnd)
     takedowns.stop()

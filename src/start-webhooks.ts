@@ -14,7 +14,7 @@ import { WebhookDispatcher } from './webhooks/dispatcher.js'
 import type { EndpointPorts } from './webhooks/endpoints.js'
 import { newEndpointId } from './webhooks/webhook.js'
 
-/** What is under way when the server leaves may take so long; another process sends the rest. */
+/** How long webhooks that are being sent may take when the server leaves; another process sends the rest. */
 const STOP_MS = 5000
 const JOBS_CLOSE_MS = 1000
 
@@ -31,7 +31,7 @@ export interface WebhookOptions {
   readonly resolveHost?: ResolveHost | undefined
 }
 
-/** Wires the webhooks of one server: the ports of its routes, and the sending of what is due. */
+/** Wires the webhooks of one server: the ports of its routes, and the sending of due deliveries. */
 export function startWebhooks(options: WebhookOptions): { readonly ports: EndpointPorts; stop(): Promise<void> } {
   const { db, config, log, imageUrl, resolveHost, onError } = options
   const { allowHttp, allowedNetworks } = config.webhooks
@@ -52,7 +52,7 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
   const hear = async (seq: number) => {
     if (!(await jobs.enqueue({ seq, attempts: 0 }, 0))) await dispatcher.look()
   }
-  // Postgres notifies every server of an end. The job goes to one of them; if it can't be enqueued, this server looks itself.
+  // Postgres notifies every server of an end, and one of them gets the job. If it can't be enqueued, this server sends.
   const heard = listenTo(
     config.databaseListenUrl,
     'webhook_due',

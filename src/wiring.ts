@@ -22,7 +22,8 @@ import { startTakedowns } from './generation/library/takedown.js'
 import type { PreviewBoard, ProgressBoard } from './generation/live-board.js'
 import type { GenerationQueue } from './generation/queue.js'
 import { startReconciler } from './generation/repair/reconciler.js'
-import { storedPictures } from './images/stored-pictures.js'
+import { storedPictures } from './images/stored-images.js'
+import { occasionally } from './log.js'
 import { isOutage } from './outage.js'
 import { isOfOutage, outageLog, TOLD_AFTER_MS } from './outage-log.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
@@ -32,8 +33,8 @@ import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/activ
 import { redisAvailability } from './redis/availability.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
-import { noSentinel, redisSentinel } from './redis/sentinel.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
+import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'
 
 /** What every process needs to know the state of things and to change it. */
 export interface Foundation {
@@ -145,7 +146,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         }),
         queue,
         lock,
-        sentinel: shared ? redisSentinel(shared, namespace) : noSentinel,
+        wipeMark: shared ? redisWipeMark(shared, namespace) : noWipeMark,
         duty: dutyLease(db, 'reconciler', processId),
         log: {
           info: (facts, text) => log.info(facts, text),
@@ -205,14 +206,5 @@ export async function auditService(
 /** Names this process in leases and claims. */
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
 
-const QUIET_MS = 5000
-
 /** An outage makes every client complain several times a second; one line in five seconds says as much. */
-function quietly(tell: (error: unknown) => void): (error: unknown) => void {
-  let toldAt = Number.NEGATIVE_INFINITY
-  return (error) => {
-    if (performance.now() - toldAt < QUIET_MS) return
-    toldAt = performance.now()
-    tell(error)
-  }
-}
+const quietly = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))

@@ -7,6 +7,8 @@ import { allowsVersion } from './support/version-range.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SRC = join(ROOT, 'src')
+/** Made by `npm run client-types`; absent in a fresh clone. */
+const GENERATED = 'client/api.ts'
 
 interface Import {
   readonly from: string
@@ -50,7 +52,7 @@ function textOf(node: ts.Node): string {
 function fileOf(path: string): string {
   const file = relative(SRC, path).replaceAll('\\', '/')
   const found = [file.replace(/\.js$/, '.ts'), file.replace(/\.js$/, '.tsx'), file].find(
-    (name) => files.includes(name) || (name.endsWith('.json') && existsSync(join(SRC, name))),
+    (name) => files.includes(name) || name === GENERATED || (name.endsWith('.json') && existsSync(join(SRC, name))),
   )
   if (!found) throw new Error(`an import of ${file}, which is not in src/`)
   return found
@@ -70,7 +72,7 @@ const CORE = [
   'outage.ts',
   'failpoint.ts',
   'abort-signals.ts',
-  'picture-bytes.ts',
+  'image-bytes.ts',
   'own-directory.ts',
 ]
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit', 'outbound']
@@ -99,7 +101,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'outage.ts': [],
   'failpoint.ts': [],
   'abort-signals.ts': [],
-  'picture-bytes.ts': [],
+  'image-bytes.ts': [],
   'own-directory.ts': [],
 }
 
@@ -157,9 +159,7 @@ describe('the direction of imports', () => {
   })
 
   it('never leads in a circle', () => {
-    const next = new Map(
-      files.map((file) => [file, imports.filter((it) => it.ours && !it.typeOnly && it.from === file)]),
-    )
+    const next = new Map(files.map((file) => [file, imports.filter((it) => it.ours && it.from === file)]))
     const done = new Set<string>()
     const circles: string[] = []
     const walk = (file: string, path: readonly string[]): void => {
@@ -185,8 +185,7 @@ describe('the files of src/', () => {
   })
 
   it('have at most 300 lines', () => {
-    const generated = ['client/api.ts']
-    const written = files.filter((file) => !generated.includes(file))
+    const written = files.filter((file) => file !== GENERATED)
     expect(written.filter((file) => readFileSync(join(SRC, file), 'utf8').split('\n').length > 301)).toEqual([])
   })
 

@@ -2,8 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
 import { auditProgress } from '../db/process-schema.js'
 import { assign, queryOnce } from '../db/statement.js'
-import { EXAMPLES, type Look, type Slice, type SqlCheck, type Violations } from './check.js'
-import type { Place } from './slices.js'
+import { type AuditPosition, EXAMPLES, type Look, type Slice, type SqlCheck, type Violations } from './check.js'
 
 /** Set-based statements over whole tables take longer than a request's may. */
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -22,9 +21,9 @@ export interface AuditDatabase {
   /** Counts what a check's query finds. */
   look(check: SqlCheck, slice: Slice): Promise<Look>
   /** What lies between was right and need not be looked at again; unless another audit has moved the start meanwhile. */
-  moveOn(start: Place, end: Place): Promise<void>
+  moveOn(start: AuditPosition, end: AuditPosition): Promise<void>
   /** What comes after was not, and is to be looked at again. */
-  moveBack(to: Place): Promise<void>
+  moveBack(to: AuditPosition): Promise<void>
   /** Also ends the statement that is running. */
   close(): Promise<void>
 }

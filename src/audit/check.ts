@@ -11,26 +11,32 @@ export interface Check extends Violations {
   readonly name: string
 }
 
-/** What a first look has found. */
+/** What a check's first look has found. */
 export interface Look extends Violations {
-  /** The service may just have been in the middle of it, or about to mend it: what a look after this time finds, counts. */
+  /** The service may be in the middle of a change, or about to repair it: the look after this time is what counts. */
   readonly again?: { readonly afterMs: number; readonly look: () => Promise<Violations> }
 }
 
 /**
- * A part of what has happened, as SQL to read from like a table. What has ended and what is in the ledger does not change
- * any more, so it is looked at once; what has not ended, each time.
+ * A part of the history, as SQL that can be read from like a table. Ended generations and ledger entries no longer
+ * change, so they are checked once; generations that have not ended are checked every time.
  */
 export interface Slice {
   readonly generations: string
   readonly ledger: string
 }
 
+/** How far the audit has come: every generation and ledger entry before these was checked. */
+export interface AuditPosition {
+  readonly seq: number
+  readonly ledgerId: number
+}
+
 export interface SqlCheck {
   readonly name: string
-  /** A query with one column and a row for each violation, a text that names it: over everything, or of a slice. */
+  /** A query over everything, or over one slice: it returns one row per violation, with one column that names it. */
   readonly query: string | ((slice: Slice) => string)
-  /** How soon the service mends it by itself. */
+  /** How soon the service repairs it by itself. */
   readonly mendedWithinMs?: number
 }
 

@@ -2,26 +2,20 @@ import { type SQL, sql } from 'drizzle-orm'
 import { auditProgress } from '../db/process-schema.js'
 import { named, pick } from '../db/statement.js'
 import type { AuditDatabase } from './audit-database.js'
-import type { Slice } from './check.js'
+import type { AuditPosition, Slice } from './check.js'
 
-/** How far in the history: before these, everything was looked at. */
-export interface Place {
-  readonly seq: number
-  readonly ledgerId: number
-}
-
-/** Rows of each kind: few enough to look the others up one by one, however long the history. */
+/** Rows of each kind in a slice: so few that their related rows are found one by one, however long the history is. */
 const SLICE = 20_000
-/** By then a row that was begun earlier is stored or never will be: no statement takes so long (db/client.ts). */
+/** No statement takes a minute (db/client.ts), so every older row is stored by now or never will be. */
 const SETTLED = sql`created_at < now() - interval '1 minute'`
 
-/** In the words of an index: by its status it would be looked for among all there are. */
+/** Worded like the partial index, so that Postgres uses it. By status it would read all rows. */
 export const NOT_ENDED = 'finished_at IS NULL'
 
 const newest = (status: string) =>
   sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
 
-// Up to the oldest that has not ended, and no further than what may still be joined by an earlier one.
+// Up to the oldest generation that has not ended, and only as far as no earlier row can still appear.
 const END = sql`
   SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
                coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
@@ -31,14 +25,17 @@ const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FRO
 
 export interface Part {
   readonly slice: Slice
-  readonly start: Place
-  readonly end: Place
+  readonly start: AuditPosition
+  readonly end: AuditPosition
 }
 
-/** @param whole from the beginning, whatever earlier audits have looked at */
+/**
+ * The slices of the history that this audit checks, the oldest first.
+ * @param whole start at the beginning, whatever earlier audits have checked
+ */
 export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<Part[]> {
-  const last = await placeOf(db, END)
-  let start = whole ? { seq: 0, ledgerId: 0 } : await placeOf(db, PROGRESS)
+  const last = await positionOf(db, END)
+  let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
   const parts: Part[] = []
   while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
     const end = {
@@ -51,14 +48,14 @@ export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<P
   return [...parts, { slice: sliceOf(start), start, end: last }]
 }
 
-async function placeOf(db: AuditDatabase, query: SQL): Promise<Place> {
+async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition> {
   const [row] = await db.rows<{ seq: string; ledgerId: string }>(query)
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
 }
 
-/** Without an end it reaches to what is stored meanwhile, and to all that has not ended. */
-function sliceOf(from: Place, to?: Place): Slice {
-  // One index for each status; what has not ended is found in its own.
+/** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */
+function sliceOf(from: AuditPosition, to?: AuditPosition): Slice {
+  // Each status has its own index, and so have the generations that have not ended.
   const ended = (status: string) =>
     `SELECT * FROM generations WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
   const active = `UNION ALL SELECT * FROM generations WHERE ${NOT_ENDED}`

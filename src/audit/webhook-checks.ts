@@ -1,5 +1,5 @@
 /** Webhooks: what is due is sent. */
-import { FAILING } from '../webhooks/retry.js'
+import { FAILING } from '../webhooks/retry-schedule.js'
 import type { SqlCheck } from './check.js'
 
 /** Servers look every two seconds. */

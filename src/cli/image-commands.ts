@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { imageRemovals } from '../db/image-records.js'
 import { removePicture } from '../generation/library/remove-picture.js'
-import { createImageStore } from '../images/create-image-store.js'
+import { createImageStore } from '../images/open-image-store.js'
 import type { Answer, Runner } from './answer.js'
 import { words } from './arguments.js'
 import type { Operator } from './connection.js'

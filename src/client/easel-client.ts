@@ -9,7 +9,7 @@ import { type Generated, type GenerateOptions, generate, type Prompt } from './g
 
 export type { components, operations, paths } from './api.js'
 export { EaselError } from './easel-error.js'
-export type { Progress } from './follow.js'
+export type { Progress } from './follow-generation.js'
 export type { Generated, GeneratedImage, GenerateOptions, Prompt } from './generate.js'
 
 export interface EaselOptions {

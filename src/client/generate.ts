@@ -1,7 +1,7 @@
 import type { Client } from 'openapi-fetch'
 import type { components, operations, paths } from './api.js'
 import { EaselError } from './easel-error.js'
-import { type Ended, follow, type Progress } from './follow.js'
+import { type Ended, follow, type Progress } from './follow-generation.js'
 import { type Answered, type Fate, persistently } from './persistently.js'
 import { graceAfter, timeLimit } from './time-limit.js'
 

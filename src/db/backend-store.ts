@@ -1,10 +1,10 @@
 /** What the backends that are alive can do, and what no one can. */
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
+import type { Abilities, Lacking } from '../generation/failure-reason.js'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { BackendRegistry } from '../generation/run/claim.js'
 import { SAMPLERS } from '../generation/sampler.js'
-import type { Abilities, Lacking } from '../generation/unservable.js'
 import type { Database } from './client.js'
 import { backends } from './process-schema.js'
 import { generations } from './schema.js'

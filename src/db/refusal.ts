@@ -41,3 +41,10 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
       throw new Error(refusalOf(error) ?? (error as Error).message, { cause: error })
   }
 }
+
+/** Whether the database answers now, and its tables can be read. */
+export const isDatabaseReady = ({ pool }: Database): Promise<boolean> =>
+  queryOnce(pool, sql`SELECT 1 FROM ${generations} LIMIT 1`).then(
+    () => true,
+    () => false,
+  )

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { DeliveryStore, WebhookSubject, WebhookSubjects } from '../webhooks/ports.js'
-import { FAILING } from '../webhooks/retry.js'
+import { FAILING } from '../webhooks/retry-schedule.js'
 import type { ClaimedDelivery, DeliveryFault } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
 import { generations, images, modelVersions } from './schema.js'

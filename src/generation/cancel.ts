@@ -6,8 +6,8 @@ import type { GenerationQueue } from './queue.js'
 
 export interface CancelStore {
   /**
-   * Ends a generation that has not finished and gives its credits back; its worker notices at the next heartbeat.
-   * `onlyQueued` spares one that is running. Resolves to undefined when there was nothing to end.
+   * Ends a generation that has not finished, with a refund. `onlyQueued` leaves one that is running alone. Undefined: there
+   * was nothing to end.
    */
   cancel(id: string, reason: string, options: { onlyQueued: boolean }): Promise<EndedGeneration | undefined>
 }
@@ -19,11 +19,11 @@ export interface EndedGeneration {
   readonly metered: boolean
   /** What its owner is told. */
   readonly reason: string
-  /** The slugs under which an attempt may have stored pictures that nobody will see; none if it never started. */
+  /** Slugs under which an attempt may have stored images that nobody will see; none if it never started. */
   readonly leftovers: readonly string[]
 }
 
-/** What a generation that ended without pictures leaves behind, outside Postgres. */
+/** Where a generation that ended without images leaves something behind, outside Postgres. */
 export interface LeftoverPorts {
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
@@ -32,7 +32,7 @@ export interface LeftoverPorts {
 
 export type CancelPorts = LeftoverPorts & { readonly cancels: CancelStore }
 
-/** Ends a generation, gives its credits back and frees its account at once. False: there was nothing to end. */
+/** Ends a generation with a refund, and frees its account for the next one. False: there was nothing to end. */
 export async function cancelGeneration(
   ports: CancelPorts,
   id: string,
@@ -46,10 +46,10 @@ export async function cancelGeneration(
   return true
 }
 
-/** A store that hangs keeps nobody waiting for longer; the reconciler's sweep removes what is left. */
+/** A store that hangs is waited for no longer; the reconciler's sweep removes what is left. */
 const REMOVED_WITHIN_MS = 1000
 
-/** Frees the account, takes the delivery back and removes pictures that an attempt had stored; best effort. */
+/** Frees the account, withdraws the job and removes images that an attempt had stored; best effort. */
 export async function clearLeftovers({ lock, queue, images }: LeftoverPorts, ended: EndedGeneration): Promise<void> {
   if (!ended.metered) await lock.release(ended.accountId, ended.id)
   await queue.withdraw(ended)

@@ -1,9 +1,10 @@
 /** What a subscriber reads when a generation fails: one sentence each, without hosts, paths or traces. */
+
 import { BackendError } from './run/backend.js'
 
-/** Faults that name the job are tried this many times in all. */
+/** A generation has this many tries in all. */
 export const MAX_TRIES = 3
-/** So many workers may die under a generation: the last one fails it. */
+/** The death of this many workers under a generation fails it. */
 export const MAX_DEATHS = 5
 
 const GIVEN_BACK = 'Please submit it again.'
@@ -15,3 +16,21 @@ export const INTERNAL = `The generation failed because of an internal error. ${G
 
 /** What to tell the subscriber about an error of the last try. */
 export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)
+
+/** A generation that no live backend can serve; what it lacks. */
+export type Lacking = 'model' | 'sampler' | 'seed' | 'size' | 'cfg_scale'
+
+/** `%` stands for the model's name, the sampler, the seed, the size or the cfg_scale. */
+export const LACKING: Readonly<Record<Lacking, string>> = {
+  model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
+  sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
+  seed: 'The seed % is larger than the GPU servers can keep. Choose a seed up to 2147483644.',
+  size: 'The size % is not available on the GPU servers. Choose a width and a height that are multiples of 64.',
+  cfg_scale: 'The cfg_scale % is not available on the GPU servers. Choose one up to 20.',
+}
+
+/** What the live backends can do; at most a second old. */
+export interface Abilities {
+  /** Whether some live backend has the model, and none of those has the sampler. False while none is alive. */
+  lackSampler(filename: string, sampler: string): Promise<boolean>
+}

@@ -7,17 +7,26 @@ export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
 /** Which interface a generation came through. Create Image goes first, within a bound: see queue-position.ts. */
 export type Lane = 'personal' | 'create_image'
 
-/** What to draw, as either interface asks for it. */
-export interface GenerationRequest {
+/** What a GPU server is told of an image. */
+export interface Drawing {
   readonly prompt: string
   readonly negativePrompt: string
   /** Pixels, multiples of 8. */
   readonly width: number
   readonly height: number
-  readonly batchSize: number
   readonly steps: number
   readonly cfgScale: number
   readonly sampler: Sampler
+}
+
+export const drawingOf = (drawing: Drawing): Drawing => {
+  const { prompt, negativePrompt, width, height, steps, cfgScale, sampler } = drawing
+  return { prompt, negativePrompt, width, height, steps, cfgScale, sampler }
+}
+
+/** What to draw, as either interface asks for it. */
+export interface GenerationRequest extends Drawing {
+  readonly batchSize: number
   /** 0 to 2^32 - 1; undefined means random. */
   readonly seed: number | undefined
 }

@@ -1,4 +1,4 @@
-/** What inferences take, learnt from what has been drawn. */
+/** How long inferences take, learnt from those that have ended. */
 
 export interface Work {
   readonly width: number
@@ -11,7 +11,7 @@ const NEWEST_COUNTS = 0.3
 
 export const pixelStepsOf = ({ width, height, steps, batchSize }: Work): number => width * height * steps * batchSize
 
-/** What generations with one checkpoint take: a part that is always the same, and one that grows with the work. */
+/** How long generations of one model file take: a fixed part, and one that grows with the work. */
 export interface Pace {
   readonly fixedMs: number
   readonly msPerPixelStep: number
@@ -24,12 +24,12 @@ export interface Sample {
   readonly ms: number
 }
 
-/** Decoding and storing take about as long as so many steps, where the samples can't tell: they are all alike. */
+/** If all samples are alike, decoding and storing are taken to last as long as so many steps. */
 const FIXED_AS_STEPS = 8
-/** Samples whose work differs by less say nothing of what more work takes. */
+/** Two samples whose work differs by a smaller factor are alike. */
 const UNLIKE = 1.5
 
-/** Medians throughout, so that one that loaded its checkpoint or had to wait spoils nothing. Undefined without samples. */
+/** From medians, so that a sample that loaded its model or had to wait does not count. Undefined without samples. */
 export function paceOf(samples: readonly Sample[]): Pace | undefined {
   const [first] = samples
   if (!first) return undefined
@@ -71,8 +71,8 @@ export function inferencePace() {
 }
 
 /**
- * What is left of an inference, in milliseconds: by its own progress where it tells, else by what was expected.
- * Undefined when nobody can say.
+ * What is left of an inference, in milliseconds: by its own progress if that is known, else by what was expected.
+ * Undefined if neither is known.
  */
 export function remainingMs(elapsedMs: number, fraction: number, expectedMs: number | undefined): number | undefined {
   if (fraction > 0.05) return (elapsedMs * (1 - fraction)) / fraction

@@ -6,18 +6,14 @@ import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
 import { registerAdmission } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
-import { type ConnectionLimits, shareConnections } from './connections.js'
+import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
-import { type Draining, endConnections } from './draining.js'
-import { bodyFor } from './error-shape.js'
-import { handleErrors, handleNotFound } from './errors.js'
+import { handleErrors, handleNotFound } from './error-answers.js'
 import type { App } from './fastify-app.js'
 import { healthRoutes } from './health-routes.js'
-import { onlyOnHost } from './hosts.js'
-import { noteMethods } from './methods.js'
 import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
-import type { PlaceLimits } from './places.js'
+import type { SlotLimits } from './request-slots.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 
 export interface AppOptions {
@@ -34,51 +30,50 @@ export interface AppOptions {
   readonly ready: () => Promise<boolean>
   readonly moderationIsSilent: () => boolean
   readonly draining: Draining
-  /** Only for tests, which cannot flood a server with as much as it takes. */
-  readonly places?: PlaceLimits | undefined
+  /** Only for tests, which cannot send as many requests as a server takes. */
+  readonly slots?: SlotLimits | undefined
   readonly connections?: ConnectionLimits
 }
 
-// Two prompts of 2000 code points, each written as a 12-byte escape, fit.
+// Fits two prompts of 2000 code points, each of them written as a 12-byte escape.
 const BODY_LIMIT = 64 * 1024
 const HEADERS_LIMIT = 16 * 1024
-/** Longer than any answer is waited for: a connection on which nothing moves for so long is one that nobody reads. */
-const STANDSTILL_MS = 150_000
+/** Longer than any answer takes: nobody reads a connection on which nothing moves for so long. */
+const IDLE_LIMIT_MS = 150_000
 
-/** The HTTP server with both interfaces, pictures and health; not yet listening. */
+/** The HTTP server with both interfaces, images, pages and health checks; not yet listening. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const app = createInstance(options)
-  // Bodies are JSON: without this a text would be read, too, and only then be refused.
+  // Bodies are JSON. Otherwise Fastify would read a text body before it is refused.
   app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(validatorCompiler)
-  // The schemas of answers describe and type them; what is sent is exactly what a route returns.
+  // The schemas of answers only describe and type them: exactly what a route returns is sent.
   app.setSerializerCompiler(() => JSON.stringify)
   app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
-  app.setErrorHandler((error, request, reply) => handleErrors(bodyFor(request.url))(error, request, reply))
-  app.setNotFoundHandler((request, reply) => handleNotFound(bodyFor(request.url))(request, reply))
-  noteMethods(app)
+  app.setErrorHandler(handleErrors)
+  handleNotFound(app)
   logRequests(app)
-  registerAdmission(app, options.log, options.places)
+  registerAdmission(app, options.log, options.slots)
   requireHost(app)
   endConnections(app, options.draining)
-  shareConnections(app, options.log, options.trustedProxies, options.connections)
+  limitConnections(app, options.log, options.trustedProxies, options.connections)
   app.server.on('request', noteRequest)
   app.server.on('connect', refuseTunnel)
-  // Without this Node refuses what it doesn't expect with an empty 417; a server may as well ignore it.
+  // A server may ignore an Expect header that it does not know; Node would answer an empty 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
-  const apart = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
+  const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   await describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
-  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.pages.pictures))
+  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.pages.images))
   await app.register(async (scope: App) => {
-    if (apart) onlyOnHost(scope, options.baseUrl)
+    if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
     await scope.register(pages, options.pages)
   })
   await app.register(async (scope: App) => {
-    if (apart) onlyOnHost(scope, options.apiBaseUrl)
+    if (hostsDiffer) onlyOnHost(scope, options.apiBaseUrl)
     await scope.register(createImageApi, { ...options.createImage, prefix: '/v1' })
   })
   return app
@@ -90,25 +85,25 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
-    connectionTimeout: STANDSTILL_MS,
+    connectionTimeout: IDLE_LIMIT_MS,
     requestTimeout: 15_000,
     keepAliveTimeout: 65_000,
     http: {
       headersTimeout: 10_000,
       connectionsCheckingInterval: 2000,
       maxHeaderSize: HEADERS_LIMIT,
-      // Its own refusal has no body; requireHost has one.
+      // Node's own refusal has no body; that of requireHost has one.
       requireHostHeader: false,
     },
-    // While closing, what arrives on open connections is still served.
+    // While the server closes, requests on open connections are still served.
     return503OnClosing: false,
-    // However long, an id that is none is answered by its route: after authentication and with the same 404 as any other.
+    // A wrong ID of any length gets its route's answer: after authentication, with the same 404 as any other.
     routerOptions: { maxParamLength: HEADERS_LIMIT },
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     frameworkErrors: (error, request, reply) => {
-      // Outside every scope and hook, so that nothing else would set the id.
+      // No hook runs for these requests, so nothing else sets the ID.
       reply.header('x-request-id', request.id)
-      handleErrors(bodyFor(request.url))(error, request as FastifyRequest, reply as unknown as FastifyReply)
+      handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply, request.url)
     },
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
@@ -127,9 +122,22 @@ function logRequests(app: App): void {
       ms: Math.round(reply.elapsedTime),
       userId: (request.caller as typeof request.caller | null | undefined)?.account.id,
     }
-    // Polls that went well are many and say little.
+    // Successful polls are many and say little.
     if (request.method === 'GET' && reply.statusCode < 400) request.log.debug(facts, 'request answered')
     else request.log.info(facts, 'request answered')
+  })
+}
+
+const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+/** Routes declared after this in the scope answer on the host of `url` alone. */
+function onlyOnHost(app: App, url: string): void {
+  const { hostname, port, protocol } = new URL(url)
+  const name = hostname.replace(/[.[\]]/g, '\\$&')
+  // A client may write the default port or leave it out.
+  const host = new RegExp(port ? `^${name}:${port}$` : `^${name}(:${DEFAULT_PORT[protocol]})?$`, 'i')
+  app.addHook('onRoute', (route) => {
+    route.constraints = { ...route.constraints, host }
   })
 }
 

@@ -1,20 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import type { Logger } from 'pino'
-import { occasionally } from './admission.js'
-import { networkOf } from './authentication.js'
+import { occasionally } from '../log.js'
 import type { App } from './fastify-app.js'
+
+/** An IPv4 address, or the /64 that an IPv6 customer owns whole. Some proxies write it with brackets and a port. */
+export function networkOf(address: string): string {
+  const bare = address.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+  if (!ipaddr.isValid(bare)) return address
+  const ip = ipaddr.process(bare)
+  if (!(ip instanceof ipaddr.IPv6)) return ip.toString()
+  const prefix = ip.parts.slice(0, 4).map((part) => part.toString(16))
+  return `${prefix.join(':')}::/64`
+}
 
 export interface ConnectionLimits {
   /** In all: each takes memory, whatever it asks. */
   readonly total: number
-  /** Of one address, or of one /64. */
   readonly perNetwork: number
 }
 
 const LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
-/** From this part of all on few places are left, and a connection may be idle for less. */
-const FEW_LEFT = 0.8
+/** From this share of the total on, connections may be idle for a short time only. */
+const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
 
 interface Network {
@@ -24,34 +33,35 @@ interface Network {
 }
 
 /**
- * Keeps a place for each new connection, whoever has the others. A network that has all it may have gives up the
- * connection that was idle longest; when all places are taken, the network with the most idle ones does. When there is
- * none to give up the new one is closed unanswered. A proxy speaks for many, so none of its connections is closed.
+ * Keeps room for new connections, whoever holds the others. At its limit, a network loses its longest idle connection;
+ * at the total limit, the network with the most idle connections loses one. If none is idle, the new connection is
+ * closed unanswered. A proxy's connections are never closed, since a proxy speaks for many clients.
  */
-export function shareConnections(
+export function limitConnections(
   { server }: App,
   log: Logger,
   trustedProxies: readonly string[],
   { total, perNetwork }: ConnectionLimits = LIMITS,
 ): void {
-  const proxies = addressesOf(trustedProxies)
+  const proxies = addressList(trustedProxies)
   const networks = new Map<string, Network>()
   const connections = new WeakMap<Socket, { readonly network: Network; unanswered: number }>()
   const usualKeepAliveMs = server.keepAliveTimeout
   let all = 0
-  const tell = occasionally((connections) =>
+  const warn = occasionally((connections) =>
     log.warn(
       { connections },
       'too many connections, idle ones are closed; if they are a proxy’s, name it in TRUST_PROXY',
     ),
   )
 
-  const idlest = () => [...networks.values()].reduce((most, one) => (one.idle.size > most.idle.size ? one : most), NONE)
+  const mostIdle = () =>
+    [...networks.values()].reduce((most, one) => (one.idle.size > most.idle.size ? one : most), NO_NETWORK)
   const makeRoom = (network: Network | undefined): boolean => {
-    const crowded = network !== undefined && network.connections >= perNetwork
-    if (!crowded && all < total) return true
-    tell()
-    const { idle } = crowded ? network : idlest()
+    const atLimit = network !== undefined && network.connections >= perNetwork
+    if (!atLimit && all < total) return true
+    warn()
+    const { idle } = atLimit ? network : mostIdle()
     const [longest] = idle
     if (!longest) return false
     idle.delete(longest)
@@ -60,7 +70,7 @@ export function shareConnections(
   }
   const count = (by: 1 | -1) => {
     all += by
-    server.keepAliveTimeout = all < FEW_LEFT * total ? usualKeepAliveMs : SHORT_KEEP_ALIVE_MS
+    server.keepAliveTimeout = all < NEARLY_FULL * total ? usualKeepAliveMs : SHORT_KEEP_ALIVE_MS
   }
   const join = (socket: Socket, name: string, network: Network) => {
     networks.set(name, network)
@@ -75,7 +85,7 @@ export function shareConnections(
 
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket
-    if (remoteAddress === undefined) return // it has left already
+    if (remoteAddress === undefined) return // the client has already hung up
     const name = networkOf(remoteAddress)
     const isProxy = proxies.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
     const network = isProxy ? undefined : (networks.get(name) ?? { connections: 0, idle: new Set() })
@@ -95,9 +105,9 @@ export function shareConnections(
   })
 }
 
-const NONE: Network = { connections: 0, idle: new Set() }
+const NO_NETWORK: Network = { connections: 0, idle: new Set() }
 
-function addressesOf(networks: readonly string[]): BlockList {
+function addressList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
@@ -106,4 +116,41 @@ function addressesOf(networks: readonly string[]): BlockList {
     else list.addSubnet(address, Number(bits), family)
   }
   return list
+}
+
+export interface Draining {
+  /** Aborts when the server begins to leave; it goes on serving. */
+  readonly begun: AbortSignal
+  /** Aborts when every client that still waits is sent away. */
+  readonly leaving: AbortSignal
+}
+
+/** A request may be on its way over a connection that was opened just before the port closed. */
+const FIRST_REQUEST_MS = 1000
+/** For the answers to clients that are sent away. */
+const LAST_ANSWERS_MS = 2000
+
+/**
+ * Ends the connections of a server that leaves, none of them in the middle of a request. Once the drain has begun, each
+ * answer is its connection's last, so that clients change to another server in time. Node closes idle connections with
+ * the port, but would wait forever for two other kinds: those that never sent a request, as browsers open them in
+ * advance, and those that never finish one.
+ */
+export function endConnections(app: App, { begun, leaving }: Draining): void {
+  const open = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (begun.aborted) reply.header('connection', 'close')
+  })
+  app.addHook('preClose', async () => {
+    setTimeout(() => {
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
+    }, FIRST_REQUEST_MS).unref()
+    const closeAll = () => void setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS).unref()
+    if (leaving.aborted) closeAll()
+    else leaving.addEventListener('abort', closeAll, { once: true })
+  })
 }

@@ -1,4 +1,4 @@
-/** The fields that both interfaces share. Every message begins with the field's name and says what it should be. */
+/** The fields of bodies that both interfaces share. Every message names its field and says what it should be. */
 import { z } from 'zod'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 
@@ -9,14 +9,14 @@ export const MAX_PIXELS = 2048 * 1536
 /** The seed that means a random one. */
 export const RANDOM_SEED = -1
 
-/** Null means the default, like an absent field. */
-export const optional = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
+/** A field that may be absent or null, and has this value then. */
+export const withDefault = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
   field
     .nullish()
     .meta({ default: fallback })
     .transform((value): z.output<T> => value ?? fallback)
 
-const text = (name: string) =>
+const textField = (name: string) =>
   z
     .string({
       error: ({ input }) =>
@@ -35,10 +35,10 @@ const text = (name: string) =>
     )
 
 const promptMeta = { maxLength: MAX_PROMPT_LENGTH }
-export const promptField = text('prompt')
+export const promptField = textField('prompt')
   .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
   .meta({ ...promptMeta, minLength: 1, description: 'What to draw' })
-export const negativePromptField = text('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' })
+export const negativePromptField = textField('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' })
 
 export const integer = (name: string, min: number, max: number) =>
   number(name, min, max, 'an integer')
@@ -69,41 +69,6 @@ export const seedField = z
   .meta({ default: RANDOM_SEED })
   .transform((value) => (value === undefined || value === null || value === RANDOM_SEED ? undefined : value))
 
-const wholeText = (name: string, min: number, max: number) => {
-  const message = `${name} must be an integer from ${min} to ${max}.`
-  return z
-    .string(message)
-    .regex(/^\d{1,15}$/, message)
-    .refine((value) => Number(value) >= min && Number(value) <= max, message)
-}
-
-/** A whole number in a query. */
-export const queryInteger = (name: string, min: number, max: number, fallback: number) =>
-  wholeText(name, min, max)
-    .default(String(fallback))
-    .meta({ type: 'integer', minimum: min, maximum: max, default: fallback })
-    .transform(Number)
-
-/** A whole number in a query that may be left out. */
-export const queryIntegerIfAny = (name: string, min: number, max: number) =>
-  wholeText(name, min, max)
-    .optional()
-    .meta({ type: 'integer', minimum: min, maximum: max })
-    .transform((value) => (value === undefined ? undefined : Number(value)))
-
-/** `true` or `false` in a query, nothing else. */
-export const queryFlag = (name: string) =>
-  z
-    .enum(['true', 'false'], `${name} must be true or false.`)
-    .default('false')
-    .transform((value) => value === 'true')
-
-/** An ISO 8601 time with its zone in a query. */
-export const queryTime = (name: string) =>
-  z.iso
-    .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
-    .transform((value) => new Date(value))
-
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, `${name} must be one of: ${values.join(', ')}.`)
 
@@ -114,5 +79,5 @@ export const CANVAS_ISSUE = {
   message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).`,
 }
 
-/** One sentence for a body that is no JSON object. */
+/** For a body that is not a JSON object. */
 export const NOT_AN_OBJECT = 'The request body must be a JSON object.'

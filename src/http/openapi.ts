@@ -1,10 +1,8 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
-import { ERROR_CODES } from '../errors.js'
-import { STATUS } from './errors.js'
 import type { App } from './fastify-app.js'
-import { llmsText } from './llms-text.js'
+import { headersOf } from './response-headers.js'
 
 export interface ApiOrigins {
   /** The public origin of the Personal Access API. */
@@ -22,8 +20,13 @@ const TAGS = {
   'Create Image': 'One picture in one request',
 } as const
 
-/** What each refusal means, on either interface; its body and `X-Error-Code` say which one it is. */
-const REFUSALS: Readonly<Record<string, string>> = {
+/** What each status means, on either interface. A refusal's body and `X-Error-Code` say more. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  200: 'Done',
+  201: 'Created',
+  202: 'Accepted; it goes on without you',
+  204: 'Done; there is nothing to say',
+  304: 'As you have it already',
   400: 'The request is not valid, or the prompt was flagged by moderation',
   401: 'Missing or invalid API key',
   402: 'Not enough credits',
@@ -39,74 +42,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   504: 'The picture was not ready in time',
 }
 
-const SUCCESSES: Readonly<Record<string, string>> = {
-  200: 'Done',
-  201: 'Created',
-  202: 'Accepted; it goes on without you',
-  204: 'Done; there is nothing to say',
-  304: 'As you have it already',
-}
-
-const text = (description: string) => ({ description, schema: { type: 'string' as const } })
-const whole = (description: string) => ({ description, schema: { type: 'integer' as const } })
-
-const REQUEST_ID = { 'X-Request-Id': text('Names this answer') }
-const errorCode = (status: number) => ({
-  'X-Error-Code': {
-    description: 'A stable code for programs',
-    schema: { type: 'string' as const, enum: ERROR_CODES.filter((code) => STATUS[code] === status) },
-  },
-})
-const LIMIT_HEADERS = {
-  'X-RateLimit-Limit': whole('Requests that fit into the window'),
-  'X-RateLimit-Remaining': whole('Requests left now'),
-  'X-RateLimit-Reset': whole('Seconds until the oldest request leaves the window'),
-}
-const SUBMITTED = {
-  'X-Credits-Remaining': whole('What you hold after the charge'),
-  'Idempotent-Replayed': text('`true` on the answer to a repeat'),
-}
-const ACTIVE = {
-  'X-Active-Generation': text('The generation that is active, if that is the reason'),
-  Location: text('Where to poll it'),
-}
-const PACED = {
-  'Retry-After': whole('Seconds until the next poll is worth it; absent at the end'),
-  'X-Eta-Seconds': whole('Seconds to the expected end, once the model was measured'),
-  'X-Progress': text('0 to 1, while it is drawn and the GPU server tells'),
-}
-const IGNORED = {
-  'X-Ignored-Fields': text('The fields of the request that change nothing'),
-}
-const RETRIED = {
-  'X-Should-Retry': text('`false` where a repeat would be charged again, as clients of OpenAI understand it'),
-}
-const TAG = { ETag: text('For `If-None-Match`') }
-
-const on = (operation: string, statuses: readonly number[], headers: Readonly<Record<string, object>>) =>
-  statuses.map((status) => [`${operation} ${status}`, headers] as const)
-
-/** A wait ends like this after its submit was accepted. */
-const WAITED = [404, 500, 503, 504]
-/** What the answers of single operations say beside their body. */
-const OWN_HEADERS: Readonly<Record<string, Readonly<Record<string, object>>>> = Object.fromEntries([
-  ...on('submitGeneration', [201], SUBMITTED),
-  ...on('submitGeneration', [429], ACTIVE),
-  ...on('createImage', [200, ...WAITED], SUBMITTED),
-  ...on('createImage', [202], { ...SUBMITTED, 'Webhook-Secret': text('Signs what `webhook_url` is told') }),
-  ...on('createImage', [429], ACTIVE),
-  ...on('createOpenAiImages', [402, 403, 409, 413, 415, 422], IGNORED),
-  ...on('createOpenAiImages', [200], { ...SUBMITTED, ...IGNORED }),
-  ...on('createOpenAiImages', WAITED, { ...SUBMITTED, ...IGNORED, ...RETRIED }),
-  ...on('createOpenAiImages', [400, 429], { ...ACTIVE, ...IGNORED }),
-  ...on('pollGeneration', [200, 304], { ...PACED, ...TAG }),
-  ...on('getCapabilities', [200, 304], TAG),
-])
-const RETRY_AFTER = { 'Retry-After': whole('Seconds to wait before the next try') }
-
 /**
- * Collects every route that has a tag, from its zod schemas, into one OpenAPI 3.1 description, and serves it as
- * /openapi.json, and in short as /llms.txt. To be registered before the routes.
+ * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
+ * and in short as /llms.txt. Register it before the routes.
  */
 export async function describeApi(app: App, origins: ApiOrigins): Promise<void> {
   await app.register(swagger, {
@@ -142,26 +80,21 @@ export async function describeApi(app: App, origins: ApiOrigins): Promise<void> 
   )
 }
 
-/** Adds what no route has to say itself: what refusals mean, the headers of all answers, and where Create Image lives. */
+/** Adds what no route says itself: what each status means, the headers of all answers, and where Create Image lives. */
 function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiOrigins): OpenAPIV3_1.Document {
   for (const [path, item] of Object.entries(document.paths ?? {})) {
     if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
     for (const operation of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[]) {
       for (const [status, response] of Object.entries(operation.responses ?? {})) {
-        const headers = Number(status) < 400 ? REQUEST_ID : { ...errorCode(Number(status)), ...REQUEST_ID }
-        const retry = ['409', '429', '503'].includes(status) ? RETRY_AFTER : {}
-        const limit = status === '401' ? {} : LIMIT_HEADERS
-        Object.assign(response, {
-          description: REFUSALS[status] ?? SUCCESSES[status],
-          headers: { ...headers, ...retry, ...limit, ...OWN_HEADERS[`${operation.operationId} ${status}`] },
-        })
+        const headers = headersOf(operation.operationId, Number(status))
+        Object.assign(response, { description: MEANINGS[status], headers })
       }
     }
   }
   return withoutUnused(document)
 }
 
-/** Every schema comes out twice, as it is read and as it is written; what nothing refers to is left out. */
+/** Drops the schemas that nothing refers to: every schema comes in two forms, for requests and for answers. */
 function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
   const schemas = document.components?.schemas ?? {}
   const used = new Set<string>()
@@ -175,4 +108,35 @@ function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
   visit(document.paths)
   const kept = Object.entries(schemas).filter(([name]) => used.has(name))
   return { ...document, components: { ...document.components, schemas: Object.fromEntries(kept.sort()) } }
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+/** The API in short for language models (llmstxt.org): how to call it, and one line for every endpoint. */
+function llmsText({ info, tags = [], paths = {}, servers = [] }: OpenAPIV3_1.Document): string {
+  const [server] = servers
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const operation = item?.[method]
+      return operation ? [{ path, method: method.toUpperCase(), ...operation }] : []
+    }),
+  )
+  const sections = tags.map(({ name, description }) => {
+    const lines = operations
+      .filter(({ tags: [tag] = [] }) => tag === name)
+      .map(({ method, path, summary, description: more }) => `- \`${method} ${path}\`: ${summary}. ${more}`)
+    return lines.length === 0 ? '' : `## ${name}\n\n${description}.\n\n${lines.join('\n')}\n`
+  })
+  return `# ${info.title}
+
+> ${info.summary}. ${info.description}
+
+Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\`. Bodies are JSON. Errors are one sentence in
+\`error\` (on Create Image in \`error.message\`), with a stable code in the header \`X-Error-Code\`; after a 429 or 503 wait for
+\`Retry-After\` seconds. To make a picture: GET /api/v1/models, POST /api/v1/generate with the \`id\` of one as
+\`model_version_id\` and an \`Idempotency-Key\`, then GET the \`poll_url\` until \`status\` is \`succeeded\` or \`failed\`.
+
+The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json).
+
+${sections.filter(Boolean).join('\n')}`
 }

@@ -8,15 +8,15 @@ export interface RateLimitOptions {
   readonly counter: EventCounter
   readonly max: number
   readonly windowSeconds: number
-  /** Whose bucket a request counts into. */
+  /** The key of the bucket that a request counts into. */
   readonly bucketOf: (request: FastifyRequest) => string
 }
 
 const PLUGINS_OWN = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
 
 /**
- * One bucket over all routes declared after it in this scope. The window slides over our own store: the plugin's is a
- * fixed one, which lets nearly twice the limit through across its border.
+ * Limits the requests to all routes that are declared after it in this scope, in one bucket per client. Our own store
+ * has a sliding window; the plugin's fixed one lets nearly twice the limit through where two windows meet.
  */
 export async function registerRateLimit(
   app: App,
@@ -34,15 +34,15 @@ export async function registerRateLimit(
         (error) => callback(error),
       )
     }
-    // Routes with an override of their own would get a child; ours all share one bucket.
+    // For routes with their own limit; ours all share one bucket.
     child(): this {
       return this
     }
   }
-  // Both families of names that clients look for, on every answer that was counted.
+  // Clients look for either family of names: both are on every answer that was counted.
   const policy = `${max};w=${windowSeconds}`
   app.addHook('onSend', (_request, reply, payload, next) => {
-    // A key that was revoked while its request was under way is answered as it would be now, before it is counted.
+    // If a key is revoked during its request, the answer is the same as to the next one, which is not counted.
     if (reply.statusCode === 401) for (const name of PLUGINS_OWN) reply.removeHeader(name)
     const limit = reply.getHeader('x-ratelimit-limit')
     if (limit !== undefined) {

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../errors.js'
-import { bodyFor } from './error-shape.js'
+import { errorBody } from './error-bodies.js'
 
-/** What has arrived, but was not read yet when its time was over, is read within this. */
+/** How soon a request is read that had arrived, but was not read yet when its time was over. */
 const CATCH_UP_MS = 500
 
-/** The last request of a connection: what cannot be read may belong to it, and is not among the bytes at hand. */
-const requests = new WeakMap<Socket, IncomingMessage>()
+/** The latest request of each connection: its body may be what cannot be read, and its target is known only here. */
+const latestRequests = new WeakMap<Socket, IncomingMessage>()
 
 /** For the server's "request" event. */
-export const noteRequest = (request: IncomingMessage): void => void requests.set(request.socket, request)
+export const noteRequest = (request: IncomingMessage): void => void latestRequests.set(request.socket, request)
 
 /**
- * For the server's "clientError" event: what Node's parser could not read as HTTP, and what did not come in time. There
- * is no request of Fastify's to answer, so the answer is written by hand.
+ * For the server's "clientError" event: Node could not read the request as HTTP, or it did not arrive in time. Fastify
+ * has no request to answer then, so the answer is written by hand.
  */
 export function answerUnreadable(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
@@ -27,33 +27,33 @@ export function answerUnreadable(error: Error & { code?: string; rawPacket?: unk
   refuse(socket, status, message, targetOf(error.rawPacket))
 }
 
-/** For the server's "connect" event: without it Node would close the connection unanswered. */
+/** For the server's "connect" event. Otherwise Node would close the connection unanswered. */
 export function refuseTunnel({ socket, url = '' }: IncomingMessage): void {
-  // From here on nobody else listens to it.
+  // Node no longer listens to this socket's errors.
   socket.on('error', () => undefined)
   refuse(socket, '400 Bad Request', 'CONNECT is not possible: this server is no proxy.', url)
   socket.destroySoon()
 }
 
-/** After a standstill of this process Node looks at the clock before it reads what has arrived meanwhile. */
+/** When this process stood still, Node checks the time before it reads what has arrived meanwhile. */
 function refuseUnlessArrived(socket: Socket): void {
-  const last = requests.get(socket)
+  const last = latestRequests.get(socket)
   const awaitsBody = last?.complete === false
   setTimeout(() => {
-    const now = requests.get(socket)
+    const now = latestRequests.get(socket)
     if (now?.complete && (awaitsBody || now !== last)) return
     refuse(socket, '408 Request Timeout', 'The request did not arrive in time: send it again.')
   }, CATCH_UP_MS)
 }
 
-function refuse(socket: Socket, status: string, message: string, target = requests.get(socket)?.url ?? ''): void {
-  const body = JSON.stringify(bodyFor(target)(new AppError('invalid_request', message)))
+function refuse(socket: Socket, status: string, message: string, target = latestRequests.get(socket)?.url ?? ''): void {
+  const body = JSON.stringify(errorBody(new AppError('invalid_request', message), target))
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `x-request-id: ${randomUUID()}\r\nx-error-code: invalid_request\r\nConnection: close\r\n\r\n${body}`,
   )
 }
 
-/** Where the request was headed, if its first line is among the bytes that could not be read. */
+/** The target of the request, if its first line is among the bytes that could not be read. */
 const targetOf = (packet: unknown): string | undefined =>
   packet instanceof Buffer ? /^\S+ (\S+)/.exec(packet.toString('latin1', 0, 200))?.[1] : undefined

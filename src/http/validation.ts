@@ -16,11 +16,11 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   width: ['size'],
 }
 
-/** The first thing that is wrong with a request, as one sentence and the field's name. */
+/** The first mistake in a request, as one sentence and the field's name. */
 export function toInvalidParameter(thrown: unknown, request: FastifyRequest): AppError | undefined {
   if (!hasZodFastifySchemaValidationErrors(thrown)) return undefined
   const issues = thrown.validation
-  // A misspelt field is why another one is missing, so it is told first.
+  // A misspelt field may be why another one is missing, so it comes first.
   const unknown = issues.find(({ keyword }) => keyword === 'unrecognized_keys')
   const part = thrown.validationContext === 'querystring' ? 'querystring' : 'body'
   if (unknown) {
@@ -34,7 +34,7 @@ export function toInvalidParameter(thrown: unknown, request: FastifyRequest): Ap
 
 function unknownField(kind: string, key: string, known: readonly string[]): AppError {
   const shown = key.length > 50 ? `${key.slice(0, 50)}…` : key
-  const meant = probablyMeant(key, known)
+  const meant = likelyField(key, known)
   return invalidParameter(
     shown,
     meant
@@ -43,16 +43,16 @@ function unknownField(kind: string, key: string, known: readonly string[]): AppE
   )
 }
 
-function probablyMeant(key: string, known: readonly string[]): string | undefined {
-  const plain = key
+function likelyField(key: string, known: readonly string[]): string | undefined {
+  const name = key
     .slice(0, 50)
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .replace(/[-\s]/g, '_')
     .toLowerCase()
-  const alias = known.find((field) => field === plain || ALIASES[field]?.includes(plain))
+  const alias = known.find((field) => field === name || ALIASES[field]?.includes(name))
   if (alias) return alias
-  const nearest = known.length > 0 ? closest(plain, known) : undefined
-  return nearest && distance(plain, nearest) <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : undefined
+  const nearest = known.length > 0 ? closest(name, known) : undefined
+  return nearest && distance(name, nearest) <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : undefined
 }
 
 function knownFields(request: FastifyRequest, part: 'body' | 'querystring'): string[] {

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import sharp, { type Sharp } from 'sharp'
 import { SLUG } from '../generation/generation.js'
 import type { ImageStore } from '../generation/image-store.js'
+import { decodable } from '../image-bytes.js'
 
 /** Owner reads and writes, group reads: a web server in front may serve the directory. A stricter umask is respected. */
 const FILE_MODE = 0o640
@@ -114,3 +116,14 @@ async function closing<T>(handle: FileHandle, use: (handle: FileHandle) => Promi
     await handle.close()
   }
 }
+
+/** Far above the largest picture, and the largest preview of a batch, far below what a decompression bomb needs. */
+const MAX_PIXELS = 2 ** 24
+const MAX_SECONDS = 20
+
+/**
+ * A backend's picture, for sharp to decode within bounds.
+ * @throws Error when it is no PNG, JPEG or WebP
+ */
+export const openPicture = (bytes: Buffer): Sharp =>
+  sharp(decodable(bytes), { failOn: 'error', limitInputPixels: MAX_PIXELS }).timeout({ seconds: MAX_SECONDS })

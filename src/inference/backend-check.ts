@@ -3,7 +3,7 @@ import { timeLimit } from '../abort-signals.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/run/backend.js'
 import type { FinishPicture } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
-import { failure } from './failure.js'
+import { failure } from './backend-failure.js'
 
 export interface BackendCheck {
   /** Null where it draws with any. */
@@ -60,7 +60,7 @@ export async function checkBackend(
   }
 }
 
-/** As patiently as a worker: a server that this finds in order must not be down to a worker. */
+/** As retryFor as a worker: a server that this finds in order must not be down to a worker. */
 async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
   const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
   try {

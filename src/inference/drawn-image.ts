@@ -1,5 +1,5 @@
 import sharp, { type Metadata } from 'sharp'
-import { decodable } from '../picture-bytes.js'
+import { decodable } from '../image-bytes.js'
 
 /** Makes an error of what is wrong with a reply. */
 export type Bad = (what: string, cause?: unknown) => Error
@@ -36,4 +36,13 @@ async function headerOf(bytes: Buffer, bad: Bad): Promise<Metadata> {
   } catch (error) {
     throw bad('sent an image that cannot be read', error)
   }
+}
+
+/** A field of an infotext by its name; undefined where the server did not write it. */
+export type Fields = (key: string) => string | undefined
+
+/** An infotext is the prompts, which may say anything, and then one line of `Key: value, …` that the server wrote. */
+export function fieldsOf(infotext: string): Fields {
+  const line = infotext.slice(infotext.lastIndexOf('\n') + 1)
+  return (key) => new RegExp(`(?:^|, )${key}: ("(?:\\\\.|[^"\\\\])*"|[^,]*)`).exec(line)?.[1]?.replace(/^"|"$/g, '')
 }

@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '../generation/run/backend.js'
-import { unsupported } from './failure.js'
+import { unsupported } from './backend-failure.js'
 
 /** What a server keeps as it was asked; it would silently change what goes beyond. */
 export interface Kept {
@@ -33,4 +33,15 @@ export function requireKept(
       `${name} takes no cfg_scale above ${maxCfgScale}`,
       `A cfg_scale above ${maxCfgScale} is not available on the GPU servers.`,
     )
+}
+
+/** Servers give image n the seed + n and never wrap: a batch that passes 2^32 - 1 becomes two calls. */
+export function consecutiveRuns(seeds: readonly number[]): number[][] {
+  const runs: number[][] = []
+  for (const seed of seeds) {
+    const run = runs.at(-1)
+    if (run && seed === (run.at(-1) as number) + 1) run.push(seed)
+    else runs.push([seed])
+  }
+  return runs
 }

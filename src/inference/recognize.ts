@@ -1,5 +1,5 @@
-import { replyFailure } from './reply-failure.js'
 import { createServerHttp, type HttpReply, type ServerAddress } from './server-http.js'
+import { replyFailure } from './server-reply.js'
 
 /** What only that kind of server answers; sd-server, which speaks the others' APIs too, comes first. */
 const MARKS = [

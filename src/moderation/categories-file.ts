@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { toTerm } from './engine/term-trie.js'
 import type { Rule } from './rules-moderator.js'
-import { toTerm } from './term-trie.js'
 
 const STARS = /^\*|\*$/g
 

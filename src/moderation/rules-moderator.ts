@@ -1,6 +1,6 @@
 import type { Moderator, Verdict } from '../generation/submit/moderator.js'
-import type { MinorsRule } from './minors-rule.js'
-import { createTermMatcher, type TermList, termsIn } from './term-matcher.js'
+import type { MinorsRule } from './engine/minors-rule.js'
+import { createTermMatcher, type TermList, termsIn } from './engine/term-matcher.js'
 
 /** What an operator has refused, as data. */
 export interface Rule {

@@ -1,9 +1,9 @@
 import type { Picture } from '../generation/library/picture.js'
 import { page } from './page.js'
 
-/** The page of one picture as HTML: picture, model, seed and size, with Open Graph tags and no prompt. */
-export function imagePage(picture: Picture, imageUrl: string, pageUrl: string): string {
-  const { modelName, width, height, seed, createdAt } = picture
+/** The page of one image as HTML: image, model, seed and size, with Open Graph tags and without the prompt. */
+export function imagePage(image: Picture, imageUrl: string, pageUrl: string): string {
+  const { modelName, width, height, seed, createdAt } = image
   const title = `Picture made with ${modelName}`
   const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with Easel.`
   return page(
@@ -50,7 +50,7 @@ export function imagePage(picture: Picture, imageUrl: string, pageUrl: string): 
           </div>
         </dl>
         <p class="note">This picture is AI-generated.</p>
-        <a class="button" href={imageUrl} download={`${picture.slug}.png`}>
+        <a class="button" href={imageUrl} download={`${image.slug}.png`}>
           Download PNG
         </a>
       </section>
@@ -58,7 +58,7 @@ export function imagePage(picture: Picture, imageUrl: string, pageUrl: string): 
   )
 }
 
-/** A page that says one thing: why there is no picture. */
+/** A page with one sentence: why there is no image. */
 export const noticePage = (title: string, sentence: string): string =>
   page(
     title,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { render } from 'preact-render-to-string'
 
-/** A whole page in the site's look, as HTML. Nothing is loaded but what `body` asks for; the style is inline. */
+/** A whole page in the site's look, as HTML with inline style. It loads nothing but what `body` names. */
 export function page(title: string, head: ComponentChildren, body: ComponentChildren): string {
   return `<!doctype html>${render(
     <html lang="en">

@@ -5,15 +5,15 @@ import { homePage } from './home-page.js'
 import { imagePage, noticePage } from './image-page.js'
 
 export interface PageOptions {
-  readonly pictures: PictureStore
+  readonly images: PictureStore
   readonly imageUrl: (slug: string) => string
   /** The website's origin; the page's own address is <baseUrl>/image/<slug>. */
   readonly baseUrl: string
 }
 
-/** The website's pages: the front page, and the page of a picture for anyone who has its unguessable link. */
-export async function pages(app: FastifyInstance, { pictures, imageUrl, baseUrl }: PageOptions): Promise<void> {
-  // Style is inline and nothing else is loaded but the picture.
+/** The website's pages: the front page, and the page of an image for anyone who has its unguessable link. */
+export async function pages(app: FastifyInstance, { images, imageUrl, baseUrl }: PageOptions): Promise<void> {
+  // The style is inline, and a page loads nothing but its image.
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': `default-src 'none'; img-src ${new URL(imageUrl('0'.repeat(22))).origin}; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'`,
@@ -26,14 +26,14 @@ export async function pages(app: FastifyInstance, { pictures, imageUrl, baseUrl 
 
   app.get<{ Params: { slug: string } }>('/image/:slug', async (request, reply) => {
     const { slug } = request.params
-    const picture = SLUG.test(slug) ? await pictures.find(slug) : undefined
+    const image = SLUG.test(slug) ? await images.find(slug) : undefined
     reply.headers(headers)
-    if (!picture) {
+    if (!image) {
       return reply.code(404).send(noticePage('No such picture', 'There is no picture at this address. Check the link.'))
     }
-    if (picture.removed) {
+    if (image.removed) {
       return reply.code(410).send(noticePage('Picture removed', 'This picture was removed and is no longer available.'))
     }
-    return imagePage(picture, imageUrl(slug), `${baseUrl}/image/${slug}`)
+    return imagePage(image, imageUrl(slug), `${baseUrl}/image/${slug}`)
   })
 }

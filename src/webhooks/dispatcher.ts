@@ -1,6 +1,6 @@
 import type { Log } from '../log.js'
 import type { DeliveryStore, PayloadOf, WebhookJobs, WebhookSender } from './ports.js'
-import { endpointPause, FAILING, retryDelay } from './retry.js'
+import { endpointPause, FAILING, retryDelay } from './retry-schedule.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
 
 export interface DispatchPorts {

@@ -38,7 +38,7 @@ try {
     msPerPixelStep: 1e-6,
   }))
   await bench('the first half wants a sampler that the workers lack', { ...SERVES, samplers: WITHOUT_DEIS })
-  await patiently(`UPDATE generations SET deadline_at = now() WHERE status = 'queued' AND seq <= ${WAITING / 2}`)
+  await retryFor(`UPDATE generations SET deadline_at = now() WHERE status = 'queued' AND seq <= ${WAITING / 2}`)
   await bench('the first half is overdue', SERVES)
 } finally {
   await db.pool.end()
@@ -49,7 +49,7 @@ try {
 /** Of ten models and six samplers, the first half all of one. */
 async function fillQueue(): Promise<void> {
   const user = await givenUser(db)
-  await patiently(
+  await retryFor(
     `INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
        negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
      SELECT 'gen_' || n, $1, $2, CASE n % 4 WHEN 0 THEN 'create_image' ELSE 'personal' END, true, 1, 'm',
@@ -58,11 +58,11 @@ async function fillQueue(): Promise<void> {
        FROM generate_series(1, ${WAITING}) n`,
     [user.id, user.keyId, MODELS, WITHOUT_DEIS],
   )
-  await patiently('ANALYZE generations')
+  await retryFor('ANALYZE generations')
 }
 
 /** Without the pool's deadlines. */
-async function patiently(text: string, values?: unknown[]): Promise<void> {
+async function retryFor(text: string, values?: unknown[]): Promise<void> {
   const client = new pg.Client({ connectionString: postgres.url })
   await client.connect()
   await client.query(text, values)

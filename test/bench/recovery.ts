@@ -25,7 +25,7 @@ try {
   const at = performance.now()
   const seconds = (since: number) => ((since - at) / 1000).toFixed(1)
   // The reconciler sets it last.
-  const back = until(async () => (await redis.exists('easel:sentinel')) === 1, 'the sentinel', 90_000).then(() =>
+  const back = until(async () => (await redis.exists('easel:sentinel')) === 1, 'the wipe mark', 90_000).then(() =>
     performance.now(),
   )
   const busy = await measure(back)

@@ -16,7 +16,7 @@ import { SIZE } from './load.js'
 import { MISSING_MODEL } from './stage.js'
 
 const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVersion
-/** As redis/sentinel.ts and redis/active-generation-lock.ts name them. */
+/** As redis/wipe-mark.ts and redis/active-generation-lock.ts name them. */
 const SENTINEL = 'easel:sentinel'
 const lockOf = (accountId: string) => `easel:lock:${accountId}`
 

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import type { Exchange } from './history.js'
 import type { AttackedRedis } from './redis.js'
 
-/** As redis/sentinel.ts names it: it is put back when queue and locks have been rebuilt. */
+/** As redis/wipe-mark.ts names it: it is put back when queue and locks have been rebuilt. */
 const SENTINEL = 'easel:sentinel'
 const GIVEN_UP_AFTER_MS = 30_000
 

@@ -13,7 +13,7 @@ function given() {
   const experience = backendExperience()
   return {
     experience,
-    fails: (...its: Given) => experience.spared(job(its)),
+    fails: (...its: Given) => experience.sharedFault(job(its)),
     works: (...its: Given) => experience.noteEnd(job(its), true),
     leftOut: () => {
       const { models, samplers } = experience.without(SERVES)
@@ -84,11 +84,11 @@ describe('one account', () => {
   })
 })
 
-it('a generation is not spared for ever', () => {
+it('a generation is not sharedFault for ever', () => {
   const { experience, fails } = given()
   fails('1', 'a', 'heun')
   fails('2', 'a', 'heun')
   const third = job(['3', 'a', 'heun'])
-  const spared = Array.from({ length: 21 }, () => experience.spared(third)?.times)
-  expect(spared).toEqual([...Array.from({ length: 20 }, (_, times) => times), undefined])
+  const sharedFault = Array.from({ length: 21 }, () => experience.sharedFault(third)?.times)
+  expect(sharedFault).toEqual([...Array.from({ length: 20 }, (_, times) => times), undefined])
 })

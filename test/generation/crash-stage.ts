@@ -19,13 +19,13 @@ import { reconcile } from '../../src/generation/repair/reconcile.js'
 import type { InferenceBackend } from '../../src/generation/run/backend.js'
 import { runGeneration } from '../../src/generation/run/run.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
-import { createImageStore } from '../../src/images/create-image-store.js'
 import { TEMPORARY_FILE } from '../../src/images/file-image-store.js'
-import { finishPicture } from '../../src/images/picture.js'
+import { finishPicture } from '../../src/images/finish-image.js'
+import { createImageStore } from '../../src/images/open-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
 import { createModerator } from '../../src/moderation/create-moderator.js'
 import { generationJobId, openGenerationQueue } from '../../src/queue/generation-jobs.js'
-import { noSentinel, redisSentinel } from '../../src/redis/sentinel.js'
+import { noWipeMark, redisWipeMark } from '../../src/redis/wipe-mark.js'
 import { openFoundation } from '../../src/wiring.js'
 import { atOnce, noExperience } from '../support/gpu-turn.js'
 import { silentLog } from '../support/service.js'
@@ -66,7 +66,7 @@ export async function openStage() {
     cancels: cancelStore(db),
     runs: runStore(db, config),
     rows: reconcileStore(db, config),
-    sentinel: redis ? redisSentinel(redis, namespace) : noSentinel,
+    wipeMark: redis ? redisWipeMark(redis, namespace) : noWipeMark,
     duty: dutyLease(db, 'crash', 'me'),
     images: await createImageStore(config),
     backend: quick(createBackend('preview:', { timeoutMs: 30_000 })),

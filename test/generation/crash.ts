@@ -43,8 +43,8 @@ export const startAndDie = (stage: Stage, flow: Flow, death: Death): Promise<Cra
 
 /** A pass of the reconciler for which Redis is empty, until it ends or dies. */
 export function startPass(stage: Stage, death?: Death): Promise<Crash> {
-  const sentinel = { ...stage.ports.sentinel, present: async () => false }
-  const process = mortal({ ...stage.ports, sentinel }, death)
+  const wipeMark = { ...stage.ports.wipeMark, present: async () => false }
+  const process = mortal({ ...stage.ports, wipeMark }, death)
   return endOrDie({ process, end: reconcile(process.ports, { full: true, leasesCount: true }), scenes: [] })
 }
 

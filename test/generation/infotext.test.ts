@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { OwnPicture } from '../../src/generation/library/history.js'
 import { infotextOf } from '../../src/generation/library/infotext.js'
 import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../src/generation/sampler.js'
-import { fieldsOf } from '../../src/inference/infotext.js'
+import { fieldsOf } from '../../src/inference/drawn-image.js'
 
 const picture: OwnPicture = {
   ...{ slug: 's', generationId: 'g', modelVersionId: 1, modelName: 'm', filename: 'pony.v6.safetensors' },

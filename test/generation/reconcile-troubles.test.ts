@@ -48,7 +48,7 @@ const portsWith = (more: Partial<ReconcilerPorts>): ReconcilerPorts => ({
   queue,
   lock: noActiveGenerationLock,
   images: { remove: async () => undefined },
-  sentinel: { present: async () => true, set: async () => undefined },
+  wipeMark: { present: async () => true, set: async () => undefined },
   duty: dutyLease(context.db, 'troubles', 'me'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   ...more,
@@ -225,7 +225,7 @@ describe('a long queue that Redis has lost', () => {
   it('is rung for until that has worked', async () => {
     const queued = await givenQueued(3)
     let present = false
-    const sentinel = {
+    const wipeMark = {
       present: async () => present,
       set: async () => {
         present = true
@@ -233,7 +233,7 @@ describe('a long queue that Redis has lost', () => {
     }
     const failing = failingOnce()
     for (const restored of [false, true, true]) {
-      expect(await pass(false, { sentinel, queue: failing })).toBe(restored)
+      expect(await pass(false, { wipeMark, queue: failing })).toBe(restored)
       expect(present).toBe(restored)
     }
     expect(idsOf(rung)).toEqual(queued)

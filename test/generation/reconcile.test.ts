@@ -9,7 +9,7 @@ import { reconcile } from '../../src/generation/repair/reconcile.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
-import { redisSentinel } from '../../src/redis/sentinel.js'
+import { redisWipeMark } from '../../src/redis/wipe-mark.js'
 import { useDatabase } from '../support/database.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
@@ -43,7 +43,7 @@ const pass = (full = false, more: object = {}) =>
       queue,
       lock: noActiveGenerationLock,
       images: { remove: async () => undefined },
-      sentinel: { present: async () => true, set: async () => undefined },
+      wipeMark: { present: async () => true, set: async () => undefined },
       log,
       ...more,
     },
@@ -126,18 +126,18 @@ describe('a queued generation whose delivery was lost', () => {
     expect(await versionOf(id)).toBe(version)
   })
 
-  it('is rung for after a wipe of Redis, which the missing sentinel tells', async () => {
+  it('is rung for after a wipe of Redis, which the missing mark tells', async () => {
     const { id } = await givenGeneration(context.db, await givenUser(context.db))
     await context.db.pool.query('DELETE FROM unrung')
     let present = false
-    const sentinel = {
+    const wipeMark = {
       present: async () => present,
       set: async () => {
         present = true
       },
     }
-    await pass(false, { sentinel })
-    await pass(false, { sentinel })
+    await pass(false, { wipeMark })
+    await pass(false, { wipeMark })
     expect(rung).toEqual([{ id, attempt: 1 }])
   })
 
@@ -178,13 +178,13 @@ describe.skipIf(!redis)('locks in Redis', () => {
   const client = redis as Redis
   const prefix = `t${randomBytes(5).toString('hex')}`
   const lock = redisActiveGenerationLock(client, prefix)
-  const sentinel = redisSentinel(client, prefix)
+  const wipeMark = redisWipeMark(client, prefix)
   const holder = (user: { id: string }) => client.get(`${prefix}:lock:${user.id}`)
 
   it('are set anew for active generations after a wipe', async () => {
     const [one, two] = [await givenUser(context.db), await givenUser(context.db)]
     const [first, second] = [await givenGeneration(context.db, one), await givenGeneration(context.db, two)]
-    await pass(false, { lock, sentinel })
+    await pass(false, { lock, wipeMark })
     expect([await holder(one), await holder(two)]).toEqual([first.id, second.id])
     expect(await client.pttl(`${prefix}:lock:${one.id}`)).toBeGreaterThan(3_600_000)
   })
@@ -195,7 +195,7 @@ describe.skipIf(!redis)('locks in Redis', () => {
     await lock.acquire(one.id, generation.id)
     await lock.acquire(two.id, 'gen_being_submitted')
     await set(generation.id, `status = 'failed', error = 'over', finished_at = now()`)
-    await pass(true, { lock, sentinel })
+    await pass(true, { lock, wipeMark })
     expect([await holder(one), await holder(two)]).toEqual([null, 'gen_being_submitted'])
   })
 })

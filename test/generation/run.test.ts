@@ -182,11 +182,11 @@ describe('an attempt', () => {
     'goes back without losing a try when not it is to blame, and the server is left alone only when that is: %s',
     async (kind) => {
       const { ports, done } = givenOutside()
-      const spared = (down: boolean) => ({ spared: () => ({ times: 0, down }) })
-      expect(await run(ports, failing(kind), claimed(2), undefined, spared(true))).toEqual({
+      const sharedFault = (down: boolean) => ({ sharedFault: () => ({ times: 0, down }) })
+      expect(await run(ports, failing(kind), claimed(2), undefined, sharedFault(true))).toEqual({
         down: expect.any(BackendError),
       })
-      expect(await run(ports, failing(kind), claimed(2), undefined, spared(false))).toBe('requeued')
+      expect(await run(ports, failing(kind), claimed(2), undefined, sharedFault(false))).toBe('requeued')
       expect(done).toEqual(['requeue', 'requeue'])
     },
   )

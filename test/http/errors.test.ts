@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { afterAll, describe, expect, it } from 'vitest'
-import { toAppError } from '../../src/http/errors.js'
+import { toAppError } from '../../src/http/error-answers.js'
 import { call, expectCreateError, expectPersonalError, PROMPT } from '../support/client.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { chargesOf, givenUser } from '../support/givens.js'

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
-import { createImageStore, openImageStore } from '../../src/images/create-image-store.js'
 import type { FileImageStore } from '../../src/images/file-image-store.js'
+import { createImageStore, openImageStore } from '../../src/images/open-image-store.js'
 import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 
@@ -129,7 +129,7 @@ describe('the file store', () => {
   it('rejects and cleans up when the disk takes only the beginning', async () => {
     // A limit on file sizes stands for the full disk: the write fails half-way. The shell must not let its signal kill.
     const script = `
-      import { createImageStore } from '${compiled('src/images/create-image-store.ts')}'
+      import { createImageStore } from '${compiled('src/images/open-image-store.ts')}'
       const store = await createImageStore({ storagePath: process.argv[1], cdnBaseUrl: '' })
       await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.code))`
     const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"`

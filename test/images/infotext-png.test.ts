@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { withInfotext } from '../../src/images/infotext-png.js'
-import { finishPicture } from '../../src/images/picture.js'
+import { finishPicture } from '../../src/images/finish-image.js'
+import { withInfotext } from '../../src/images/png-text.js'
 import { pngChunks, xmpOf } from '../support/png-chunks.js'
 
 const size = { width: 16, height: 8 }

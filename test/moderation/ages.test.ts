@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMinorsRule } from '../../src/moderation/minors-rule.js'
+import { createMinorsRule } from '../../src/moderation/engine/minors-rule.js'
 
 const rule = createMinorsRule([
   {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ModerationRulesError } from '../../src/moderation/categories-file.js'
 import { createModerator, requireWords } from '../../src/moderation/create-moderator.js'
-import { languages } from '../../src/moderation/languages.js'
+import { languages } from '../../src/moderation/engine/language.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'easel-moderation-'))
 afterAll(() => rmSync(folder, { recursive: true }))

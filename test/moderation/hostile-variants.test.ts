@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createModerator } from '../../src/moderation/create-moderator.js'
-import { languages } from '../../src/moderation/languages.js'
+import { languages } from '../../src/moderation/engine/language.js'
 import { hostileVariants } from './hostile-variants.js'
 import words from './hostile-words.json' with { type: 'json' }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { undisguise } from '../../src/moderation/normalize.js'
+import { undisguise } from '../../src/moderation/engine/normalize.js'
 
 describe('undisguise', () => {
   it('makes no text longer than four letters a character', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createTermMatcher, type TermList, termsIn } from '../../src/moderation/term-matcher.js'
+import { createTermMatcher, type TermList, termsIn } from '../../src/moderation/engine/term-matcher.js'
 import { seedOf } from '../support/effort.js'
 import { disguises, LONG_CANARY, SHORT_CANARY } from './disguises.js'
 

@@ -28,7 +28,7 @@ describe('while every place is taken', () => {
     db = createDatabase(url, { maxConnections: 2, onError: () => undefined })
     return {
       env: { DATABASE_URL: proxy.through(url), TRUST_PROXY: '127.0.0.1', RATE_LIMIT_MAX: '1000' },
-      server: { places: { total: 3, perHolder: 2, patienceMs: 300 } },
+      server: { slots: { total: 3, perHolder: 2, patienceMs: 300 } },
     }
   })
   afterAll(async () => {
@@ -149,7 +149,7 @@ describe('any number of health checks', () => {
 })
 
 describe('a place', () => {
-  const context = useService({ server: { places: { total: 1, perHolder: 1, patienceMs: 3000 } } })
+  const context = useService({ server: { slots: { total: 1, perHolder: 1, patienceMs: 3000 } } })
   const account = ({ key }: GivenUser) => call(context.service.url, 'GET', '/api/v1/account', { key })
 
   it('is free again after each answer, whatever it was', async () => {
@@ -216,7 +216,7 @@ describe('a place', () => {
   })
 
   it('is free again some seconds after its client has left, even if nothing ever answers it', async () => {
-    const app = await buildBareApp({ places: { total: 1, perHolder: 1, patienceMs: 12_000 } })
+    const app = await buildBareApp({ slots: { total: 1, perHolder: 1, patienceMs: 12_000 } })
     let begun = false
     app.get('/never', () => {
       begun = true

@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 const CONNECTIONS = 150
-/** As many as one connection may have: six hundred requests are under way at any time, more than there are places. */
+/** As many as one connection may have: six hundred requests are under way at any time, more than there are slots. */
 const DEPTH = 4
 const ADDRESS = '192.0.2.1'
 /** Answers after which a flood ends; on a slow machine it lasts longer. */
@@ -43,7 +43,7 @@ interface Asked {
   readonly ms: number
 }
 
-/** Subscribers who know nothing of the flood, each from an address of his own and far from his limit. */
+/** Subscribers who know nothing of the flood, each from an address of their own and far from their limit. */
 async function ask(users: readonly GivenUser[], going: () => boolean): Promise<Asked[]> {
   const asked: Asked[] = []
   await Promise.all(
@@ -121,7 +121,11 @@ describe('a flood far beyond what the server can do', () => {
     // A process that has just started is slow: its first connections and its first requests are not what is meant.
     for (let n = 0; n < 10; n++)
       await Promise.all(crowd.map(({ key }) => call(server.url, 'GET', '/api/v1/account', { key })))
-    const greed = { name: 'one user over his limit', request: () => request(ADDRESS, greedy?.key ?? ''), served: [200] }
+    const greed = {
+      name: 'one user over their limit',
+      request: () => request(ADDRESS, greedy?.key ?? ''),
+      served: [200],
+    }
     const guessing = { name: 'wrong keys', request: () => request(ADDRESS, newApiKey('easel')), served: [401] }
     const anywhere = () => `203.0.113.${chance.below(250)}`
     const crowding = { name: 'many users', request: () => request(anywhere(), chance.pick(crowd).key), served: [200] }
@@ -143,7 +147,7 @@ describe('a flood far beyond what the server can do', () => {
     const second = await server.residentMiB()
     if (first !== undefined && second !== undefined) expect(second).toBeLessThan(1.5 * first)
 
-    // It is as it was: nobody waits for places that were lost.
+    // It is as it was: nobody waits for slots that were lost.
     const [late] = await givenUsers(1)
     expect((await ask([late as GivenUser], () => false)).map(({ status }) => status)).toEqual([200])
     const log = server.readLog()

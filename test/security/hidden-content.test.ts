@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { finishPicture } from '../../src/images/picture.js'
+import { finishPicture } from '../../src/images/finish-image.js'
 import { pngChunks } from '../support/png-chunks.js'
 
 const SIZE = { width: 64, height: 64 }

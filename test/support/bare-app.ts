@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os'
 import { pino } from 'pino'
-import { expect } from 'vitest'
 import type { AccountStore } from '../../src/account/account.js'
 import { type AppOptions, buildApp } from '../../src/http/app.js'
 import type { EventCounter } from '../../src/http/authentication.js'
@@ -14,7 +13,10 @@ export interface BareOptions extends Partial<AppOptions> {
 
 /** The HTTP server as it is built, over nothing else: for what can be seen of it without a request that needs a port. */
 export function buildBareApp(options: BareOptions = {}): Promise<App> {
-  const nothing: never = new Proxy(() => expect.fail('the bare app has no ports'), { get: () => nothing }) as never
+  const refuse = () => {
+    throw new Error('the bare app has no ports')
+  }
+  const nothing: never = new Proxy(refuse, { get: () => nothing }) as never
   const { accounts = nothing, counter = nothing } = options
   const limit = { counter, max: 10, windowSeconds: 10 }
   const authentication = { accounts, guesses: counter, keyPrefix: 'easel' }
@@ -27,7 +29,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     storagePath: tmpdir(),
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
-    pages: { pictures: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
+    pages: { images: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
     ready: async () => true,
     moderationIsSilent: () => false,
     draining: { begun: signal, leaving: signal },

@@ -7,8 +7,8 @@ interface Response {
 }
 type Operations = Readonly<Record<string, { readonly responses: Readonly<Record<string, Response>> }>>
 
-const SNAPSHOT = new URL('../http/openapi.snapshot.json', import.meta.url)
-const { paths } = JSON.parse(readFileSync(SNAPSHOT, 'utf8')) as { paths: Readonly<Record<string, Operations>> }
+const DOCUMENT = new URL('../../docs/openapi.json', import.meta.url)
+const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as { paths: Readonly<Record<string, Operations>> }
 const patterns = Object.keys(paths).map((path) => ({
   path,
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),

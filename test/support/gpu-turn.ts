@@ -3,7 +3,7 @@ import type { Experience } from '../../src/generation/run/run.js'
 
 /** A GPU that nobody else uses. */
 export const atOnce = (): GpuTurn => ({
-  comes: Promise.resolve(),
+  granted: Promise.resolve(),
   begun: () => undefined,
   waits: () => undefined,
   progressed: () => undefined,
@@ -14,6 +14,6 @@ export const atOnce = (): GpuTurn => ({
 /** A backend of which nothing bad is known. */
 export const noExperience: Experience = {
   isCulprit: () => false,
-  spared: () => undefined,
+  sharedFault: () => undefined,
   lacksModel: () => undefined,
 }

@@ -3,11 +3,11 @@ import type { GenerationStatus, GenerationView } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
 import { BEGUN, drawnSoFar, type Polled, type QueuePositions } from './poll.js'
 
-/** Tells of changes for any number of generations at once; holds no database connection of the pool while nothing changes. */
+/** Tells of changes of any number of generations. While nothing changes it holds no connection of the pool. */
 export interface GenerationWatch {
   /**
-   * Tells each status that differs from the one told before, the first from `seen`; with `undefined` the present one
-   * is told, too. Mostly within milliseconds, at the latest after some seconds of an outage.
+   * Tells each status that differs from the one told before, beginning with `seen`; with `undefined` it tells the present
+   * one, too. Mostly within milliseconds; after an outage within seconds.
    * @returns stops watching
    */
   watch(id: string, seen: GenerationStatus | undefined, tell: (view: GenerationView) => void): () => void
@@ -41,9 +41,9 @@ interface Follower {
 }
 
 const LOOK_MS = 500
-/** Changes that are worth telling, of 1. */
+/** A smaller change of the progress, which ends at 1, is not told. */
 const PROGRESS_STEP = 0.01
-/** So many are told in a row before other requests have their turn. */
+/** After so many followers other requests get a turn of the event loop. */
 const AT_ONCE = 50
 
 /** Stands for a place that is not known yet. */
@@ -59,7 +59,7 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
     if (looking) return
     looking = true
     setTimeout(async () => {
-      // What is away now is asked again next time.
+      // What fails is asked again by the next look.
       await Promise.allSettled([lookAtPlaces(), lookAtProgress()])
       looking = false
       if (followers.size > 0) lookSoon()

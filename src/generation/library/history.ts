@@ -1,7 +1,7 @@
 /** What an account can look back on, newest first. Another account's is as absent as what never existed. */
 
 import type { Page, PageRequest } from '../../page.js'
-import type { Generation, GenerationStatus } from '../generation.js'
+import type { Drawing, Generation, GenerationStatus } from '../generation.js'
 import type { MadeWith } from '../run/backend.js'
 
 export interface GenerationFilter {
@@ -27,20 +27,7 @@ export interface PastGeneration extends Omit<Generation, 'accountId' | 'keyId' |
 }
 
 /** A picture as its owner sees it: with all that it was made from. */
-export interface OwnPicture
-  extends Pick<
-    Generation,
-    | 'modelVersionId'
-    | 'modelName'
-    | 'filename'
-    | 'prompt'
-    | 'negativePrompt'
-    | 'width'
-    | 'height'
-    | 'steps'
-    | 'cfgScale'
-    | 'sampler'
-  > {
+export interface OwnPicture extends Drawing, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
   readonly slug: string
   readonly generationId: string
   /** This picture's own. */

@@ -1,7 +1,7 @@
 import { failpoint, type SwitchableGuard } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import { clearLeftovers, type EndedGeneration, type LeftoverPorts } from '../cancel.js'
-import type { Lacking } from '../unservable.js'
+import type { Lacking } from '../failure-reason.js'
 import { found } from './rule.js'
 
 /** Each ends what it finds as failed, with a refund, and resolves to it. */

@@ -1,12 +1,12 @@
 import { guardOff } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import type { LeftoverPorts } from '../cancel.js'
-import type { Lacking } from '../unservable.js'
+import type { Lacking } from '../failure-reason.js'
 import { clearLocks, type EndedGenerations } from './clear-locks.js'
 import { endOverdue, type OverdueGenerations } from './end-overdue.js'
 import { enqueueMissing, type MissingJobs } from './enqueue-missing.js'
 import { type LostAttempts, requeueLost } from './requeue-lost.js'
-import { type ActiveGenerations, isWiped, restoreRedis, type Sentinel } from './restore-redis.js'
+import { type ActiveGenerations, isWiped, restoreRedis, type WipeMark } from './restore-redis.js'
 import { sweepImages, type WastedSlugs } from './sweep-images.js'
 
 /** What the rules read and mend in Postgres. Each is guarded by its own condition, so two reconcilers at once do no harm. */
@@ -23,7 +23,7 @@ export interface ReconcileStore
 
 export interface ReconcilePorts extends LeftoverPorts {
   readonly rows: ReconcileStore
-  readonly sentinel: Sentinel
+  readonly wipeMark: WipeMark
   readonly log: Log
 }
 
@@ -49,7 +49,7 @@ export async function reconcile(
   { full, leasesCount }: Pass,
   onFault: OnFault = (rule, err) => ports.log.warn({ err, rule }, 'a rule of the reconciler failed'),
 ): Promise<boolean> {
-  const { rows, lock, queue, images, sentinel, log } = ports
+  const { rows, lock, queue, images, wipeMark, log } = ports
   /** Resolves to whether the rule did its work. */
   const attempt = async (rule: string, work: () => Promise<unknown>): Promise<boolean> => {
     try {
@@ -69,7 +69,7 @@ export async function reconcile(
     await attempt('reconcile.fail_unservable', () =>
       endOverdue(ports, 'reconcile.fail_unservable', () => rows.failUnservable(lacking)),
     )
-  const restores = full || (await isWiped(sentinel))
+  const restores = full || (await isWiped(wipeMark))
   const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
   if (full) {
     await attempt('reconcile.clear_locks', () => clearLocks(rows, lock))

@@ -3,8 +3,8 @@ import { type ActiveGenerationLock, LOCK_MARGIN_MS } from '../active-lock.js'
 import type { Delivery, GenerationQueue } from '../queue.js'
 import { found } from './rule.js'
 
-/** A key in Redis that is lost with all others. */
-export interface Sentinel {
+/** A key in Redis that is lost with all others: if it is missing, Redis was wiped. */
+export interface WipeMark {
   present(): Promise<boolean>
   set(): Promise<void>
 }
@@ -20,20 +20,20 @@ export interface RestorePorts {
   readonly rows: ActiveGenerations
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
-  readonly sentinel: Sentinel
+  readonly wipeMark: WipeMark
 }
 
 /** Whether Redis has lost its keys. */
-export const isWiped = async (sentinel: Sentinel): Promise<boolean> =>
-  !guardOff('reconcile.notice_wipe') && !(await sentinel.present())
+export const isWiped = async (wipeMark: WipeMark): Promise<boolean> =>
+  !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
 
 /**
  * Sets the locks of all active generations anew and enqueues the first that wait. Not all of them: a worker that hears of
  * one works until it finds nothing more that it can do, so one job for each backend that may be idle is enough. The
- * sentinel comes last, so that what failed is tried again.
+ * wipe mark comes last, so that what failed is tried again.
  * @returns whether that is known to have worked
  */
-export async function restoreRedis({ rows, lock, queue, sentinel }: RestorePorts): Promise<boolean> {
+export async function restoreRedis({ rows, lock, queue, wipeMark }: RestorePorts): Promise<boolean> {
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = true; more; ) {
     const page = await found('reconcile.restore_locks', () => rows.activePage(after))
@@ -48,7 +48,7 @@ export async function restoreRedis({ rows, lock, queue, sentinel }: RestorePorts
   }
   const first = await rows.firstQueued()
   if (first.length > 0 && !(await queue.enqueue(first))) return false
-  await failpoint('reconcile.before_sentinel')
-  await sentinel.set()
+  await failpoint('reconcile.before_mark')
+  await wipeMark.set()
   return true
 }

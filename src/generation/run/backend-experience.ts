@@ -1,11 +1,11 @@
 import type { Generation } from '../generation.js'
 import type { Serves } from './claim.js'
 
-/** So many accounts' generations failed in a row: what they share is to blame. One account alone could do it on purpose. */
+/** After failures of this many accounts in a row, what they share is to blame. One account alone could cause them on purpose. */
 const OUT_OF_ORDER = 3
-/** Then its faults count again: with the pauses some minutes later. */
-const MOST_SPARED = 20
-/** What another worker has finished would stay for ever. */
+/** After so many shared faults, some minutes, a generation's faults count again. */
+const MOST_SHARED = 20
+/** Generations that another worker has finished would stay for ever. */
 const MOST_REMEMBERED = 100
 /** For how long a model or a sampler that fails is left out at first, doubling up to the cap. */
 const PAUSE_MS = 500
@@ -13,10 +13,10 @@ const PAUSE_CAP_MS = 30_000
 
 type Job = Pick<Generation, 'id' | 'accountId' | 'filename' | 'sampler'>
 
-export interface Spared {
-  /** How often this generation was spared a try before. */
+export interface SharedFault {
+  /** How many shared faults this generation has had before. */
   readonly times: number
-  /** The server fails whatever it is given; else a model or a sampler alone does, and is left out for a while. */
+  /** The server fails whatever it is given. Otherwise one model or sampler fails, and is left out for a while. */
   readonly down: boolean
 }
 
@@ -26,11 +26,11 @@ export interface BackendExperience {
   noteDrop(id: string): void
   /** The generation has ended or gone back otherwise. */
   noteEnd(job: Job, succeeded: boolean): void
-  /** A server that dies of this one generation, and finished others between its deaths, is not to blame. */
+  /** Whether the server has finished others since it last dropped this generation: then the generation is to blame. */
   isCulprit(id: string): boolean
-  /** The generation's inference failed: undefined when the fault is its own and to be counted. */
-  spared(job: Job): Spared | undefined
-  /** What of a backend's abilities may be used now. */
+  /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
+  sharedFault(job: Job): SharedFault | undefined
+  /** The backend's abilities without what is left out now. */
   without(serves: Serves): Serves
 }
 
@@ -54,9 +54,9 @@ const newStreak = (workedAt: number): Streak => ({
 })
 
 export function backendExperience(): BackendExperience {
-  /** How many others it has finished since it went away in the midst of this one. */
+  /** By generation: how many others the server has finished since it dropped this one. */
   const drops = new Map<string, number>()
-  const timesSpared = new Map<string, number>()
+  const sharedFaults = new Map<string, number>()
   const streaks = new Map<string, Streak>()
 
   const failed = (key: string, { accountId, filename, sampler }: Job): Streak => {
@@ -81,17 +81,17 @@ export function backendExperience(): BackendExperience {
       for (const [other, finished] of drops) drops.set(other, finished + 1)
     },
     isCulprit: (id) => (drops.get(id) ?? 0) > 0,
-    spared(job) {
+    sharedFault(job) {
       const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
         failed(key, job),
       ) as [Streak, Streak, Streak]
       const down = isOutOfOrder(server) && server.models.size > 1 && server.samplers.size > 1
-      // Where both are suspect, the one that has not worked for longer.
+      // If both are suspect, blame the one that has not worked for longer.
       const suspects = [model, sampler].filter(isOutOfOrder).sort((one, other) => one.workedAt - other.workedAt)
       const blamed = down ? server : suspects[0]
-      const times = timesSpared.get(job.id) ?? 0
-      if (!blamed || times >= MOST_SPARED) return undefined
-      remember(timesSpared, job.id, times + 1)
+      const times = sharedFaults.get(job.id) ?? 0
+      if (!blamed || times >= MOST_SHARED) return undefined
+      remember(sharedFaults, job.id, times + 1)
       if (!down) blamed.leftOutUntil = performance.now() + Math.min(PAUSE_MS * 2 ** blamed.pauses++, PAUSE_CAP_MS)
       return { times, down }
     },
@@ -108,7 +108,7 @@ export function backendExperience(): BackendExperience {
 
 const isOutOfOrder = ({ accounts }: Streak): boolean => accounts.size >= OUT_OF_ORDER
 
-/** The oldest go. */
+/** Drops the oldest beyond the limit. */
 function remember(counts: Map<string, number>, id: string, count: number): void {
   counts.set(id, count)
   const [oldest] = counts.keys()

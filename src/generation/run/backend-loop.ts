@@ -17,7 +17,7 @@ const CHECK_MS = 5000
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
-/** Generations whose pictures are being checked and stored while others are drawn; beyond it the GPU waits. */
+/** If more generations than this are being checked and stored, the GPU waits: their images are in memory. */
 const MOST_FINISHING = 4
 
 /** Longer than a generation waits for a backend that has its model. */
@@ -26,7 +26,7 @@ const NEVER = new AbortController().signal
 const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
 
 const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
-/** Of a server that has refused from the start: nobody need wait for what it has. */
+/** A server that has refused from the start counts as one without models, so that nothing waits for it. */
 const NOTHING: Serves = { ...UNKNOWN, models: [] }
 
 export interface BackendLoopOptions {
@@ -37,9 +37,9 @@ export interface BackendLoopOptions {
 }
 
 /**
- * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left; leaves it alone
- * while it is down and looks until it answers again. The next generation is claimed before the GPU is free, and the
- * last one's pictures are stored while the next is drawn.
+ * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left. While the backend
+ * is down, it asks until the server answers again. The next generation is claimed before the GPU is free, and the last
+ * one's images are stored while the next is drawn.
  */
 export class BackendLoop {
   readonly #ports: BackendLoopPorts
@@ -59,13 +59,13 @@ export class BackendLoop {
   #up = false
   #storeFailed = false
   #warned = false
-  /** Somebody asked for service while it was busy: what they meant may have come after the last look. */
+  /** `serve` was called while it was busy: there may be work that the last claim did not see. */
   #again = false
   #outages = 0
   #busy: Promise<boolean> | undefined
   #checking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Models that it lists but did not have when they were asked for: until when it is not asked again. */
+  /** Models that the server lists but did not have, and until when it is not asked for them. */
   readonly #leftOut = new Map<string, number>()
 
   constructor(ports: BackendLoopPorts, backend: InferenceBackend, options: BackendLoopOptions) {
@@ -84,7 +84,7 @@ export class BackendLoop {
   }
 
   /**
-   * Claims and runs until nothing claimable is left; at once over when busy, down or draining.
+   * Claims and runs until nothing claimable is left. Resolves at once when busy, down or draining.
    * @returns whether there was anything to run
    */
   serve(): Promise<boolean> {
@@ -125,7 +125,7 @@ export class BackendLoop {
       await this.#room()
       generation = await this.#claim()
       if (generation) continue
-      // Nothing came a little too early; now that the GPU is free it counts.
+      // The GPU is free now: look once more before going idle.
       await run.free
       generation = await this.#claim()
     }
@@ -155,19 +155,19 @@ export class BackendLoop {
     return undefined
   }
 
-  /** Waits while too many pictures are on their way into the store: they are in memory. */
+  /** Waits while too many generations are being stored. */
   async #room(): Promise<void> {
     while (this.#unfinished.size > MOST_FINISHING) await Promise.race(this.#unfinished)
   }
 
-  /** Starts an attempt whose turn comes when the GPU is free and its server still up. */
+  /** Starts an attempt that gets the GPU when it is free and its server is still up. */
   #begin(generation: ClaimedGeneration, gpuFree: Promise<void>): InferenceRun {
     const { id, filename } = generation
     const swaps = this.#serves.models !== null && this.#loaded !== filename
-    const comes = gpuFree.then(() => {
+    const granted = gpuFree.then(() => {
       if (!this.#up) throw new Error('the backend is down')
     })
-    const run = inferenceRun(comes, swaps ? undefined : generation, this.#pace, {
+    const run = inferenceRun(granted, swaps ? undefined : generation, this.#pace, {
       begun: () => {
         this.#loaded = this.#serves.models === null ? undefined : filename
       },
@@ -175,12 +175,12 @@ export class BackendLoop {
     })
     const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, {
       isCulprit: () => this.#experience.isCulprit(id),
-      spared: () => this.#experience.spared(generation),
+      sharedFault: () => this.#experience.sharedFault(generation),
       lacksModel: () => this.#leaveOut(filename),
     })
       .then(
         (outcome) => this.#noteOutcome(generation, outcome),
-        // Its outcome could not be recorded: the lease runs out and the reconciler takes over.
+        // The outcome could not be recorded: the lease ends, and the reconciler requeues the generation.
         (err) => this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler'),
       )
       .finally(() => {
@@ -215,7 +215,7 @@ export class BackendLoop {
   #leaveOut(filename: string): void {
     this.#leftOut.set(filename, performance.now() + LEFT_OUT_MS)
     this.#serves = this.#withoutLeftOut(this.#serves)
-    // Whoever waits for the model is told by what is announced.
+    // Announced at once, so that generations of this model do not wait for this backend.
     this.#lookAgain(0)
   }
 
@@ -232,7 +232,7 @@ export class BackendLoop {
     this.#up = false
     this.#loaded = undefined
     this.#outages++
-    // Answering the probe is not working: only a finished generation starts the pauses anew.
+    // The pauses grow until a generation finishes: a server that answers the probe may still fail its work.
     this.#lookAgain(Math.min(PROBE_MS * 2 ** (this.#outages - 1), PROBE_CAP_MS))
   }
 
@@ -250,7 +250,7 @@ export class BackendLoop {
       if (!wasUp)
         this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
     } catch (error) {
-      // A server at work may be deaf, while it loads a checkpoint: what it draws tells whether it is up.
+      // A server that loads a checkpoint may not answer. While it draws, its inference tells whether it is up.
       if (!this.#busy || !this.#up) this.#wentDown(limit.isOver() ? LATE : error)
       refuses = isRefusal(error) && this.#serves === UNKNOWN
     } finally {
@@ -260,7 +260,7 @@ export class BackendLoop {
       .announce(this.#options.worker, this.#backend.name, this.#up, refuses ? NOTHING : this.#serves)
       .catch((err) => this.#ports.log.warn({ err, backend: this.#backend.name }, 'backend could not be announced'))
     if (this.#up) {
-      // Whatever was rung while it was down or busy, or is now possible, is found here.
+      // Finds the work whose jobs came while it was down or busy.
       void this.serve()
       this.#lookAgain(CHECK_MS)
     }

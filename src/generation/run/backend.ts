@@ -1,25 +1,18 @@
 /** The port to a GPU inference server. Adapters live in inference/, one file per kind of server. */
+import type { Drawing } from '../generation.js'
 import type { Sampler } from '../sampler.js'
 
 /** A server that takes longer to say what it serves counts as down. */
 export const CAPABILITIES_WITHIN_MS = 4000
 
 /** One attempt of one generation, as a backend needs it. */
-export interface InferenceRequest {
+export interface InferenceRequest extends Drawing {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
   readonly attemptId: string
   /** Its name among workers, for a server that shows whose work it does: `gen_…-2`. */
   readonly attempt: string
-  /** The checkpoint's file name from the catalog. */
+  /** The model file, by its name in the catalog. */
   readonly model: string
-  readonly prompt: string
-  readonly negativePrompt: string
-  /** Pixels. */
-  readonly width: number
-  readonly height: number
-  readonly steps: number
-  readonly cfgScale: number
-  readonly sampler: Sampler
   /** One per image: (seed + n) mod 2^32. */
   readonly seeds: readonly number[]
 }

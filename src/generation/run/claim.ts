@@ -2,10 +2,10 @@
 import type { Generation, GenerationView } from '../generation.js'
 import type { MadeWith } from './backend.js'
 
-/** What the worker needs to run one attempt; every write it makes carries `attempt` and is void once that has moved on. */
+/** What a worker needs to run one attempt. Every write it makes names `attempt`, and changes nothing once the row has a later one. */
 export interface ClaimedGeneration extends Generation {
   readonly attempt: number
-  /** Faults so far that named this job; the third one fails it. */
+  /** Faults so far that counted; the third one fails the generation. */
   readonly tries: number
 }
 
@@ -14,7 +14,7 @@ export interface Serves {
   readonly models: readonly string[] | null
   readonly samplers: readonly string[]
   readonly maxSeed: number
-  /** Both sides of a picture must be multiples of it, in pixels. */
+  /** Both sides of an image must be multiples of it, in pixels. */
   readonly sizeMultiple: number
   /** Undefined: any. */
   readonly maxCfgScale?: number | undefined
@@ -58,8 +58,8 @@ export interface RunStore {
   /** Failure and refund in one transaction. False: the attempt was no longer ours and nothing was written. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
   /**
-   * Puts a running generation back in its place. `countTry` for a fault that named this job; `delayMs` before it can
-   * be claimed again. Resolves to the new attempt, or undefined when the old one was no longer ours.
+   * Puts a running generation back in its place. `countTry`: the fault was the generation's own. `delayMs`: before this it
+   * cannot be claimed. Resolves to the new attempt, or undefined when the old one was no longer ours.
    */
   requeue(generation: ClaimedGeneration, options: { countTry: boolean; delayMs: number }): Promise<number | undefined>
 }
@@ -67,9 +67,8 @@ export interface RunStore {
 /** Which backends are alive and what they serve, for all processes to see. */
 export interface BackendRegistry {
   /**
-   * Reports one backend; `serves` is what it was last known to serve. One that is down and has no models at all is not
-   * waited for. A worker that leaves is not struck off: what it
-   * served a minute ago may be back in a moment.
+   * Reports one backend; `serves` is what it was last known to serve. Nothing waits for one that is down and has no models
+   * at all. The report of a worker that leaves stays for a while: it may be back in a moment.
    */
   announce(worker: string, backend: string, up: boolean, serves: Serves): Promise<void>
 }

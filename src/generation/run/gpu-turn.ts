@@ -1,13 +1,14 @@
+import { timeLimit, whenAborted } from '../../abort-signals.js'
 import { type inferencePace, remainingMs, type Work } from '../inference-pace.js'
 
 /**
- * When a claimed attempt may use its backend. The next generation is claimed a little before the one that is being
- * drawn is done, and is checked and stored beside the one after it, so that the GPU waits for neither.
+ * When a claimed attempt may use its backend. The next generation is claimed a little before the GPU is free, and is
+ * checked and stored while the one after it is drawn, so that the GPU waits for neither.
  */
 export interface GpuTurn {
-  /** Resolves when the GPU is this attempt's; rejects when it is not to be had. */
-  readonly comes: Promise<unknown>
-  /** The backend is asked now; again when it has waited and begins to draw. */
+  /** Resolves when the GPU is this attempt's; rejects when it will not be. */
+  readonly granted: Promise<unknown>
+  /** The backend is asked now; called again when it has waited and begins to draw. */
   begun(): void
   /** The backend does what others have asked of it first. */
   waits(): void
@@ -15,40 +16,28 @@ export interface GpuTurn {
   progressed(fraction: number): void
   /** The backend has drawn everything; its answer is still on its way. */
   over(): void
-  /** The backend has given it up and can take its next request. */
+  /** The backend has given the attempt up and can take its next request. */
   freed(): void
 }
 
-/** Whoever was claimed too early goes back, so that another backend may take it. */
+/** An attempt that was claimed too early goes back after this time, so that another backend may take it. */
 const PATIENCE_MS = 5000
 
-/** Whether the turn has come; false when it won't, or not soon. Resolves at once when `stop` aborts. */
-export async function turnComes({ comes }: GpuTurn, stop: AbortSignal): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  let end: (() => void) | undefined
-  const ended = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PATIENCE_MS)
-    end = () => resolve(false)
-    stop.addEventListener('abort', end, { once: true })
-    if (stop.aborted) end()
-  })
-  const come = comes.then(
+/** Whether the GPU was granted; false when it will not be soon, or when `stop` aborts. */
+export async function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Promise<boolean> {
+  const limit = timeLimit(stop, PATIENCE_MS)
+  const given = granted.then(
     () => true,
     () => false,
   )
-  try {
-    return await Promise.race([come, ended])
-  } finally {
-    clearTimeout(timer)
-    if (end) stop.removeEventListener('abort', end)
-  }
+  return Promise.race([given, whenAborted(limit.signal).then(() => false)]).finally(limit.clear)
 }
 
 /** The next generation is claimed this long before a GPU is expected to be free: longer than a claim takes. */
 const AHEAD_MS = 500
 
 export interface InferenceRun extends GpuTurn {
-  /** Resolves when the GPU is free, or soon will be: time to claim what comes next. */
+  /** Resolves when the GPU is free, or soon will be: time for the next claim. */
   readonly nearlyFree: Promise<void>
   /** Resolves when the GPU is free. */
   readonly free: Promise<void>
@@ -58,12 +47,12 @@ export interface InferenceRun extends GpuTurn {
 
 /**
  * Follows one attempt's use of its GPU.
- * @param comes when the GPU is free for it
- * @param work undefined where loading its model makes the time unforeseeable
+ * @param granted when the GPU is the attempt's
+ * @param work undefined where the time cannot be foreseen, as while a model is loaded
  * @param tell `begun` when the backend is asked, `waits` when it does something else first
  */
 export function inferenceRun(
-  comes: Promise<unknown>,
+  granted: Promise<unknown>,
   work: Work | undefined,
   pace: ReturnType<typeof inferencePace>,
   tell: { readonly begun: () => void; readonly waits: () => void },
@@ -87,10 +76,10 @@ export function inferenceRun(
     nearlyFree.resolve()
     free.resolve()
   }
-  // A turn that will not come rejects; whoever awaits it may have ended before.
-  const settled = comes.catch(() => undefined)
+  // It may reject after everybody who awaits it has ended.
+  const settled = granted.catch(() => undefined)
   return {
-    comes,
+    granted,
     nearlyFree: nearlyFree.promise,
     free: free.promise,
     begun() {
@@ -112,7 +101,7 @@ export function inferenceRun(
     freed: end,
     ended() {
       if (drawing) end()
-      // It went back before its turn: the GPU is still the one's before it.
+      // It went back before its turn: the attempt before it still has the GPU.
       else void settled.then(end)
     },
   }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { seedsOf } from '../generation.js'
+import { whenAborted, windUp } from '../../abort-signals.js'
+import { drawingOf, seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
 const PROGRESS_EVERY_MS = 250
-/** What a backend is given to wind up after an abort; then it is left to itself. */
+/** A backend gets this long to wind up after an abort. */
 const ABORT_GRACE_MS = 6000
 
 export interface InferPorts {
@@ -15,7 +16,7 @@ export interface InferPorts {
   readonly previews: PreviewBoard
 }
 
-/** Has the backend draw; the GPU's turn is over when everything is drawn, or given up by a server that is up. */
+/** Has the backend draw. The GPU's turn ends when everything is drawn, or when a server that is up has failed. */
 export async function infer(
   { runs, progress, previews }: InferPorts,
   backend: InferenceBackend,
@@ -23,7 +24,7 @@ export async function infer(
   stop: AbortSignal,
   turn: GpuTurn,
 ): Promise<InferredImage[]> {
-  const { width, height, steps, cfgScale, sampler, prompt, negativePrompt, seed, batchSize, filename } = generation
+  const { seed, batchSize, filename } = generation
   let shownAt = 0
   const show = (value: number) => {
     progress.set(generation.id, generation.attempt, value).catch(() => undefined)
@@ -56,21 +57,15 @@ export async function infer(
   }
   stop.throwIfAborted()
   turn.begun()
-  // What the attempt before had drawn is lost.
+  // The progress of the attempt before does not count any more.
   if (generation.attempt > 1) show(-1)
-  const inferred = await orAbandon(
+  const inferred = await orGiveUp(
     backend.generate(
       {
         attemptId: randomUUID(),
         attempt: `${generation.id}-${generation.attempt}`,
         model: filename,
-        prompt,
-        negativePrompt,
-        width,
-        height,
-        steps,
-        cfgScale,
-        sampler,
+        ...drawingOf(generation),
         seeds: seedsOf(seed, batchSize),
       },
       {
@@ -80,7 +75,7 @@ export async function infer(
     ),
     stop,
   ).catch((error) => {
-    // What else is to be done for this one need not keep the GPU waiting; a server that is down has its own time.
+    // A server that is up can take the next generation now.
     if (!isServerFault(error)) turn.freed()
     throw error
   })
@@ -102,21 +97,15 @@ async function hasEnded(runs: InferPorts['runs'], name: string): Promise<boolean
 }
 
 /** A backend that does not heed the abort must not hold the worker. */
-async function orAbandon<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  let giveUp: (() => void) | undefined
-  const abandoned = new Promise<never>((_, reject) => {
-    giveUp = () => {
-      timer = setTimeout(() => reject(stop.reason), ABORT_GRACE_MS)
-    }
-    stop.addEventListener('abort', giveUp, { once: true })
-  })
+async function orGiveUp<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
+  const grace = windUp(stop, ABORT_GRACE_MS)
+  const late = whenAborted(grace.signal).then(() => Promise.reject(stop.reason))
+  late.catch(() => undefined)
   try {
-    return await Promise.race([work, abandoned])
+    return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
-    // A listener that stays would keep the pictures alive for as long as the process.
-    if (giveUp) stop.removeEventListener('abort', giveUp)
+    // A listener that stays with `stop` would keep the images in memory.
+    grace.clear()
     work.catch(() => undefined)
   }
 }

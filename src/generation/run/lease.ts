@@ -1,6 +1,6 @@
 import { failpoint } from '../../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
-import { patiently } from './retry-for.js'
+import { retryFor } from './retry-for.js'
 
 /** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */
 export interface GenerationEnds {
@@ -9,24 +9,24 @@ export interface GenerationEnds {
 }
 
 const HEARTBEAT_MS = 2000
-/** Without a confirmed heartbeat for this long the lease may be gone: stop before somebody else starts. */
+/** Without a confirmed heartbeat for this long, stop: another worker may take over soon. */
 const LEASE_DOUBT_MS = 5500
-/** After a standstill of this process the answer to a heartbeat is only about to be read. */
+/** After a standstill of this process an answer may have arrived that was not read yet. */
 const CATCH_UP_MS = 300
-/** How long a Postgres that is away is waited for before a picture is replaced. */
+/** How long to wait for Postgres before an image is replaced. */
 const ASK_FOR_MS = 30_000
 
 export interface Lease {
   /** Aborts when the attempt is no longer ours, or might not be. */
   readonly signal: AbortSignal
-  /** The lease could not be renewed, so somebody may take over any moment; nobody is known to have done so. */
+  /** The lease could not be renewed: another worker may take over, but is not known to have done so. */
   readonly doubtful: boolean
   /**
-   * Whether the attempt may still change anything outside Postgres. Asks Postgres each time: a machine that was suspended
-   * does not know it, its clock stood still as well.
+   * Whether the attempt may still change anything outside Postgres. Asks Postgres each time: the clock of a machine that was
+   * suspended stood still.
    */
   stillOurs(): Promise<boolean>
-  /** Goes on renewing, but hears no more of the generation's end. */
+  /** Goes on renewing, but no longer reacts to the notice of the generation's end. */
   ignoreEnds(): void
   stop(): void
 }
@@ -67,7 +67,7 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     get doubtful() {
       return doubtful
     },
-    stillOurs: () => patiently(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
+    stillOurs: () => retryFor(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
     ignoreEnds: unwatch,
     stop() {
       clearInterval(timer)

@@ -2,7 +2,7 @@ import { failpoint } from '../../failpoint.js'
 import type { ImageStore } from '../image-store.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
-import { patiently } from './retry-for.js'
+import { retryFor } from './retry-for.js'
 
 export interface FinishedPicture {
   readonly png: Buffer
@@ -23,19 +23,19 @@ export interface PublishPorts {
   readonly finishPicture: FinishPicture
 }
 
-/** The picture store refused: nobody's generation is to blame, and the next one's pictures would fare no better. */
+/** The image store failed: no generation is to blame, and the next one would fail, too. */
 export class StoreFault extends Error {}
 
-/** Somebody else has taken the attempt over, and may have stored its pictures already. */
+/** Another worker has taken the attempt over, and may have stored its images already. */
 export class TakenOver extends Error {}
 
 const STORE_FOR_MS = 5000
 
 /**
- * Checks, marks and stores the pictures; each is durable and readable before the generation may say "succeeded". When
- * one fails the others are waited for: a file that lands after its generation has failed would stay for ever.
- * @param stillOurs whether this attempt may still replace a picture
- * @throws StoreFault; TakenOver; BackendError `bad_output` for what is no picture
+ * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails, the
+ * others are waited for: a file that is stored after its generation has failed would stay for ever.
+ * @param stillOurs whether this attempt may still replace an image
+ * @throws StoreFault; TakenOver; BackendError `bad_output` for what is no image
  */
 export async function publish(
   ports: PublishPorts,
@@ -63,7 +63,7 @@ async function publishOne(
   const slug = slugs[i] as string
   try {
     await failpoint('run.before_put')
-    const stored = await patiently(() => images.put(slug, png, stillOurs), STORE_FOR_MS)
+    const stored = await retryFor(() => images.put(slug, png, stillOurs), STORE_FOR_MS)
     if (!stored) throw new TakenOver('the attempt was taken over')
     await failpoint('run.after_put')
   } catch (cause) {
@@ -75,7 +75,7 @@ async function publishOne(
 
 const VERSION_LENGTH = 100
 
-/** A version is the server's own words: Postgres takes no NUL and no half characters, and nobody reads a long one. */
+/** The version is text of the server's: Postgres takes no NUL and no lone surrogate. */
 const storable = ({ version, ...asked }: MadeWith): MadeWith => ({
   ...asked,
   version:

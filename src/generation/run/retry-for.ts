@@ -1,5 +1,5 @@
-/** Repeats what failed, with growing pauses, for about this long; then its last error counts. */
-export async function patiently<T>(write: () => Promise<T>, forMs: number): Promise<T> {
+/** Repeats what fails, with growing pauses, for about this long; then rejects with the last error. */
+export async function retryFor<T>(write: () => Promise<T>, forMs: number): Promise<T> {
   const until = performance.now() + forMs
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 2000)) {
     try {

@@ -6,13 +6,13 @@ import { MAX_TRIES, publicReason } from '../failure-reason.js'
 import type { PreviewBoard, ProgressBoard } from '../live-board.js'
 import type { GenerationQueue } from '../queue.js'
 import { BackendError, type InferenceBackend } from './backend.js'
-import type { Spared } from './backend-experience.js'
+import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
-import { type GpuTurn, turnComes } from './gpu-turn.js'
+import { type GpuTurn, waitForTurn } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
 import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
-import { patiently } from './retry-for.js'
+import { retryFor } from './retry-for.js'
 
 export interface RunPorts extends PublishPorts {
   readonly runs: RunStore
@@ -24,12 +24,12 @@ export interface RunPorts extends PublishPorts {
   readonly log: Log
 }
 
-/** What a worker has seen of its backend, beyond one attempt of one generation. */
+/** What a worker has seen of its backend over several generations. */
 export interface Experience {
-  /** A connection broke during the inference: whether this generation alone causes it. */
+  /** The connection broke during the inference: whether this generation is to blame. */
   isCulprit(): boolean
-  /** The inference failed: undefined when the fault is this generation's own and to be counted. */
-  spared(): Spared | undefined
+  /** The inference failed. Undefined: the fault is the generation's own, and counts as a try. */
+  sharedFault(): SharedFault | undefined
   /** The backend lists the model but does not have it. */
   lacksModel(): void
 }
@@ -37,7 +37,7 @@ export interface Experience {
 /** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
-/** Why a worker leaves that may have been brought down by what it runs: its lease is left to run out, and so counted. */
+/** The generation may have crashed the worker: its lease is left to end, so that the reconciler counts the death. */
 export class WorkerCrash extends Error {
   constructor() {
     super('the worker has met an error that nobody caught')
@@ -67,7 +67,7 @@ export async function runGeneration(
   const { signal: stop, clear } = linkedSignal([signal, beat.signal])
   try {
     await failpoint('run.after_claim')
-    if (!(await turnComes(turn, stop)) && !stop.aborted) {
+    if (!(await waitForTurn(turn, stop)) && !stop.aborted) {
       return await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     }
     const startedAt = performance.now()
@@ -77,7 +77,7 @@ export async function runGeneration(
     const inferenceMs = Math.round(performance.now() - startedAt)
     const images = await publish(ports, generation, inferred, beat.stillOurs)
     await failpoint('run.before_succeed')
-    // From here on the notice of its end is our own.
+    // The next notice of its end will be our own.
     beat.ignoreEnds()
     const ours = await record(() => runs.succeed(generation, images))
     await failpoint('run.after_succeed')
@@ -86,7 +86,7 @@ export async function runGeneration(
     await settle(ports, generation)
     return 'succeeded'
   } catch (error) {
-    // In doubt about the lease, an attempt that nobody has taken over goes back without costing a try.
+    // The lease may have ended: put the generation back, unless another worker has taken it over.
     if (beat.doubtful) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     if (beat.signal.aborted || error instanceof TakenOver) return lost(ports, generation, facts)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
@@ -120,7 +120,7 @@ async function afterFault(
       await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
       return { down: fault }
     case 'lost':
-      // Somebody else may go first: if the server drops only this one, the fault is the job's.
+      // Let another generation go first: if the server drops only this one, the fault is this one's.
       if (experience.isCulprit()) await failOrRetry(ports, generation, fault, facts)
       else await requeue(ports, generation, { countTry: false, delayMs: 2000 }, facts)
       return { down: fault }
@@ -128,15 +128,15 @@ async function afterFault(
     case 'unsupported':
       return fail(ports, generation, fault.publicMessage, facts)
     case 'model_missing':
-      // Before it is put back, so that another backend takes it.
+      // First, so that another backend takes it.
       experience.lacksModel()
       return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     case 'backend_fault':
     case 'bad_output': {
-      const spared = experience.spared()
-      if (!spared) return failOrRetry(ports, generation, fault, facts)
-      const put = await requeue(ports, generation, { countTry: false, delayMs: backoffMs(spared.times) }, facts)
-      return spared.down ? { down: fault } : put
+      const sharedFault = experience.sharedFault()
+      if (!sharedFault) return failOrRetry(ports, generation, fault, facts)
+      const put = await requeue(ports, generation, { countTry: false, delayMs: backoffMs(sharedFault.times) }, facts)
+      return sharedFault.down ? { down: fault } : put
     }
     default:
       return failOrRetry(ports, generation, error, facts)
@@ -187,11 +187,11 @@ async function requeue(
   return 'requeued'
 }
 
-/** The attempt was canceled, expired or taken over: whoever did that has recorded it. */
+/** The attempt was canceled, expired or taken over; that is recorded already. */
 async function lost(ports: RunPorts, generation: ClaimedGeneration, facts: object): Promise<RunOutcome> {
   ports.log.info(facts, 'generation attempt is no longer ours')
   await ports.queue.withdraw(generation)
-  // Taken over, it may be storing its pictures right now; canceled or expired, nobody will see ours.
+  // After a take-over the files may be the other worker's. After a cancel nobody will see ours.
   const now = await ports.runs.standing(generation.id).catch(() => undefined)
   if (now?.status === 'failed') await discard(ports, generation)
   return 'lost'
@@ -207,5 +207,5 @@ async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration):
   await queue.withdraw(generation)
 }
 
-/** Repeats a guarded write whose answer was lost; past the lease the guard turns it into nothing. */
-const record = <T>(write: () => Promise<T>): Promise<T> => patiently(write, RECORD_FOR_MS)
+/** Repeats a write whose answer was lost. Its guard makes a repetition harmless. */
+const record = <T>(write: () => Promise<T>): Promise<T> => retryFor(write, RECORD_FOR_MS)

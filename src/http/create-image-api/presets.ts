@@ -1,4 +1,7 @@
-/** The public names of spec 4.6, and what they are called in the core. */
+/** The public names of models and samplers in spec 4.6, and what they stand for in the core. */
+import { type ModelVersion, requireCreateImageModel } from '../../catalog/model-version.js'
+import { invalidParameter } from '../../errors.js'
+import { type Abilities, LACKING } from '../../generation/failure-reason.js'
 import type { Sampler } from '../../generation/sampler.js'
 
 export const CREATE_IMAGE_MODELS = [
@@ -19,6 +22,22 @@ export const samplerOf: Readonly<Record<(typeof CREATE_IMAGE_SAMPLERS)[number], 
   ddim: 'ddim',
 }
 
-/** The core's sentence about a sampler, which has the name here that it was asked for by. */
-export const inOwnWords = (sentence: string): string =>
-  Object.entries(samplerOf).reduce((text, [own, core]) => text.replace(`"${core}"`, `"${own}"`), sentence)
+/** A sentence of the core, with the sampler's public name instead of the core's. */
+export const withPublicSampler = (sentence: string): string =>
+  Object.entries(samplerOf).reduce((text, [name, sampler]) => text.replace(`"${sampler}"`, `"${name}"`), sentence)
+
+/**
+ * The model that was asked for by this name, if it can be drawn with the sampler.
+ * @throws not_found, model_unavailable, or invalid_request where no live GPU server has the sampler for this model
+ */
+export async function requireUsableModel(
+  abilities: Abilities,
+  name: string,
+  found: ModelVersion | undefined,
+  sampler: Sampler,
+): Promise<ModelVersion> {
+  const model = requireCreateImageModel(found, name)
+  if (await abilities.lackSampler(model.filename, sampler))
+    throw invalidParameter('sampler', withPublicSampler(LACKING.sampler.replace('%', sampler)))
+  return model
+}

@@ -1,25 +1,108 @@
+import { z } from 'zod'
+import type { Account } from '../../account/account.js'
 import { userNotFound } from '../../errors.js'
+import type { LedgerEntry, LedgerStore } from '../../generation/library/history.js'
+import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { refusals } from './envelope.js'
-import { account, accountView } from './views.js'
+import { cursorOf, nextCursor, pageFields } from '../query-fields.js'
+
+const account = z
+  .object({
+    username: z.string(),
+    credits: z.int().min(0).describe('What you hold now'),
+    subscription: z
+      .object({
+        status: z.string().describe('Such as "active", "canceled" or "expired"'),
+        plan: z.string(),
+        endDate: z.iso.datetime(),
+      })
+      .nullable()
+      .describe('null without a subscription'),
+  })
+  .meta({
+    id: 'Account',
+    examples: [
+      {
+        username: 'alice',
+        credits: 94,
+        subscription: { status: 'active', plan: 'Pro', endDate: '2027-01-31T00:00:00.000Z' },
+      },
+    ],
+  })
+
+const accountView = ({ username, credits, subscription }: Account): z.output<typeof account> => ({
+  username,
+  credits,
+  subscription: subscription && {
+    status: subscription.status,
+    plan: subscription.plan,
+    endDate: subscription.endDate.toISOString(),
+  },
+})
 
 /** Spec 4.1. */
+const getAccountSchema = {
+  operationId: 'getAccount',
+  tags: ['Account'],
+  summary: 'Your account',
+  description: 'Your name, credits and subscription.',
+  response: { 200: account, ...personalRefusals(404) },
+}
+
+const creditEntry = z.object({
+  kind: z.enum(['grant', 'charge', 'refund']),
+  delta: z.int().describe('Below zero for a charge'),
+  balance: z.int().min(0).describe('What you held right after it'),
+  generation_id: z.string().nullable().describe('null for a grant'),
+  note: z.string().nullable().describe('What a grant was for'),
+  created_at: z.iso.datetime(),
+})
+
+const EXAMPLE_GRANT = {
+  ...{ kind: 'grant', delta: 100, balance: 100, generation_id: null, note: 'Welcome' },
+  created_at: '2026-11-20T21:04:11.062Z',
+}
+
+const creditList = z
+  .object({
+    credits: z.int().min(0).describe('What you hold now'),
+    entries: z.array(creditEntry),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'CreditList', examples: [{ credits: 100, entries: [EXAMPLE_GRANT], next_cursor: null }] })
+
+const creditEntryView = (entry: LedgerEntry): z.output<typeof creditEntry> => ({
+  kind: entry.kind,
+  delta: entry.delta,
+  balance: entry.balance,
+  generation_id: entry.generationId,
+  note: entry.note,
+  created_at: entry.createdAt.toISOString(),
+})
+
+const listCreditsSchema = {
+  operationId: 'listCredits',
+  tags: ['Account'],
+  summary: 'Your credits, and every one that moved, newest first',
+  description: 'A generation is charged once, and given back at most once.',
+  querystring: z.strictObject(pageFields(1)),
+  response: { 200: creditList, ...personalRefusals(400) },
+}
+
+/** The caller's account. */
 export function accountRoutes(app: App): void {
-  app.get(
-    '/account',
-    {
-      config: { toldWhenDeleted: true },
-      schema: {
-        operationId: 'getAccount',
-        tags: ['Account'],
-        summary: 'Your account',
-        description: 'Your name, credits and subscription.',
-        response: { 200: account, ...refusals(404) },
-      },
-    },
-    async ({ caller }) => {
-      if (caller.account.deleted) throw userNotFound()
-      return accountView(caller.account)
-    },
-  )
+  app.get('/account', { config: { toldWhenDeleted: true }, schema: getAccountSchema }, async ({ caller }) => {
+    if (caller.account.deleted) throw userNotFound()
+    return accountView(caller.account)
+  })
+}
+
+/** Every change of the account's credits. */
+export function creditRoutes(app: App, ledger: LedgerStore): void {
+  app.get('/credits', { schema: listCreditsSchema }, async ({ caller, query }, reply) => {
+    const { id, credits } = caller.account
+    const { items, next } = await ledger.entries(id, { limit: query.limit, after: query.cursor })
+    reply.header('cache-control', 'no-store')
+    return { credits, entries: items.map(creditEntryView), next_cursor: cursorOf(next) }
+  })
 }

@@ -1,45 +1,41 @@
 import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
-import type { CancelPorts } from '../../generation/cancel.js'
-import type { ImageStore, PictureFiles } from '../../generation/image-store.js'
 import type { HistoryStore, LedgerStore } from '../../generation/library/history.js'
-import type { PictureRemovals } from '../../generation/library/remove-picture.js'
-import type { SubmitPorts } from '../../generation/submit/submission.js'
 import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
-import { dropBodies } from '../bodiless.js'
-import { handleErrors } from '../errors.js'
+import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
-import { watchRevocations } from '../revocation.js'
-import { accountRoutes } from './account-routes.js'
-import { cancelRoutes } from './cancel-routes.js'
+import type { StreamTimes } from '../server-sent-events.js'
+import { watchRevocations } from '../wait-signals.js'
+import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
-import { creditsRoutes } from './credits-routes.js'
-import { errorBody } from './envelope.js'
-import { eventRoutes, type StreamTimes } from './event-routes.js'
-import { type FollowRoutePorts, followRoutes } from './follow-routes.js'
-import { generateRoutes } from './generate-routes.js'
-import { generationsRoutes } from './generations-routes.js'
-import { imageRemovalRoutes, imagesRoutes } from './images-routes.js'
-import { modelsRoutes } from './models-routes.js'
-import { moderateRoutes } from './moderate-routes.js'
+import { type EventRoutePorts, eventRoutes } from './event-routes.js'
+import { type CancelRoutePorts, cancelRoutes, generationRoutes } from './generation-routes.js'
+import { type ImageRemovalPorts, type ImageRoutePorts, imageRemovalRoutes, imageRoutes } from './image-routes.js'
+import { modelRoutes } from './model-routes.js'
+import { moderationRoutes } from './moderation-routes.js'
+import { type PollRoutePorts, pollRoutes } from './poll-routes.js'
+import { type SubmitRoutePorts, submitRoutes } from './submit-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
-export interface LookBackPorts {
-  readonly history: HistoryStore
-  readonly ledger: LedgerStore
-  readonly removals: PictureRemovals
-}
+/*
+ * The layout of both interfaces: `<noun>-routes.ts` has the routes of a noun, each of which reads the request, calls the
+ * core, and shows the result. `<noun>-schemas.ts` has the schemas of its requests and answers (wire → core), each
+ * answer's view (core → wire) right after its schema, and the descriptions of its routes. A noun whose routes file stays
+ * below 120 lines has everything there.
+ */
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitPorts &
-    FollowRoutePorts &
-    CancelPorts &
-    LookBackPorts & {
+  readonly ports: SubmitRoutePorts &
+    PollRoutePorts &
+    EventRoutePorts &
+    CancelRoutePorts &
+    ImageRoutePorts &
+    ImageRemovalPorts & {
       readonly models: ModelStore
-      readonly images: ImageStore
-      readonly files: PictureFiles
+      readonly history: HistoryStore
+      readonly ledger: LedgerStore
       readonly webhooks: EndpointPorts
     }
   readonly authentication: AuthenticationOptions
@@ -55,28 +51,34 @@ export async function personalApi(
   app: App,
   { ports, authentication, limit, leaving, streamTimes }: PersonalApiOptions,
 ): Promise<void> {
-  app.setErrorHandler(handleErrors(errorBody))
-  const revocation = watchRevocations(app, registerAuthentication(app, authentication))
+  app.setErrorHandler(handleErrors)
+  const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
   await registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.
   app.addHook('preParsing', async ({ caller }) => {
     if (caller.keyKind === 'developer') throw developerKeyRefused()
   })
   accountRoutes(app)
-  modelsRoutes(app, ports.models)
-  generateRoutes(app, ports)
-  followRoutes(app, ports, leaving, revocation)
-  eventRoutes(app, ports, revocation, streamTimes)
+  modelRoutes(app, ports.models)
+  submitRoutes(app, ports)
+  pollRoutes(app, ports, leaving, keyRevoked)
+  eventRoutes(app, ports, keyRevoked, streamTimes)
   await app.register(async (scope: App) => {
     dropBodies(scope)
     cancelRoutes(scope, ports)
     imageRemovalRoutes(scope, ports)
     webhookActionRoutes(scope, ports.webhooks)
   })
-  moderateRoutes(app, ports)
+  moderationRoutes(app, ports)
   capabilitiesRoutes(app, ports.models, limit)
-  generationsRoutes(app, ports)
-  imagesRoutes(app, ports)
-  creditsRoutes(app, ports.ledger)
+  generationRoutes(app, ports)
+  imageRoutes(app, ports)
+  creditRoutes(app, ports.ledger)
   webhookRoutes(app, ports.webhooks)
+}
+
+/** For routes that need no body: reads and drops any body of any content type. */
+function dropBodies(scope: App): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
 }

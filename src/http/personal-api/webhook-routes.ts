@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import {
   createEndpoint,
   deliveriesOf,
@@ -10,124 +9,58 @@ import {
 } from '../../webhooks/endpoints.js'
 import { TEST_EVENT } from '../../webhooks/webhook.js'
 import type { App } from '../fastify-app.js'
-import { pageFields } from '../paging.js'
-import { refusals } from './envelope.js'
-import { webhookBody, webhookParams } from './webhook-schemas.js'
+import { cursorOf } from '../query-fields.js'
 import {
-  deliveryList,
-  deliveryListView,
-  webhook,
-  webhookList,
-  webhookListView,
-  webhookTest,
+  createWebhookSchema,
+  deleteWebhookSchema,
+  deliveryView,
+  getWebhookSchema,
+  listWebhookDeliveriesSchema,
+  listWebhooksSchema,
+  rotateWebhookSecretSchema,
+  testWebhookSchema,
   webhookView,
-  webhookWithSecret,
   webhookWithSecretView,
-} from './webhook-views.js'
+} from './webhook-schemas.js'
 
-const tags = ['Webhooks']
-const params = webhookParams
-
-/** Endpoints of the account that are told of its events. */
+/** The account's endpoints, which receive its events. */
 export function webhookRoutes(app: App, ports: EndpointPorts): void {
-  app.post(
-    '/webhooks',
-    {
-      schema: {
-        ...{ operationId: 'createWebhook', tags, summary: 'Be told of events', body: webhookBody },
-        description: 'At most 10 endpoints. The secret in the answer is shown this once.',
-        response: { 201: webhookWithSecret, ...refusals(400, 413, 415) },
-      },
-    },
-    async ({ caller, body }, reply) => {
-      reply.header('cache-control', 'no-store').code(201)
-      return webhookWithSecretView(await createEndpoint(ports, caller.account, body))
-    },
+  app.post('/webhooks', { schema: createWebhookSchema }, async ({ caller, body }, reply) => {
+    const endpoint = await createEndpoint(ports, caller.account, body)
+    return reply.header('cache-control', 'no-store').code(201).send(webhookWithSecretView(endpoint))
+  })
+
+  app.get('/webhooks', { schema: listWebhooksSchema }, async ({ caller }) => {
+    const endpoints = await ports.endpoints.list(caller.account.id)
+    return { webhooks: endpoints.map(webhookView), count: endpoints.length }
+  })
+
+  app.get('/webhooks/:id', { schema: getWebhookSchema }, async ({ caller, params }) =>
+    webhookView(await findEndpoint(ports, caller.account, params.id)),
   )
 
-  app.get(
-    '/webhooks',
-    {
-      schema: {
-        ...{ operationId: 'listWebhooks', tags, summary: 'Your webhook endpoints' },
-        description: 'Oldest first.',
-        response: { 200: webhookList, ...refusals() },
-      },
-    },
-    async ({ caller }) => webhookListView(await ports.endpoints.list(caller.account.id)),
-  )
-
-  app.get(
-    '/webhooks/:id',
-    {
-      schema: {
-        ...{ operationId: 'getWebhook', tags, summary: 'One webhook endpoint', params },
-        description: '`status` is `disabled` when it answered 410, or when nothing could be delivered for 3 days.',
-        response: { 200: webhook, ...refusals(404) },
-      },
-    },
-    async ({ caller, params }) => webhookView(await findEndpoint(ports, caller.account, params.id)),
-  )
-
-  app.get(
-    '/webhooks/:id/deliveries',
-    {
-      schema: {
-        ...{ operationId: 'listWebhookDeliveries', tags, summary: 'What was sent to an endpoint', params },
-        description: 'Newest first; kept for 30 days.',
-        querystring: z.strictObject(pageFields(1)),
-        response: { 200: deliveryList, ...refusals(400, 404) },
-      },
-    },
-    async ({ caller, params, query: { cursor, limit } }) =>
-      deliveryListView(await deliveriesOf(ports, caller.account, params.id, { limit, after: cursor })),
-  )
+  const deliveries = '/webhooks/:id/deliveries'
+  app.get(deliveries, { schema: listWebhookDeliveriesSchema }, async ({ caller, params, query }) => {
+    const page = { limit: query.limit, after: query.cursor }
+    const { items, next } = await deliveriesOf(ports, caller.account, params.id, page)
+    return { deliveries: items.map(deliveryView), next_cursor: cursorOf(next) }
+  })
 }
 
-/** What needs no body to be done to an endpoint. */
+/** What can be done to an endpoint without a body. The scope drops bodies. */
 export function webhookActionRoutes(app: App, ports: EndpointPorts): void {
-  app.delete(
-    '/webhooks/:id',
-    {
-      schema: {
-        ...{ operationId: 'deleteWebhook', tags, summary: 'Delete a webhook endpoint', params },
-        description: 'What waits for it is not sent any more.',
-        response: { 204: z.null().describe('Deleted'), ...refusals(404) },
-      },
-    },
-    async ({ caller, params }, reply) => {
-      await removeEndpoint(ports, caller.account, params.id)
-      return reply.code(204).send(null)
-    },
-  )
+  app.delete('/webhooks/:id', { schema: deleteWebhookSchema }, async ({ caller, params }, reply) => {
+    await removeEndpoint(ports, caller.account, params.id)
+    return reply.code(204).send(null)
+  })
 
-  app.post(
-    '/webhooks/:id/test',
-    {
-      schema: {
-        ...{ operationId: 'testWebhook', tags, summary: 'Send a test event', params },
-        description: 'Sent, signed, tried again and logged like any other event.',
-        response: { 202: webhookTest, ...refusals(400, 404) },
-      },
-    },
-    async ({ caller, params }, reply) => {
-      const id = await testEndpoint(ports, caller.account, params.id)
-      return reply.code(202).send({ id, type: TEST_EVENT })
-    },
-  )
+  app.post('/webhooks/:id/test', { schema: testWebhookSchema }, async ({ caller, params }, reply) => {
+    const id = await testEndpoint(ports, caller.account, params.id)
+    return reply.code(202).send({ id, type: TEST_EVENT })
+  })
 
-  app.post(
-    '/webhooks/:id/rotate-secret',
-    {
-      schema: {
-        ...{ operationId: 'rotateWebhookSecret', tags, summary: 'Get a new secret', params },
-        description: 'For 24 hours events are signed with the old one, too: `webhook-signature` then holds both.',
-        response: { 200: webhookWithSecret, ...refusals(404) },
-      },
-    },
-    async ({ caller, params }, reply) => {
-      reply.header('cache-control', 'no-store')
-      return webhookWithSecretView(await rotateSecret(ports, caller.account, params.id))
-    },
-  )
+  app.post('/webhooks/:id/rotate-secret', { schema: rotateWebhookSecretSchema }, async ({ caller, params }, reply) => {
+    reply.header('cache-control', 'no-store')
+    return webhookWithSecretView(await rotateSecret(ports, caller.account, params.id))
+  })
 }

@@ -1,30 +1,41 @@
 import { z } from 'zod'
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../webhooks/webhook.js'
-import { NOT_AN_OBJECT, optional } from '../fields.js'
+import type { WithSecret } from '../../webhooks/endpoints.js'
+import {
+  DELIVERY_FAULTS,
+  type DeliveryRecord,
+  TEST_EVENT,
+  WEBHOOK_EVENTS,
+  type WebhookEndpoint,
+  type WebhookEvent,
+} from '../../webhooks/webhook.js'
+import { personalRefusals } from '../error-bodies.js'
+import { NOT_AN_OBJECT, withDefault } from '../fields.js'
+import { nextCursor, pageFields } from '../query-fields.js'
+import { EXAMPLE_GENERATION_ID } from './generation-schemas.js'
 
 const MAX_DESCRIPTION = 200
 const EVENTS_ISSUE = `events must be an array of one or more of: ${WEBHOOK_EVENTS.join(', ')}.`
 
-export const webhookBody = z.strictObject(
+const webhookBody = z.strictObject(
   {
     url: z
       .string({
         error: ({ input }) => (input === undefined || input === null ? 'url is required.' : 'url must be a string.'),
       })
       .describe('https, with a public address'),
-    events: optional(
+    events: withDefault(
       z
         .array(z.enum(WEBHOOK_EVENTS, EVENTS_ISSUE), EVENTS_ISSUE)
         .min(1, EVENTS_ISSUE)
         .transform((events): readonly WebhookEvent[] => [...new Set(events)]),
       WEBHOOK_EVENTS,
     ),
-    description: optional(
+    description: withDefault(
       z
         .string('description must be a string.')
         .max(MAX_DESCRIPTION, `description must be at most ${MAX_DESCRIPTION} characters.`)
         .refine(
-          (text) => text.isWellFormed() && !text.includes('\0'),
+          (description) => description.isWellFormed() && !description.includes('\0'),
           'description must be valid Unicode text without NUL characters.',
         ),
       '',
@@ -33,5 +44,164 @@ export const webhookBody = z.strictObject(
   NOT_AN_OBJECT,
 )
 
-/** Any string: what is no ID is answered like one that is not found. */
-export const webhookParams = z.object({ id: z.string().describe('The ID of the endpoint') })
+/** Any string: a malformed ID is answered like one that does not exist. */
+const params = z.object({ id: z.string().describe('The ID of the endpoint') })
+
+const EXAMPLE = {
+  id: 'whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5',
+  url: 'https://example.com/easel',
+  description: 'Production',
+  events: ['generation.succeeded', 'generation.failed'],
+  status: 'enabled',
+  disabled_reason: null,
+  created_at: '2026-11-20T21:04:11.062Z',
+} as const
+
+const fields = {
+  id: z.string(),
+  url: z.string(),
+  description: z.string(),
+  events: z.array(z.enum(WEBHOOK_EVENTS)),
+  status: z.enum(['enabled', 'disabled']),
+  disabled_reason: z.string().nullable().describe('Why nothing is sent there any more'),
+  created_at: z.iso.datetime(),
+}
+
+const webhook = z.object(fields).meta({ id: 'Webhook', examples: [EXAMPLE] })
+
+export const webhookView = (endpoint: WebhookEndpoint): z.output<typeof webhook> => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  description: endpoint.description,
+  events: [...endpoint.events],
+  status: endpoint.disabledReason === null ? 'enabled' : 'disabled',
+  disabled_reason: endpoint.disabledReason,
+  created_at: endpoint.createdAt.toISOString(),
+})
+
+const webhookWithSecret = z
+  .object({ ...fields, secret: z.string().describe('Verifies what is sent; shown now and never again') })
+  .meta({ id: 'WebhookWithSecret', examples: [{ ...EXAMPLE, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }] })
+
+export const webhookWithSecretView = (endpoint: WithSecret): z.output<typeof webhookWithSecret> => ({
+  ...webhookView(endpoint),
+  secret: endpoint.secret,
+})
+
+const webhookList = z
+  .object({ webhooks: z.array(webhook), count: z.int().min(0) })
+  .meta({ id: 'WebhookList', examples: [{ webhooks: [EXAMPLE], count: 1 }] })
+
+const EVENT_ID = 'evt_0b9d8c7a6f5e4d3c2b1a09f8e7d6c5b4'
+
+const webhookTest = z
+  .object({ id: z.string().describe('The `webhook-id` that it will have'), type: z.literal(TEST_EVENT) })
+  .meta({ id: 'WebhookTest', examples: [{ id: EVENT_ID, type: 'test' }] })
+
+const delivery = z.object({
+  event_id: z.string().describe('The `webhook-id`, the same for every try'),
+  type: z.enum([...WEBHOOK_EVENTS, TEST_EVENT]),
+  generation_id: z.string().nullable().describe('null for a test'),
+  status: z.enum(['pending', 'delivered', 'failed']),
+  attempts: z.int().min(0),
+  last_status: z.int().nullable().describe('The HTTP status of the last try; null when it was not answered'),
+  last_error: z.enum(DELIVERY_FAULTS).nullable(),
+  created_at: z.iso.datetime(),
+  next_try_at: z.iso.datetime().nullable().describe('null when there will be none'),
+  delivered_at: z.iso.datetime().nullable(),
+})
+
+const EXAMPLE_DELIVERY = {
+  event_id: EVENT_ID,
+  type: 'generation.succeeded',
+  generation_id: EXAMPLE_GENERATION_ID,
+  status: 'pending',
+  attempts: 2,
+  last_status: 500,
+  last_error: 'status_not_2xx',
+  created_at: '2026-11-20T21:04:11.062Z',
+  next_try_at: '2026-11-20T21:04:49.311Z',
+  delivered_at: null,
+} as const
+
+const deliveryList = z
+  .object({ deliveries: z.array(delivery), next_cursor: nextCursor })
+  .meta({ id: 'WebhookDeliveryList', examples: [{ deliveries: [EXAMPLE_DELIVERY], next_cursor: null }] })
+
+export const deliveryView = (record: DeliveryRecord): z.output<typeof delivery> => ({
+  event_id: record.eventId,
+  type: record.type,
+  generation_id: record.generationId,
+  status: record.status,
+  attempts: record.attempts,
+  last_status: record.lastStatus,
+  last_error: record.lastError,
+  created_at: record.createdAt.toISOString(),
+  next_try_at: record.nextAt?.toISOString() ?? null,
+  delivered_at: record.deliveredAt?.toISOString() ?? null,
+})
+
+const tags = ['Webhooks']
+
+export const createWebhookSchema = {
+  operationId: 'createWebhook',
+  tags,
+  summary: 'Be told of events',
+  description: 'At most 10 endpoints. The secret in the answer is shown this once.',
+  body: webhookBody,
+  response: { 201: webhookWithSecret, ...personalRefusals(400, 413, 415) },
+}
+
+export const listWebhooksSchema = {
+  operationId: 'listWebhooks',
+  tags,
+  summary: 'Your webhook endpoints',
+  description: 'Oldest first.',
+  response: { 200: webhookList, ...personalRefusals() },
+}
+
+export const getWebhookSchema = {
+  operationId: 'getWebhook',
+  tags,
+  summary: 'One webhook endpoint',
+  description: '`status` is `disabled` when it answered 410, or when nothing could be delivered for 3 days.',
+  params,
+  response: { 200: webhook, ...personalRefusals(404) },
+}
+
+export const listWebhookDeliveriesSchema = {
+  operationId: 'listWebhookDeliveries',
+  tags,
+  summary: 'What was sent to an endpoint',
+  description: 'Newest first; kept for 30 days.',
+  params,
+  querystring: z.strictObject(pageFields(1)),
+  response: { 200: deliveryList, ...personalRefusals(400, 404) },
+}
+
+export const deleteWebhookSchema = {
+  operationId: 'deleteWebhook',
+  tags,
+  summary: 'Delete a webhook endpoint',
+  description: 'What waits for it is not sent any more.',
+  params,
+  response: { 204: z.null().describe('Deleted'), ...personalRefusals(404) },
+}
+
+export const testWebhookSchema = {
+  operationId: 'testWebhook',
+  tags,
+  summary: 'Send a test event',
+  description: 'Sent, signed, tried again and logged like any other event.',
+  params,
+  response: { 202: webhookTest, ...personalRefusals(400, 404) },
+}
+
+export const rotateWebhookSecretSchema = {
+  operationId: 'rotateWebhookSecret',
+  tags,
+  summary: 'Get a new secret',
+  description: 'For 24 hours events are signed with the old one, too: `webhook-signature` then holds both.',
+  params,
+  response: { 200: webhookWithSecret, ...personalRefusals(404) },
+}

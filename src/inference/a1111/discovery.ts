@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Sampler } from '../../generation/sampler.js'
-import { failure } from '../failure.js'
-import { jsonReply } from '../json-reply.js'
-import { replyFailure } from '../reply-failure.js'
+import { failure } from '../backend-failure.js'
 import { type Dialect, type ServerSampler, samplersOf } from '../sd-samplers.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
+import { jsonReply, replyFailure } from '../server-reply.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
 /** Beside the progress what is drawn so far, where the server is set to show it. */

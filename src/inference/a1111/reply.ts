@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
-import { type Bad, drawnImage } from '../drawn-image.js'
-import { failure } from '../failure.js'
-import { type Fields, fieldsOf } from '../infotext.js'
+import { failure } from '../backend-failure.js'
+import { type Bad, drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import { type A1111Server, bareName } from './discovery.js'
 import type { Asked } from './request.js'
 

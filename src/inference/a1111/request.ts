@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '../../generation/run/backend.js'
-import { samplerUnavailable } from '../failure.js'
+import { samplerUnavailable } from '../backend-failure.js'
 import type { ServerSampler } from '../sd-samplers.js'
 import type { A1111Server, ServerModel } from './discovery.js'
 

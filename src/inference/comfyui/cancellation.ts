@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
 import type { InferenceOptions } from '../../generation/run/backend.js'
 import type { ServerHttp } from '../server-http.js'
-import { readQueue } from './history.js'
-import { attemptOf } from './submission.js'
+import { readQueue } from './prompt-history.js'
+import { attemptOf } from './prompt-submission.js'
 
 const LOOK_AGAIN_MS = 50
 /** An interrupt that arrives while a prompt is about to begin is forgotten. */

@@ -1,14 +1,12 @@
 import type { InferenceBackend, InferenceRequest } from '../../generation/run/backend.js'
-import { callFailure, failure, samplerUnavailable, unsupported } from '../failure.js'
-import { limited } from '../limited.js'
-import { probe } from '../probe.js'
-import { risingProgress } from '../rising-progress.js'
+import { callFailure, failure, samplerUnavailable, unsupported } from '../backend-failure.js'
+import { limited, probe, risingProgress } from '../limited.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { type ComfyuiServer, discover } from './discovery.js'
 import { graphOf } from './graph.js'
 import { infer } from './inference.js'
 import type { Patience } from './patience.js'
-import type { Asked } from './submission.js'
+import type { Asked } from './prompt-submission.js'
 
 export interface ComfyuiOptions {
   /** One `generate`, from its first request to its last byte, but for the wait behind others; that may take as long. */

@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '../../generation/run/backend.js'
-import type { ServerSampler } from './comfyui-samplers.js'
+import type { ServerSampler } from './discovery.js'
 
 /** One node of a prompt; an input is a value or the output of another node, as `[id, index]`. */
 export interface GraphNode {

@@ -1,19 +1,16 @@
 import { timeLimit, windUp } from '../../abort-signals.js'
 import type { InferenceOptions, InferredImage } from '../../generation/run/backend.js'
-import { failure } from '../failure.js'
-import type { Waiting } from '../limited.js'
-import { probe } from '../probe.js'
+import { failure } from '../backend-failure.js'
+import { probe, type Waiting } from '../limited.js'
+
 import type { ServerAddress, ServerHttp } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
-import { openEventStream, type ServerEvent } from './event-stream.js'
-import { endFailure, executionFailure } from './execution-failure.js'
-import { type HistoryEntry, lookUp } from './history.js'
+import { endFailure, executionFailure } from './comfyui-failure.js'
+import { fetchPictures } from './output-images.js'
 import { askPatiently, type Patience } from './patience.js'
-import { fetchPictures } from './pictures.js'
-import { createProgress } from './progress.js'
-import { type Asked, clientOf, type Submitted, submit } from './submission.js'
-import { eraseTraces } from './traces.js'
-import { createWakeUp, type Job } from './wake-up.js'
+import { eraseTraces, type HistoryEntry, lookUp } from './prompt-history.js'
+import { type Asked, clientOf, type Submitted, submit } from './prompt-submission.js'
+import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
 /** One server, and how to speak to it. */
 export interface Link {
@@ -61,12 +58,12 @@ interface Prompt {
 export async function infer({ http, address }: Link, asked: Asked, watch: Watch): Promise<InferredImage[]> {
   const { stop, patience } = watch
   stop.throwIfAborted()
-  const bell = createWakeUp()
+  const wakeUp = createWakeUp()
   const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
-  const { hear, show } = listener(asked, watch, bell, prompt)
-  const events = openEventStream(address, clientOf(asked.request), hear, show)
+  const { hear, show } = listener(asked, watch, wakeUp, prompt)
+  const events = openServerEvents(address, clientOf(asked.request), hear, show)
   const end = windUp(stop, watch.cancelGraceMs)
-  stop.addEventListener('abort', bell.ring, { once: true })
+  stop.addEventListener('abort', wakeUp.wake, { once: true })
   let sent = false
   let mayRun = false
   try {
@@ -76,7 +73,7 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
     const submitted = await submitOnce(http, asked, { stop, signal: end.signal, answerMs: patience.answerMs })
     prompt.id = submitted.promptId
     if (submitted.complaint) throw submitted.complaint
-    const entry = await untilEnded(http, prompt, asked, { ...watch, bell })
+    const entry = await untilEnded(http, prompt, asked, { ...watch, wakeUp })
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
     watch.drawn()
@@ -89,11 +86,11 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
     events.close()
     if (sent) await eraseTraces(http, prompt.id, end.signal)
     end.clear()
-    stop.removeEventListener('abort', bell.ring)
+    stop.removeEventListener('abort', wakeUp.wake)
   }
 }
 
-function listener({ graph }: Asked, { report, show }: Watch, bell: Job, prompt: Prompt) {
+function listener({ graph }: Asked, { report, show }: Watch, wakeUp: WakeUp, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
   /**
    * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor an
@@ -110,7 +107,7 @@ function listener({ graph }: Asked, { report, show }: Watch, bell: Job, prompt: 
       // The one event that comes after the history has the end.
       if (type === 'executing' && data.node === null) {
         current = undefined
-        bell.ring()
+        wakeUp.wake()
       }
     },
     show(preview: Buffer): void {
@@ -147,7 +144,7 @@ async function untilEnded(
   http: ServerHttp,
   { id, errors }: Prompt,
   { request }: Asked,
-  { stop, waiting, patience, pollIntervalMs, hasEnded, bell }: Watch & { readonly bell: Job },
+  { stop, waiting, patience, pollIntervalMs, hasEnded, wakeUp }: Watch & { readonly wakeUp: WakeUp },
 ): Promise<HistoryEntry> {
   for (;;) {
     const found = await askPatiently(http.name, patience, stop, (signal) => lookUp(http, id, signal))
@@ -159,7 +156,7 @@ async function untilEnded(
     if (!('before' in found)) return found
     waiting(found.before)
     if (found.before > 0) await cancelEnded(http, id, hasEnded, stop)
-    await bell.wait(pollIntervalMs)
+    await wakeUp.wait(pollIntervalMs)
     stop.throwIfAborted()
   }
 }
@@ -169,4 +166,33 @@ async function takeBack(http: ServerHttp, promptId: string, stop: AbortSignal, e
   const limit = timeLimit(stop, TAKE_BACK_MS)
   await cancelPrompt(http, promptId, limit.signal)
   limit.clear()
+}
+
+/** Ends the present wait, or the next one. */
+interface WakeUp {
+  wake(): void
+  /** Until it is woken, or was since the last wait, but no longer than `ms`. */
+  wait(ms: number): Promise<void>
+}
+
+function createWakeUp(): WakeUp {
+  let woken = false
+  let end = () => {}
+  return {
+    wake() {
+      woken = true
+      end()
+    },
+    async wait(ms) {
+      if (!woken)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          end = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      woken = false
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timeLimit } from '../../abort-signals.js'
 import { BackendError, type BackendErrorKind } from '../../generation/run/backend.js'
-import { failure } from '../failure.js'
+import { failure } from '../backend-failure.js'
 
 const ASK_AGAIN_MS = 200
 const PASSING: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']

@@ -68,3 +68,6 @@ function choice(query: URLSearchParams, name: keyof typeof CHOICES): string | nu
     throw new Error(`An openai backend's ${name} must be ${CHOICES[name].are}.`)
   return text
 }
+
+/** OpenAI's clients are given the address with this path; an address without any means it. */
+export const DEFAULT_PATH = '/v1'

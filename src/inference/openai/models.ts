@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { failure } from '../failure.js'
-import { jsonReply } from '../json-reply.js'
+import { failure } from '../backend-failure.js'
 import type { ServerHttp } from '../server-http.js'
+import { jsonReply } from '../server-reply.js'
 
 /** What the catalog may put behind a model's name to make a file name of it. */
 const EXTENSIONS = ['.safetensors', '.gguf', '.ckpt', '.sft', '.pt', '.pth', '.bin']

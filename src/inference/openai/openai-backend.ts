@@ -1,15 +1,11 @@
 import type { InferenceBackend, InferenceRequest, InferredImage } from '../../generation/run/backend.js'
-import { callFailure, failure, samplerUnavailable } from '../failure.js'
+import { callFailure, failure, samplerUnavailable } from '../backend-failure.js'
 import { requireKept } from '../kept-parameters.js'
-import { limited } from '../limited.js'
-import { probe } from '../probe.js'
-import { risingProgress } from '../rising-progress.js'
+import { limited, probe, risingProgress } from '../limited.js'
 import { createServerHttp, parseServerUrl, type ServerAddress } from '../server-http.js'
-import { readDeclaration } from './declaration.js'
-import { DEFAULT_PATH } from './default-path.js'
-import { readGeneration } from './generation-reply.js'
-import { generationBody } from './generation-request.js'
+import { DEFAULT_PATH, readDeclaration } from './declaration.js'
 import { filenamesOf, listModels } from './models.js'
+import { generationBody, readGeneration } from './openai-generation.js'
 
 export interface OpenAiOptions {
   /** One `generate`, from its first request to its last byte. */

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { MAX_SEED } from '../../generation/generation.js'
 import type { Sampler } from '../../generation/sampler.js'
-import { failure } from '../failure.js'
-import { jsonReply } from '../json-reply.js'
+import { failure } from '../backend-failure.js'
 import type { Kept } from '../kept-parameters.js'
 import { type ServerSampler, samplersOf } from '../sd-samplers.js'
 import type { ServerHttp } from '../server-http.js'
+import { jsonReply } from '../server-reply.js'
 
 /** What one sd-server process has: a single checkpoint, for as long as it runs. */
 export interface SdCppServer extends Kept {

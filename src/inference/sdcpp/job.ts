@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { linkedSignal, timeLimit, windUp } from '../../abort-signals.js'
 import { BackendError } from '../../generation/run/backend.js'
-import { failure } from '../failure.js'
-import { jsonReply } from '../json-reply.js'
+import { failure } from '../backend-failure.js'
 import type { Waiting } from '../limited.js'
 import type { ServerHttp } from '../server-http.js'
+import { jsonReply } from '../server-reply.js'
 import { type Asked, imgGenBody } from './request.js'
 
 /** A longer answer about a job has its pictures in it; all others are a few words. */

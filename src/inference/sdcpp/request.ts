@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '../../generation/run/backend.js'
-import { failure, samplerUnavailable } from '../failure.js'
+import { failure, samplerUnavailable } from '../backend-failure.js'
 import { requireKept } from '../kept-parameters.js'
 import type { ServerSampler } from '../sd-samplers.js'
 import type { SdCppServer } from './discovery.js'

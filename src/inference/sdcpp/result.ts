@@ -1,8 +1,7 @@
 import type { InferredImage } from '../../generation/run/backend.js'
-import { type Bad, drawnImage } from '../drawn-image.js'
-import { failure } from '../failure.js'
-import { fieldsOf } from '../infotext.js'
-import { publicWords } from '../reply-failure.js'
+import { failure } from '../backend-failure.js'
+import { type Bad, drawnImage, fieldsOf } from '../drawn-image.js'
+import { publicWords } from '../server-reply.js'
 import type { Job } from './job.js'
 import type { Asked } from './request.js'
 

@@ -77,7 +77,7 @@ describe('a developer key on Create Image', () => {
     expect(await next).toMatchObject({ status: 200 })
   })
 
-  it('counts for itself: neither the user’s other keys nor his personal generation share its places', async () => {
+  it('counts for itself: neither the user’s other keys nor their personal generation share its slots', async () => {
     const { db, url } = context.service
     const owner = await givenUser(db)
     const [one, two] = [

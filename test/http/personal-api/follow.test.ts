@@ -175,7 +175,7 @@ describe('a long poll', () => {
   it('holds neither a place nor a database connection, however many wait', async () => {
     const service = await startService({
       env: { RATE_LIMIT_MAX: '1000' },
-      server: { places: { total: 2, perHolder: 2, patienceMs: 1500 } },
+      server: { slots: { total: 2, perHolder: 2, patienceMs: 1500 } },
     })
     try {
       const owner = await givenUser(service.db)

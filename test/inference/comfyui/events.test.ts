@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openEventStream, type ServerEvent } from '../../../src/inference/comfyui/event-stream.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
-import { createProgress } from '../../../src/inference/comfyui/progress.js'
+import { createProgress, openServerEvents, type ServerEvent } from '../../../src/inference/comfyui/server-events.js'
 import { parseServerUrl } from '../../../src/inference/server-http.js'
 import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
 import { acceptUpgrade } from '../../support/raw-websocket.js'
@@ -136,7 +135,7 @@ describe('the event stream', () => {
     onTestFinished(standIn.close)
     const heard: string[] = []
     const hear = ({ type }: ServerEvent) => heard.push(type)
-    const stream = openEventStream(parseServerUrl(standIn.inferenceUrl), 'me', hear, () => undefined, 10)
+    const stream = openServerEvents(parseServerUrl(standIn.inferenceUrl), 'me', hear, () => undefined, 10)
     onTestFinished(stream.close)
     await stream.tried
     await until(() => heard.length === 1, 'the first status')
@@ -154,7 +153,7 @@ describe('the event stream', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const stream = openEventStream(
+    const stream = openServerEvents(
       parseServerUrl(`comfyui+http://127.0.0.1:${port}`),
       'me',
       () => undefined,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { BackendErrorKind } from '../../../src/generation/run/backend.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
-import { lookUp } from '../../../src/inference/comfyui/history.js'
+import { lookUp } from '../../../src/inference/comfyui/prompt-history.js'
 import { until } from '../../support/until.js'
 import { aRequest, failureOf, givenBackend, givenHttp, PONY } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }

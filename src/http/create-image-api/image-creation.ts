@@ -1,0 +1,77 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, generationFailed, imageRemoved } from '../../errors.js'
+import { sayWhenFree, type TimeLeftPorts } from '../../generation/follow/eta.js'
+import { type CreateImagePorts, waitForPicture } from '../../generation/follow/wait.js'
+import type { Submission, Submitted } from '../../generation/submit/submission.js'
+import { submitGeneration } from '../../generation/submit/submit.js'
+import { setSubmittedHeaders } from '../response-headers.js'
+import { clientGone } from '../wait-signals.js'
+import { withPublicSampler } from './presets.js'
+
+/** More than the GPUs behind one server can draw while clients wait. */
+const MAX_WAITING = 1000
+
+export interface WaitingOptions {
+  readonly ports: CreateImagePorts & TimeLeftPorts
+  /** How long a request waits for its images. */
+  readonly timeoutSeconds: number
+  /** Aborts when this server must stop waiting. */
+  readonly leaving: AbortSignal
+  /** How many requests may wait at once; further ones are refused. */
+  readonly maxWaiting?: number | undefined
+}
+
+export interface CreatedImages {
+  readonly submitted: Submitted
+  /** In batch order, without images that were removed since. */
+  readonly slugs: readonly [string, ...string[]]
+}
+
+/**
+ * Submits a generation and waits for its images.
+ * @throws whatever submitGeneration and waitForPicture do; rate_limited when too many requests wait already
+ */
+export type CreateImages = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  submission: Omit<Submission, 'lane'>,
+) => Promise<CreatedImages>
+
+/** All routes of the interface share one count of waiting requests. */
+export function imageCreation({
+  ports,
+  timeoutSeconds,
+  leaving,
+  maxWaiting = MAX_WAITING,
+}: WaitingOptions): CreateImages {
+  let waiting = 0
+
+  return async (request, reply, submission) => {
+    // Before anything is charged.
+    if (waiting >= maxWaiting) throw tooManyWaiting()
+    waiting++
+    try {
+      const submitting = submitGeneration(ports, request.caller, { ...submission, lane: 'create_image' })
+      const submitted = await sayWhenFree(ports, request.caller.account, submitting)
+      setSubmittedHeaders(reply, submitted)
+      const gone = clientGone(request, reply)
+      request.releaseSlot?.()
+      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone, leaving }).catch((error) => {
+        const hasFailed = error instanceof AppError && error.code === 'generation_failed'
+        throw hasFailed ? generationFailed(withPublicSampler(error.message)) : error
+      })
+      const [first, ...others] = slugs
+      if (first === undefined) throw imageRemoved()
+      return { submitted, slugs: [first, ...others] }
+    } finally {
+      waiting--
+    }
+  }
+}
+
+const tooManyWaiting = () =>
+  new AppError(
+    'rate_limited',
+    'So many pictures are being waited for that the rate limit of this server is reached. Try again in 5 s.',
+    { retryAfterSeconds: 5 },
+  )

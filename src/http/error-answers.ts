@@ -1,0 +1,94 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, endpointNotFound, methodNotAllowed, serviceUnavailable } from '../errors.js'
+import { isOutage } from '../outage.js'
+import { errorBody, statusOf } from './error-bodies.js'
+import type { App } from './fastify-app.js'
+import { toInvalidParameter } from './validation.js'
+
+/** Logs a failure that is the server's own, and answers it. Every error of every route ends here. */
+export function handleErrors(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  target = targetOf(request),
+): FastifyReply {
+  const error = toAppError(thrown, request)
+  if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
+  else if (error.code === 'unavailable' && !reply.raw.destroyed)
+    request.log.warn({ err: thrown }, 'request could not be served')
+  return answerError(error, reply, target)
+}
+
+/** The answer alone: status, headers and body. */
+export function answerError(error: AppError, reply: FastifyReply, target = targetOf(reply.request)): FastifyReply {
+  const { retryAfterSeconds, generationId } = error.detail
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  if (error.code === 'active_generation' && generationId) {
+    reply.header('x-active-generation', generationId).header('location', reply.server.pollUrl(generationId))
+  }
+  if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
+  return reply
+    .code(statusOf(error.code))
+    .header('x-error-code', error.code)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(error, target)))
+}
+
+/** The path of the request's route, since a client may have written it percent-encoded. */
+const targetOf = ({ routeOptions, url }: FastifyRequest): string => routeOptions.url ?? url
+
+/** Answers 404 for a path that no route has, and 405 for one that takes other methods. Call before adding routes. */
+export function handleNotFound(app: App): void {
+  const methods = new Map<string, { readonly pattern: RegExp; readonly allowed: Set<string> }>()
+  app.addHook('onRoute', ({ url, method }) => {
+    // Only `:name` parameters: no route has another kind.
+    const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
+    const known = methods.get(url) ?? { pattern, allowed: new Set() }
+    methods.set(url, known)
+    for (const one of [method].flat()) known.allowed.add(one)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = shortPathOf(request)
+    const matching = [...methods.values()].filter(({ pattern }) => pattern.test(path))
+    const allowed = [...new Set(matching.flatMap((route) => [...route.allowed]))].sort()
+    // The method may be allowed where the same path belongs to the other host.
+    if (allowed.length === 0 || allowed.includes(request.method))
+      return handleErrors(endpointNotFound(request.method, path), request, reply)
+    const list = allowed.join(', ')
+    return handleErrors(methodNotAllowed(request.method, path, list), request, reply.header('allow', list))
+  })
+}
+
+/** Without the query, and cut, since the error shows it. */
+const shortPathOf = ({ url }: FastifyRequest): string => {
+  const [path = ''] = url.split('?', 1)
+  return path.length > 100 ? `${path.slice(0, 100)}…` : path
+}
+
+/** What was thrown, as one of the service's own errors. */
+export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
+  if (thrown instanceof AppError) return thrown
+  const invalid = toInvalidParameter(thrown, request)
+  if (invalid) return invalid
+  const { code, statusCode } = thrown as Partial<FastifyError>
+  switch (code) {
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return new AppError('invalid_request', 'The request body is not valid JSON: send a JSON object.')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new AppError('unsupported_media_type', 'Unsupported content type: send the body as application/json.')
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new AppError('payload_too_large', 'The request body is larger than 64 KiB: shorten it.')
+    case 'FST_ERR_BAD_URL':
+      return new AppError('invalid_request', 'The URL is not validly encoded.')
+  }
+  // Before outages: a client that hangs up while it sends its body is an ECONNRESET, too.
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new AppError('invalid_request', 'The request could not be understood: check its headers and body.')
+  }
+  if (isOutage(thrown)) return serviceUnavailable(5, thrown)
+  return new AppError(
+    'internal',
+    'Internal server error. Try again; if it stays, report the x-request-id of this answer.',
+  )
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { ModelVersion } from '../../catalog/model-version.js'
+import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
+import { SAMPLERS } from '../../generation/sampler.js'
+import {
+  DEFAULTS as CREATE_IMAGE_DEFAULTS,
+  LIMITS as CREATE_IMAGE_LIMITS,
+} from '../create-image-api/generate-schemas.js'
+import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
+import { personalRefusals } from '../error-bodies.js'
+import { MAX_PIXELS, MAX_PROMPT_LENGTH, MAX_SIDE, MIN_SIDE, RANDOM_SEED } from '../fields.js'
+import type { RateLimitOptions } from '../rate-limit.js'
+import { DEFAULTS, LIMITS } from './submit-schemas.js'
+
+/** The sizes that SDXL was trained on. */
+const SDXL_SIZES = [
+  [1024, 1024],
+  [1152, 896],
+  [896, 1152],
+  [1216, 832],
+  [832, 1216],
+  [1344, 768],
+  [768, 1344],
+  [1536, 640],
+  [640, 1536],
+] as const
+
+export type RateLimit = Pick<RateLimitOptions, 'max' | 'windowSeconds'>
+
+const range = z.object({ min: z.number(), max: z.number() })
+const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
+
+const capabilities = z
+  .object({
+    limits: z.object({
+      prompt_length: z.int().describe('Unicode code points at most, of `negative_prompt`, too'),
+      width: sideRange.describe('Pixels'),
+      height: sideRange.describe('Pixels'),
+      pixels: z.int().describe('width × height at most'),
+      batch_size: range,
+      steps: range,
+      cfg_scale: range,
+      seed: range.extend({ random: z.int().describe('Asks for a random one') }),
+    }),
+    defaults: z.object({
+      negative_prompt: z.string(),
+      width: z.int(),
+      height: z.int(),
+      batch_size: z.int(),
+      steps: z.int(),
+      cfg_scale: z.number(),
+      sampler: z.enum(SAMPLERS),
+      seed: z.int(),
+    }),
+    samplers: z.array(z.enum(SAMPLERS)),
+    recommended_sizes: z
+      .array(z.object({ width: z.int(), height: z.int() }))
+      .describe('What models of the SDXL kind draw best'),
+    models: z.array(
+      z.object({
+        model_version_id: z.int(),
+        name: z.string(),
+        model_name: z.string(),
+        credits_per_image: z.int().min(0),
+      }),
+    ),
+    create_image: z
+      .object({
+        models: z.array(z.enum(CREATE_IMAGE_MODELS)),
+        samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
+        limits: z.object({ steps: range, cfg_scale: range }),
+        defaults: z.object({
+          negative_prompt: z.string(),
+          model: z.enum(CREATE_IMAGE_MODELS),
+          steps: z.int(),
+          cfg_scale: z.number(),
+          width: z.int(),
+          height: z.int(),
+          sampler: z.enum(CREATE_IMAGE_SAMPLERS),
+          seed: z.int(),
+        }),
+      })
+      .describe('What POST /v1/images/generate takes instead; its other limits are the same'),
+    rate_limit: z.object({ requests: z.int(), window_seconds: z.int() }).describe('Per account, over a sliding window'),
+  })
+  .meta({ id: 'Capabilities' })
+
+export const capabilitiesView = (
+  models: readonly ModelVersion[],
+  rateLimit: RateLimit,
+): z.output<typeof capabilities> => {
+  const sides = { min: MIN_SIDE, max: MAX_SIDE, step: SIZE_STEP }
+  return {
+    limits: {
+      prompt_length: MAX_PROMPT_LENGTH,
+      width: sides,
+      height: sides,
+      pixels: MAX_PIXELS,
+      ...LIMITS,
+      seed: { min: 0, max: MAX_SEED, random: RANDOM_SEED },
+    },
+    defaults: { ...DEFAULTS, seed: RANDOM_SEED },
+    samplers: [...SAMPLERS],
+    recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
+    models: models.map(({ id, name, modelName, creditsPerImage }) => ({
+      model_version_id: id,
+      name,
+      model_name: modelName,
+      credits_per_image: creditsPerImage,
+    })),
+    create_image: {
+      models: [...CREATE_IMAGE_MODELS],
+      samplers: [...CREATE_IMAGE_SAMPLERS],
+      limits: CREATE_IMAGE_LIMITS,
+      defaults: { ...CREATE_IMAGE_DEFAULTS, seed: RANDOM_SEED },
+    },
+    rate_limit: { requests: rateLimit.max, window_seconds: rateLimit.windowSeconds },
+  }
+}
+
+export const getCapabilitiesSchema = {
+  operationId: 'getCapabilities',
+  tags: ['Account'],
+  summary: 'What may be asked for',
+  description:
+    'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
+  response: { 200: capabilities, 304: z.null().describe('Nothing has changed'), ...personalRefusals() },
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { type ModelStore, requireAvailable } from '../../catalog/model-version.js'
+import type { Moderator } from '../../generation/submit/moderator.js'
+import { personalRefusals } from '../error-bodies.js'
+import type { App } from '../fastify-app.js'
+import { NOT_AN_OBJECT, negativePromptField, promptField, withDefault } from '../fields.js'
+import { DEFAULTS, modelVersionId } from './submit-schemas.js'
+
+const moderateBody = z.strictObject(
+  {
+    prompt: promptField,
+    negative_prompt: withDefault(negativePromptField, DEFAULTS.negative_prompt),
+    model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
+  },
+  NOT_AN_OBJECT,
+)
+
+const moderation = z
+  .object({
+    flagged: z.boolean().describe('Whether a submit would be refused'),
+    parameter: z.enum(['prompt', 'negative_prompt']).nullable().describe('The field it is about'),
+    category: z.string().nullable(),
+    matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
+  })
+  .meta({
+    id: 'Moderation',
+    examples: [{ flagged: false, parameter: null, category: null, matched: [] }],
+  })
+
+const moderatePromptSchema = {
+  operationId: 'moderatePrompt',
+  tags: ['Generations'],
+  summary: 'Check a prompt',
+  description: 'Says what moderation would say to a submit with this prompt. Costs nothing.',
+  body: moderateBody,
+  response: { 200: moderation, ...personalRefusals(400, 404, 413, 415) },
+}
+
+/** The check of a prompt alone: free, and a flagged prompt has no consequences. */
+export function moderationRoutes(
+  app: App,
+  { moderator, models }: { readonly moderator: Moderator; readonly models: ModelStore },
+): void {
+  app.post('/moderate', { schema: moderatePromptSchema }, async ({ body }): Promise<z.output<typeof moderation>> => {
+    const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body
+    const model = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
+    const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model?.nsfw ?? false })
+    if (!verdict.flagged) return { flagged: false, parameter: null, category: null, matched: [] }
+    const { parameter, category, matched } = verdict
+    return { flagged: true, parameter, category, matched: [...matched] }
+  })
+}

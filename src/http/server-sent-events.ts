@@ -1,0 +1,121 @@
+import { Readable } from 'node:stream'
+import { tooManyStreams } from '../errors.js'
+
+/** How much is buffered for a reader that is too slow. */
+const BUFFER_BYTES = 16 * 1024
+
+/**
+ * Server-sent events for one reader. For a reader that is too slow only the latest progress, preview or comment of each
+ * kind is kept: never more than the buffer and one event of each kind.
+ */
+export class EventStream extends Readable {
+  #full = false
+  #over = false
+  /** By kind, the oldest first. */
+  readonly #waiting = new Map<string, string>()
+
+  /** @param retryMs how long a client should wait before it connects again */
+  constructor(retryMs: number) {
+    super({ highWaterMark: BUFFER_BYTES })
+    this.push(`retry: ${retryMs}\n\n`)
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#over = true
+    done(error)
+  }
+
+  override _read(): void {
+    this.#full = false
+    for (const [kind, text] of this.#waiting) {
+      this.#waiting.delete(kind)
+      this.#full = !this.push(text)
+      if (this.#full) return
+    }
+  }
+
+  /** Sends an event that must arrive. What still waits is outdated by it. */
+  tell(event: string, data: object): void {
+    if (this.#over) return
+    this.#waiting.clear()
+    this.#full = !this.push(eventText(event, data))
+  }
+
+  /** Sends an event that the next one of its kind may replace. */
+  show(event: string, data: object): void {
+    this.#put(event, eventText(event, data))
+  }
+
+  /** Sends a comment, which keeps the connection alive. */
+  comment(text: string): void {
+    this.#put('', `: ${text}\n\n`)
+  }
+
+  /** Sends a last comment or event. */
+  end(last: string | { readonly event: string; readonly data: object }): void {
+    if (this.#over) return
+    this.#over = true
+    this.#waiting.clear()
+    this.push(typeof last === 'string' ? `: ${last}\n\n` : eventText(last.event, last.data))
+    this.push(null)
+  }
+
+  #put(kind: string, text: string): void {
+    if (this.#over) return
+    if (this.#full) this.#waiting.set(kind, text)
+    else this.#full = !this.push(text)
+  }
+}
+
+const eventText = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+export interface StreamTimes {
+  /** Between comments that keep a connection alive. */
+  readonly heartbeatMs: number
+  /** After which a stream ends: its client connects again, perhaps to another server. */
+  readonly longestMs: number
+}
+
+const TIMES: StreamTimes = { heartbeatMs: 15_000, longestMs: 300_000 }
+const MAX_PER_ACCOUNT = 8
+const RETRY_MS = 2000
+
+export interface EventStreams {
+  /** Opens a stream; @throws too_many_streams */
+  open(accountId: string): EventStream
+  /** Ends all streams. */
+  end(): void
+}
+
+/** The open streams of a server, of which each account may have a few. */
+export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIMES): EventStreams {
+  const counts = new Map<string, number>()
+  const open = new Set<EventStream>()
+  const heartbeat = setInterval(() => {
+    for (const stream of open) stream.comment('still here')
+  }, heartbeatMs).unref()
+
+  return {
+    open(accountId) {
+      const count = counts.get(accountId) ?? 0
+      if (count >= MAX_PER_ACCOUNT) throw tooManyStreams(MAX_PER_ACCOUNT)
+      counts.set(accountId, count + 1)
+      const stream = new EventStream(RETRY_MS)
+      open.add(stream)
+      const timeout = setTimeout(() => stream.end('connect anew'), longestMs).unref()
+      stream.once('close', () => {
+        clearTimeout(timeout)
+        open.delete(stream)
+        const left = (counts.get(accountId) ?? 1) - 1
+        if (left > 0) counts.set(accountId, left)
+        else counts.delete(accountId)
+      })
+      return stream
+    },
+
+    end() {
+      clearInterval(heartbeat)
+      for (const stream of open) stream.end('this server is restarting: connect anew')
+    },
+  }
+}

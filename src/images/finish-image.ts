@@ -1,0 +1,84 @@
+import { webcrypto } from 'node:crypto'
+import sharp from 'sharp'
+import type { PreviewBoard } from '../generation/live-board.js'
+import { BackendError } from '../generation/run/backend.js'
+import type { FinishedPicture, FinishPicture } from '../generation/run/publish.js'
+import { openPicture } from './file-image-store.js'
+
+import { generatedByAi, publishablePng } from './png-text.js'
+
+type Expected = Parameters<FinishPicture>[1]
+
+const CHANNELS = 3
+
+/**
+ * Turns what a backend returned into the file that is published: an 8-bit sRGB PNG without alpha and without any of
+ * the backend's metadata (servers write the prompt there), which says that it is AI-generated, with its seed and model.
+ * The same arguments give the same file; `sha256` is that of the whole file, in lower-case hex. Decoding, encoding and
+ * hashing run off the main thread.
+ * @throws BackendError `bad_output` when the bytes are no PNG, JPEG or WebP, are cut short or damaged, have another
+ * size than asked for, or show a single colour, as a model that ran into NaN draws
+ */
+export async function finishPicture(bytes: Buffer, expected: Expected): Promise<FinishedPicture> {
+  const pixels = await decode(bytes, expected)
+  const { width, height } = expected
+  const encoded = await sharp(pixels, { raw: { width, height, channels: CHANNELS } })
+    .png({ compressionLevel: 4, adaptiveFiltering: true, palette: false })
+    .toBuffer()
+  const png = publishablePng(encoded, generatedByAi(expected))
+  const digest = Buffer.from(await webcrypto.subtle.digest('SHA-256', png))
+  return { png, sha256: digest.toString('hex') }
+}
+
+/** Resolves to width × height × RGB. */
+async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffer> {
+  let pixels: Buffer
+  try {
+    const image = openPicture(bytes)
+    const found = await image.metadata()
+    if (found.width !== width || found.height !== height)
+      throw badOutput(`the backend drew ${found.width}x${found.height} instead of ${width}x${height}`)
+    pixels = await image.flatten().toColourspace('srgb').raw({ depth: 'uchar' }).toBuffer()
+  } catch (error) {
+    if (error instanceof BackendError) throw error
+    throw badOutput(`the backend's picture can't be decoded: ${error instanceof Error ? error.message : error}`, error)
+  }
+  if (pixels.length !== width * height * CHANNELS) throw badOutput("the backend's picture is not RGB")
+  // Every pixel equals its neighbour: one native comparison that ends at the first difference.
+  if (pixels.subarray(CHANNELS).equals(pixels.subarray(0, -CHANNELS)))
+    throw badOutput(`the backend drew a single colour, ${pixels.toString('hex', 0, CHANNELS)}`)
+  return pixels
+}
+
+const badOutput = (message: string, cause?: unknown) =>
+  new BackendError('bad_output', message, 'The picture came out damaged and could not be used; try again.', { cause })
+
+/** As a data URI, a third longer, it stays below 24 KiB. */
+const MAX_BYTES = 17 * 1024
+/** Pixels of the longer side and WebP quality; what is still mostly noise needs the later ones. */
+const LADDER = [
+  { side: 256, quality: 60 },
+  { side: 256, quality: 30 },
+  { side: 128, quality: 60 },
+  { side: 64, quality: 30 },
+]
+
+/** Shrinks what backends show to a WebP of some kilobytes, without metadata; what is no picture is not shown. */
+export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
+  async set(id, attempt, image) {
+    const small = await shrink(image)
+    if (small) await board.set(id, attempt, small)
+  },
+  get: (ids) => board.get(ids),
+})
+
+async function shrink(image: Buffer): Promise<Buffer | undefined> {
+  for (const { side, quality } of LADDER) {
+    const webp = await openPicture(image)
+      .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+      .webp({ quality })
+      .toBuffer()
+    if (webp.length <= MAX_BYTES) return webp
+  }
+  return undefined
+}

@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
+import { failure } from '../backend-failure.js'
+import { type Bad, requireSize } from '../drawn-image.js'
+import type { ServerHttp } from '../server-http.js'
+import { replyFailure } from '../server-reply.js'
+import type { Graph } from './graph.js'
+import { askPatiently, type Patience } from './patience.js'
+import { type HistoryEntry, savedImages } from './prompt-history.js'
+import type { Asked } from './prompt-submission.js'
+
+const ranPrompt = z
+  .tuple([z.unknown(), z.unknown(), z.record(z.string(), z.object({ inputs: z.unknown() }))])
+  .rest(z.unknown())
+
+/**
+ * The images of a prompt that succeeded, each as the server drew it.
+ * @throws BackendError `bad_output` when they are not exactly what was asked
+ */
+export async function fetchPictures(
+  http: ServerHttp,
+  entry: HistoryEntry,
+  { graph, request, version }: Asked,
+  { patience, stop }: { readonly patience: Patience; readonly stop: AbortSignal },
+): Promise<InferredImage[]> {
+  const bad: Bad = (what, cause) => failure('bad_output', `${http.name} ${what}`, cause)
+  requireSameGraph(entry, graph, bad)
+  const { name: sampler, scheduler } = graph.sampler
+  const madeWith: MadeWith = { backend: 'comfyui', version, sampler, scheduler }
+  const files = graph.images.map(({ saveNode }) => {
+    const images = savedImages.safeParse(entry.outputs[saveNode]).data?.images ?? []
+    const [file] = images
+    if (!file || images.length !== 1) throw bad(`saved ${images.length} files for one image`)
+    return file
+  })
+  return Promise.all(
+    graph.images.map(async ({ seed }, n) => {
+      const path = `/view?${new URLSearchParams(files[n])}`
+      const bytes = await askPatiently(http.name, patience, stop, async (signal) => {
+        const { status, bytes } = await http.download(path, signal)
+        if (status !== 200 && status !== 404) throw replyFailure(http.name, status, '')
+        return status === 200 ? bytes : undefined
+      })
+      if (!bytes) throw bad('does not have an image any more that it saved')
+      await requireSize(bytes, request, bad)
+      return { bytes, seed, madeWith }
+    }),
+  )
+}
+
+/** Extensions may change a prompt before it runs; the history shows what did. */
+function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {
+  const ran = ranPrompt.safeParse(prompt).data?.[2]
+  if (!ran) return
+  for (const [id, { class_type, inputs }] of Object.entries(nodes))
+    if (!isDeepStrictEqual(ran[id]?.inputs, inputs)) throw bad(`ran a ${class_type} with other settings`)
+}

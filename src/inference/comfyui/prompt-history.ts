@@ -1,0 +1,135 @@
+import { FormData } from 'undici'
+import { z } from 'zod'
+import { timeLimit } from '../../abort-signals.js'
+import { failure } from '../backend-failure.js'
+import type { HttpReply, ServerHttp } from '../server-http.js'
+import { replyFailure } from '../server-reply.js'
+
+const message = z.tuple([z.string(), z.record(z.string(), z.unknown())]).rest(z.unknown())
+
+const historyEntry = z.object({
+  prompt: z.unknown(),
+  outputs: z.record(z.string(), z.unknown()),
+  /** Absent in old versions, which keep only what succeeded. */
+  status: z
+    .object({ status_str: z.string(), messages: z.array(z.unknown()).nullish() })
+    .nullish()
+    .transform((status) => ({
+      succeeded: !status || status.status_str === 'success',
+      messages: (status?.messages ?? []).flatMap((item) => {
+        const { data } = message.safeParse(item)
+        return data ? [{ type: data[0], data: data[1] }] : []
+      }),
+    })),
+})
+/** What an output node says of its files. */
+export const savedImages = z.object({
+  images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
+})
+const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending: z.array(z.unknown()) })
+
+/** How a prompt ended, as the server keeps it in memory until it restarts. */
+export type HistoryEntry = z.infer<typeof historyEntry>
+
+/** Waits, or runs: then nothing comes before it. */
+export interface Queued {
+  readonly before: number
+}
+
+export interface QueuedPrompt {
+  readonly id: string
+  /** Who sent it, in their own words; undefined where they say nothing. */
+  readonly client: unknown
+}
+
+/** The prompts that run (one, but for custom servers) and that wait. */
+export interface Queue {
+  readonly running: readonly QueuedPrompt[]
+  readonly pending: readonly QueuedPrompt[]
+}
+
+/**
+ * Where a prompt is. `unknown` is certain: the server takes it from the queue and puts it into the history in one step,
+ * so the history is read once more after the queue.
+ * @throws BackendError, or the signal's reason
+ */
+export async function lookUp(
+  http: ServerHttp,
+  promptId: string,
+  signal: AbortSignal,
+): Promise<HistoryEntry | Queued | 'unknown'> {
+  const entry = await readHistory(http, promptId, signal)
+  if (entry) return entry
+  const { running, pending } = await readQueue(http, signal)
+  if (running.some(({ id }) => id === promptId)) return { before: 0 }
+  // Of a heap, so about right.
+  const place = pending.findIndex(({ id }) => id === promptId)
+  if (place >= 0) return { before: running.length + place }
+  return (await readHistory(http, promptId, signal)) ?? 'unknown'
+}
+
+/** @throws BackendError, or the signal's reason */
+export async function readHistory(
+  http: ServerHttp,
+  promptId: string,
+  signal: AbortSignal,
+): Promise<HistoryEntry | undefined> {
+  const reply = await http.get(`/history/${encodeURIComponent(promptId)}`, signal)
+  const entry = readJson(http.name, reply, z.record(z.string(), z.unknown()))[promptId]
+  if (entry === undefined) return undefined
+  const { data } = historyEntry.safeParse(entry)
+  if (!data) throw failure('bad_output', `${http.name} has a history of an unknown form`)
+  return data
+}
+
+export async function readQueue(http: ServerHttp, signal: AbortSignal): Promise<Queue> {
+  const queue = readJson(http.name, await http.get('/queue', signal), queueReply)
+  return { running: queue.queue_running.map(toQueuedPrompt), pending: queue.queue_pending.map(toQueuedPrompt) }
+}
+
+/** Of `[number, id, graph, extra_data, …]`; what follows differs from version to version. */
+const toQueuedPrompt = (item: unknown): QueuedPrompt => {
+  const [, id, , extra] = Array.isArray(item) ? item : []
+  return { id: String(id), client: extra?.client_id }
+}
+
+/**
+ * The body of a 200 in the form that is expected.
+ * @throws BackendError `unusable` or what the status means; it does not repeat the body, which holds prompts
+ */
+export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {
+  if (status !== 200) throw replyFailure(server, status, '')
+  try {
+    return form.parse(JSON.parse(text))
+  } catch {
+    throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
+  }
+}
+
+const ERASE_MS = 2_000
+
+/**
+ * Leaves nothing of a prompt that has ended on the server: its pictures are replaced by empty files, since none can be
+ * deleted, and its entry in the history, which has the texts, goes. Never fails: what can't be done is left to the
+ * server's next start, when it clears what is temporary.
+ */
+export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
+  const limit = timeLimit(signal, ERASE_MS)
+  try {
+    const entry = await readHistory(http, promptId, limit.signal)
+    const files = Object.values(entry?.outputs ?? {}).flatMap(
+      (output) => savedImages.safeParse(output).data?.images ?? [],
+    )
+    for (const { filename, subfolder, type } of files) {
+      const form = new FormData()
+      form.append('image', new Blob([]), filename)
+      for (const [name, value] of Object.entries({ subfolder, type, overwrite: 'true' })) form.append(name, value)
+      await http.post('/upload/image', form, limit.signal)
+    }
+    await http.post('/history', { delete: [promptId] }, limit.signal)
+  } catch {
+    // As said above.
+  } finally {
+    limit.clear()
+  }
+}

@@ -1,0 +1,146 @@
+import type { Socket } from 'node:net'
+import { Agent, buildConnector, type MessageEvent, WebSocket } from 'undici'
+import { z } from 'zod'
+import type { ServerAddress } from '../server-http.js'
+import type { GraphImage } from './graph.js'
+
+const CONNECT_TIMEOUT_MS = 5_000
+const OPEN_WITHIN_MS = 1_000
+const RECONNECT_MS = 2_000
+/** Of one message, inflated: more than any preview. As an event it may become twenty times as much in memory. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+
+const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()).catch({}) })
+
+export type ServerEvent = z.infer<typeof serverEvent>
+
+/** What the server tells one client while it works. A courtesy: it may come late, in part or not at all. */
+export interface ServerEvents {
+  /** When it is open, has failed to open, or keeps one waiting. */
+  readonly tried: Promise<void>
+  close(): void
+}
+
+/** Listens, and connects anew when the connection ends. */
+export function openServerEvents(
+  { base, authorization }: ServerAddress,
+  clientId: string,
+  hear: (event: ServerEvent) => void,
+  show: (preview: Buffer) => void,
+  reconnectMs = RECONNECT_MS,
+): ServerEvents {
+  const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
+  const sockets = new Set<Socket>()
+  const dispatcher = new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
+    connect: keptIn(sockets),
+  })
+  let stream: WebSocket
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const open = (onTried: () => void) => {
+    stream = new WebSocket(url, { dispatcher, headers: { ...(authorization && { authorization }) } })
+    stream.binaryType = 'arraybuffer'
+    stream.addEventListener('open', onTried)
+    stream.addEventListener('message', (message) => {
+      if (closed) return
+      const event = eventOf(message)
+      if (event) hear(event)
+      const preview = previewOf(message)
+      if (preview) show(preview)
+    })
+    stream.addEventListener('close', () => {
+      onTried()
+      if (!closed) timer = setTimeout(() => open(onTried), reconnectMs)
+    })
+  }
+
+  const tried = new Promise<void>((resolve) => {
+    const patience = setTimeout(resolve, OPEN_WITHIN_MS)
+    open(() => {
+      clearTimeout(patience)
+      resolve()
+    })
+  })
+  return {
+    tried,
+    close() {
+      closed = true
+      clearTimeout(timer)
+      stream.close()
+      // A server that hangs would never answer the closing frame.
+      for (const socket of sockets) socket.destroySoon()
+      void dispatcher.destroy()
+    },
+  }
+}
+
+/** Connects as undici does, and keeps the sockets, which an agent forgets once they are WebSockets. */
+function keptIn(sockets: Set<Socket>): buildConnector.connector {
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
+  return (options, done) =>
+    connect(options, (...[error, socket]) => {
+      if (error) return done(error, null)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      done(null, socket)
+    })
+}
+
+const PREVIEW = 1
+const PREVIEW_WITH_METADATA = 4
+
+/** The picture in a binary message: its kind and its format, or its metadata with their length, come before it. */
+function previewOf({ data }: MessageEvent): Buffer | undefined {
+  if (!(data instanceof ArrayBuffer) || data.byteLength <= 8) return undefined
+  const bytes = Buffer.from(data)
+  const kind = bytes.readUInt32BE(0)
+  if (kind === PREVIEW) return bytes.subarray(8)
+  return kind === PREVIEW_WITH_METADATA ? bytes.subarray(8 + bytes.readUInt32BE(4)) : undefined
+}
+
+/** Undefined: a picture, or nothing we know. */
+function eventOf({ data }: MessageEvent): ServerEvent | undefined {
+  if (typeof data !== 'string') return undefined
+  try {
+    return serverEvent.parse(JSON.parse(data))
+  } catch {
+    return undefined
+  }
+}
+
+/** Decoding and saving the pictures come after the last step. */
+const SAMPLING_SHARE = 0.95
+
+/** Turns the steps of all samplers into one fraction; feed it the events, it reports each change. */
+export function createProgress(
+  images: readonly GraphImage[],
+  report: (fraction: number) => void,
+): (event: ServerEvent) => void {
+  const sampled = new Map(images.map(({ samplerNode }) => [samplerNode, 0]))
+
+  const note = (node: unknown, value: unknown, max: unknown) => {
+    if (typeof node !== 'string' || typeof value !== 'number' || typeof max !== 'number') return
+    const before = sampled.get(node)
+    const fraction = max > 0 ? Math.min(1, value / max) : 0
+    if (before === undefined || fraction <= before) return
+    sampled.set(node, fraction)
+    const done = [...sampled.values()].reduce((sum, each) => sum + each, 0)
+    report((SAMPLING_SHARE * done) / images.length)
+  }
+
+  return ({ type, data }) => {
+    if (type === 'progress') note(data.node, data.value, data.max)
+    else if (type === 'progress_state')
+      for (const [node, state] of nodeStates(data.nodes)) note(node, state.value, state.max)
+    else if (type === 'execution_cached' && Array.isArray(data.nodes)) for (const node of data.nodes) note(node, 1, 1)
+  }
+}
+
+function nodeStates(nodes: unknown): [node: string, state: { value?: unknown; max?: unknown }][] {
+  if (typeof nodes !== 'object' || nodes === null) return []
+  return Object.entries(nodes).filter(([, state]) => typeof state === 'object' && state !== null)
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { BackendError } from '../generation/run/backend.js'
+import { failure } from './backend-failure.js'
+import type { HttpReply } from './server-http.js'
+
+/** An error body's own words, in whichever shape. Never its `body` or `input`, where servers repeat the prompt. */
+function wordsOf(text: string): string {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return ''
+  }
+  if (typeof body !== 'object' || body === null) return ''
+  const { error, errors, message, detail } = body as Record<string, unknown>
+  const inner = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error
+  const details = Array.isArray(detail)
+    ? detail.map((item: { loc?: unknown; msg?: unknown }) => `${[item?.loc].flat().join('.')}: ${item?.msg}`)
+    : [detail]
+  return [inner, ...details, errors, message].filter((word) => typeof word === 'string' && word !== '').join('; ')
+}
+
+/** A server's words, bounded, and none when they quote a prompt: a piece of one is as private as the whole. */
+export const publicWords = (words: string, prompts: readonly string[]): string =>
+  prompts.some((prompt) => prompt !== '' && words.includes(prompt.slice(0, 20))) ? '' : words.slice(0, 300)
+
+/**
+ * What an answer without the pictures means.
+ * @param prompts what must not appear in the message
+ */
+export function replyFailure(
+  server: string,
+  status: number,
+  text: string,
+  prompts: readonly string[] = [],
+): BackendError {
+  const words = wordsOf(text)
+  const shown = publicWords(words, prompts)
+  const said = `${server} answered ${status}${shown && `: ${shown}`}`
+  if (status === 401 || status === 403) return failure('auth', said)
+  if (status === 429) return failure('busy', said)
+  if (status === 502 || status === 503 || status === 504 || status < 400) return failure('unavailable', said)
+  if (/sampler not found/i.test(words)) return failure('unsupported', said)
+  if (/\bmodel\b.* (not found|does not exist)/i.test(words)) return failure('model_missing', said)
+  if (status === 404)
+    return failure('unusable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
+  // stable-diffusion.cpp answers a body it can't read with 500: our own fault.
+  if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
+  if (/OutOfMemory|out of memory/i.test(words)) return failure('oom', said)
+  return failure('backend_fault', said)
+}
+
+export interface Expected<T> {
+  readonly shape: z.ZodType<T>
+  readonly status: number
+  /** What must not appear in an error's message. */
+  readonly prompts: readonly string[]
+}
+
+/**
+ * The JSON of a reply, in the shape that was expected (without one, as it is).
+ * @throws BackendError: what another status means; `bad_output` when it is something else
+ */
+export function jsonReply<T = unknown>(server: string, reply: HttpReply, expected: Partial<Expected<T>> = {}): T {
+  const { shape, status = 200, prompts } = expected
+  if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
+  let body: unknown
+  try {
+    body = JSON.parse(reply.text)
+  } catch {
+    // Without its cause, which quotes the reply.
+    throw failure('bad_output', `${server} answered with something that is not JSON`)
+  }
+  const parsed = (shape ?? z.unknown()).safeParse(body)
+  if (!parsed.success) throw failure('bad_output', `${server} answered with something unexpected`, parsed.error)
+  return parsed.data as T
+}

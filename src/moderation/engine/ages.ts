@@ -1,0 +1,138 @@
+import { type Cells, NO_GAP } from './cells.js'
+import { indexed, type Sense } from './sense.js'
+
+/** A number from one to seventeen, or in digits up to 99, from its first to its last letter. */
+interface NumberToken {
+  readonly start: number
+  readonly end: number
+  readonly shown: string
+  /** A number word's; digits and Roman numerals are of any. */
+  readonly language: number | undefined
+  /** Undefined where it isn't written in digits. */
+  readonly digits: number | undefined
+}
+
+export interface Age {
+  readonly written: string
+  readonly language: number
+  readonly start: number
+}
+
+const ADULT = 18
+const ROMAN = /^(?:x?(?:ix|iv|v|v?i{1,3})|x)$/
+const LONGEST_ROMAN = 5
+const ROMAN_LETTER = /^[ivx]$/
+const ROMAN_DIGITS = [...'ivx'].map((letter) => letter.charCodeAt(0))
+/** Fewer are more likely a count or a place in a list: "2 girl". */
+const LEAST_BARE_AGE = 3
+/** How many letters beside a number word are looked at for one that makes it larger. */
+const REACH = 16
+
+/** The ages under eighteen in a text, given what its words mean. `larger` says by language what makes a number larger. */
+export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Age[] {
+  const at = { starts: indexed(senses, 'start'), ends: indexed(senses, 'end') }
+  const from = (role: Sense['role'], place: number, language?: number) =>
+    at.starts.get(place)?.find((sense) => sense.role === role && (language ?? sense.language) === sense.language)
+  const until = (role: Sense['role'], place: number, language?: number) =>
+    at.ends.get(place)?.find((sense) => sense.role === role && (language ?? sense.language) === sense.language)
+  const personUntil = (place: number, language?: number) =>
+    PERSONS.map((role) => until(role, place, language)).find((found) => found)
+  const people = senses.filter(({ role }) => PERSONS.includes(role))
+
+  const isLarger = ({ start, end, language }: NumberToken): boolean => {
+    const before = lettersOf(cells, Math.max(0, start - REACH), start - 1)
+    const after = lettersOf(cells, end + 1, end + REACH)
+    return (larger[language ?? -1] ?? []).some((word) => before.endsWith(word) || after.startsWith(word))
+  }
+  const ageOf = (token: NumberToken): Age | undefined => {
+    const { start, end, shown, language, digits } = token
+    const age = (sense: Sense, written: string): Age => ({ written, language: sense.language, start })
+    const unit = from('youngUnits', end + 1, language)
+    if (unit) return age(unit, `${shown} ${unit.written}`)
+    if (digits !== undefined && digits >= ADULT) return undefined
+    const years = from('units', end + 1, language)
+    if (years) return age(years, `${shown} ${years.written}`)
+    if (cells.gaps[end + 1] === NO_GAP && isLetter(cells, end + 1) && digits !== undefined) return undefined
+    if (ROMAN_LETTER.test(shown)) return undefined
+    const lead = until('leads', start - 1, language)
+    if (lead) return age(lead, `${lead.written} ${shown}`)
+
+    const endsClause = end + 1 === cells.options.length || cells.clauses[end + 1] !== cells.clauses[end]
+    const beginsClause = start === 0 || cells.clauses[start - 1] !== cells.clauses[start]
+    const isAlone = endsClause || BEHIND_AGES.some((role) => from(role, end + 1))
+    const hint = until('hints', start - 1, language)
+    if (hint && isAlone) return age(hint, `${hint.written} ${shown}`)
+    if ((digits ?? LEAST_BARE_AGE) < LEAST_BARE_AGE) return undefined
+    // Nor is the second number of a height or a ratio an age: 5'6", 16:9.
+    const continues = cells.gaps[start] === NO_GAP || (isDigit(cells, start - 1) && !beginsClause)
+    if (digits !== undefined && start > 0 && continues) return undefined
+    const link = until('links', start - 1, language)
+    const before = personUntil((link?.start ?? start) - 1, language)
+    if (before && isAlone) return age(before, `${before.written} ${shown}`)
+    const after = from('people', end + 1, language)
+    if (after && !endsClause && !isPlural(cells, after)) return age(after, `${shown} ${after.written}`)
+    if (!beginsClause || !endsClause) return undefined
+    const near = people.find(
+      (person) =>
+        cells.sentences[person.start] === cells.sentences[start] && (language ?? person.language) === person.language,
+    )
+    return near && age(near, `${near.written} ${shown}`)
+  }
+
+  return [...digitsIn(cells), ...romansIn(cells), ...wordsIn(senses)].flatMap((token) => {
+    const age = ageOf(token)
+    return age && !isLarger(token) ? [age] : []
+  })
+}
+
+const PERSONS: readonly Sense['role'][] = ['people', 'adults', 'pointers']
+const BEHIND_AGES: readonly Sense['role'][] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
+
+/** Numbers of one or two digits: "1,012 years old" is no age of 12, a group of thousands has three. */
+function digitsIn(cells: Cells): NumberToken[] {
+  const tokens: NumberToken[] = []
+  for (let start = 0; start < cells.options.length; start++) {
+    if (!isDigit(cells, start)) continue
+    let end = start
+    while (isDigit(cells, end + 1) && cells.gaps[end + 1] === NO_GAP) end++
+    const digits = Number(lettersOf(cells, start, end))
+    if (end - start < 2) tokens.push({ start, end, shown: `${digits}`, language: undefined, digits })
+    start = end
+  }
+  return tokens
+}
+
+function romansIn(cells: Cells): NumberToken[] {
+  const tokens: NumberToken[] = []
+  const { options, gaps } = cells
+  for (let start = 0; start < options.length; start++) {
+    if ((start > 0 && gaps[start] === NO_GAP) || !ROMAN_DIGITS.includes(options[start]?.[0] as number)) continue
+    let end = start
+    while (end + 1 < options.length && gaps[end + 1] === NO_GAP && end - start < LONGEST_ROMAN) end++
+    const shown = lettersOf(cells, start, end)
+    if (ROMAN.test(shown)) tokens.push({ start, end, shown, language: undefined, digits: undefined })
+  }
+  return tokens
+}
+
+const wordsIn = (senses: readonly Sense[]): NumberToken[] =>
+  senses
+    .filter(({ role }) => role === 'numbers')
+    .map(({ start, end, language, written }) => ({ start, end, shown: written, language, digits: undefined }))
+
+/** The letters from one place to another, last included, without what lies between them. */
+export const lettersOf = ({ options }: Cells, start: number, end: number): string =>
+  options
+    .slice(start, end + 1)
+    .map(([plain]) => String.fromCodePoint(plain as number))
+    .join('')
+
+const isDigit = ({ options }: Cells, at: number): boolean => {
+  const symbol = options[at]?.[0]
+  return symbol !== undefined && symbol >= 0x30 && symbol <= 0x39
+}
+
+const isLetter = (cells: Cells, at: number): boolean => at < cells.options.length && cells.soft[at] === 0
+
+const isPlural = (cells: Cells, { end, written }: Sense): boolean =>
+  lettersOf(cells, end, end) === 's' && !written.endsWith('s')

@@ -1,0 +1,174 @@
+import { agesIn, lettersOf } from './ages.js'
+import { type Cells, MARK, toCells } from './cells.js'
+import { type Language, wordsOf } from './language.js'
+import { undisguise } from './normalize.js'
+import { indexed, type Role, type Sense } from './sense.js'
+import { createTermMatcher, type TermList } from './term-matcher.js'
+
+/** Something in a text that says minor, or sex. */
+interface Evidence {
+  readonly written: string
+  readonly language: number
+  readonly start: number
+}
+
+export interface MinorsRule {
+  /** What a text says, for the questions below. */
+  read(text: string): Meaning
+  /** The words that sexualise a minor; undefined when there are none. */
+  judge(text: Meaning): readonly string[] | undefined
+  /** The words with which a negative prompt asks a sexual prompt for no adulthood; undefined when there are none. */
+  judgeAvoided(prompt: Meaning, negative: string): readonly string[] | undefined
+  /** The words for sex and nudity. */
+  sexualWords(text: Meaning): readonly string[]
+}
+
+/** Each way of reading a text, with the words whose sense is known. */
+export type Meaning = readonly { readonly cells: Cells; readonly senses: readonly Sense[] }[]
+
+const MOST_OF_EACH = 3
+/** How many gaps there are from "little" to "girl" with three words between, and how many letters at most. */
+const MOST_GAPS = 4
+const MOST_LETTERS = 40
+
+/** The rule on minors: no word that says minor with one for sex or nudity. Works in time linear in the text. */
+export function createMinorsRule(languages: readonly Language[]): MinorsRule {
+  const all = (lines: (language: Language) => readonly string[] | undefined) =>
+    languages.flatMap((language) => wordsOf(lines(language), language.groups))
+  const ordinaryMinors = all(({ ordinary }) => ordinary?.minors)
+  const ordinarySexual = all(({ ordinary }) => ordinary?.sexual)
+  const meanings = new Map<TermList, Pick<Sense, 'role' | 'language'>>()
+  languages.forEach((language, index) => {
+    for (const [role, lines] of Object.entries(linesOf(language)) as [Role, readonly string[] | undefined][]) {
+      const terms = wordsOf(lines, language.groups)
+      const ordinary = SEXUAL.includes(role) ? ordinarySexual : ordinaryMinors
+      const undisguised = UNDISGUISED.includes(role)
+      if (terms.length > 0) meanings.set({ terms, ordinary, undisguised }, { role, language: index })
+    }
+  })
+  const larger = languages.map(({ ages, groups }) => wordsOf(ages?.larger, groups).map(plainLetters))
+
+  const matcher = createTermMatcher([...meanings.keys()], FILLERS)
+  const read = (text: string): Meaning =>
+    matcher.read(text).map(({ cells, found }) => ({
+      cells,
+      senses: found.map(({ list, written, start, end }) => {
+        const { role, language } = meanings.get(list) as Pick<Sense, 'role' | 'language'>
+        return { role, language, written, start, end }
+      }),
+    }))
+  const sensesOf = (text: Meaning, roles: readonly Role[]): Sense[] =>
+    text.flatMap(({ senses }) => senses.filter(({ role }) => roles.includes(role)))
+
+  return {
+    read,
+    judge: (text) =>
+      text.map(({ cells, senses }) => judgeReading(cells, senses, larger)).find((words) => words !== undefined),
+    judgeAvoided(prompt, negative) {
+      const sexual = negative === '' ? [] : sensesOf(prompt, ['sexual', 'nudity'])
+      const adulthood = sexual.length === 0 ? [] : sensesOf(read(negative), ['adulthood'])
+      return adulthood.length > 0 ? shown(adulthood, sexual) : undefined
+    },
+    sexualWords: (text) => [...new Set(sensesOf(text, ['sexual', 'nudity']).map(({ written }) => written))],
+  }
+}
+
+// Words that may stand between terms written together without making the whole an ordinary word.
+const FILLERS =
+  'girl boy girls boys little young cute tiny hot and with pic pics picture photo image video art xxx'.split(' ')
+
+const SEXUAL: readonly Role[] = ['sexual', 'sexualHere', 'nudity', 'both']
+
+/** Said of someone and nothing to hide: the shortest words, which are in every second look-alike. */
+const UNDISGUISED: readonly Role[] = ['artworks', 'pointers', 'hints', 'links']
+
+const linesOf = (language: Language): { readonly [role in Role]: readonly string[] | undefined } => ({
+  both: language.both,
+  minors: language.minors,
+  minorsHere: language.ambiguous?.minors,
+  sexual: language.sexual,
+  sexualHere: language.ambiguous?.sexual,
+  nudity: language.nudity,
+  young: language.young,
+  people: language.people,
+  adults: language.adults,
+  adulthood: language.adulthood,
+  artworks: language.artworks,
+  pointers: language.pointers,
+  numbers: language.ages?.numbers,
+  units: language.ages?.units,
+  youngUnits: language.ages?.youngUnits,
+  leads: language.ages?.leads,
+  hints: language.ages?.hints,
+  links: language.ages?.links,
+})
+
+const plainLetters = (word: string): string => {
+  const cells = toCells(undisguise(word))
+  return lettersOf(cells, 0, cells.options.length)
+}
+
+function judgeReading(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]) {
+  const of = (...roles: Role[]) => senses.filter(({ role }) => roles.includes(role))
+  const both = of('both')
+  if (both.length > 0) return shown(both, [])
+  const sexualAnywhere = of('sexual', 'nudity')
+  const sexualHere = of('sexualHere')
+  if (sexualAnywhere.length + sexualHere.length === 0) return undefined
+
+  const minorsAnywhere: Evidence[] = [
+    ...of('minors'),
+    ...youngPeople(cells, of('young'), of('people')),
+    ...agesIn(cells, senses, larger),
+  ]
+  const minorsHere = of('minorsHere')
+  const sexual = [...sexualAnywhere, ...speaking(sexualHere, [...minorsAnywhere, ...minorsHere])]
+  const minors = [...minorsAnywhere, ...speaking(minorsHere, sexual)]
+  if (minors.length === 0 || sexual.length === 0) return undefined
+  return areApart(cells, senses, minors, sexual) ? undefined : shown(minors, sexual)
+}
+
+/** The words whose language the others have a word of. */
+const speaking = <E extends Evidence>(words: readonly E[], others: readonly Evidence[]): E[] => {
+  const spoken = new Set(others.map(({ language }) => language))
+  return words.filter(({ language }) => spoken.has(language))
+}
+
+/** "little … girl": the pairs of one language in one clause, with few words between. */
+function youngPeople({ gaps, clauses }: Cells, young: readonly Sense[], people: readonly Sense[]): Evidence[] {
+  const starting = indexed(people, 'start')
+  if (starting.size === 0) return []
+  return young.flatMap(({ written, language, start, end }) => {
+    let passed = 0
+    for (let at = end + 1; at <= end + MOST_LETTERS && clauses[at] === clauses[end]; at++) {
+      if ((gaps[at] as number) >= MARK && ++passed > MOST_GAPS) return []
+      const person = starting.get(at)?.find((other) => other.language === language)
+      if (person) return [{ written: `${written} ${person.written}`, language, start }]
+    }
+    return []
+  })
+}
+
+/**
+ * Whether the nudity is a work of art's that shows adults, in sentences without minors, and the minors' sentences point
+ * back at nobody: "An adult nude study on the wall. Children play outside."
+ */
+function areApart(
+  { sentences }: Cells,
+  senses: readonly Sense[],
+  minors: readonly Evidence[],
+  sexual: readonly Sense[],
+): boolean {
+  const sentencesOf = (...roles: Role[]) =>
+    new Set(senses.filter(({ role }) => roles.includes(role)).map(({ start }) => sentences[start]))
+  const [adult, art, pointing] = [sentencesOf('adults', 'adulthood'), sentencesOf('artworks'), sentencesOf('pointers')]
+  const young = new Set(minors.map(({ start }) => sentences[start]))
+  const isArt = ({ role, start }: Sense) => {
+    const sentence = sentences[start]
+    return role === 'nudity' && adult.has(sentence) && art.has(sentence) && !young.has(sentence)
+  }
+  return sexual.every(isArt) && minors.every(({ start }) => !pointing.has(sentences[start]))
+}
+
+const shown = (words: readonly Evidence[], others: readonly Evidence[]): string[] =>
+  [words, others].flatMap((evidence) => [...new Set(evidence.map(({ written }) => written))].slice(0, MOST_OF_EACH))

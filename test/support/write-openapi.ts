@@ -1,0 +1,10 @@
+/** `npm run generate`: writes docs/openapi.json, from which the client's types are made. */
+import { writeFileSync } from 'node:fs'
+import { buildBareApp } from './bare-app.js'
+
+const origin = 'https://easel.example'
+const app = await buildBareApp({ baseUrl: origin, apiBaseUrl: origin })
+const address = await app.listen({ host: '127.0.0.1', port: 0 })
+const description = await (await fetch(`${address}/openapi.json`)).json()
+writeFileSync(new URL('../../docs/openapi.json', import.meta.url), `${JSON.stringify(description, null, 2)}\n`)
+await app.close()
