@@ -3,16 +3,15 @@ import type { Logger } from 'pino'
 import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
-import { backendAbilities } from './db/backend-abilities.js'
-import { cancelStore } from './db/cancel-store.js'
+import { backendAbilities } from './db/backend-store.js'
+import { ledgerStore } from './db/credit-store.js'
 import { durationEstimates } from './db/duration-estimates.js'
+import { cancelStore } from './db/failure-store.js'
 import { generationWatch } from './db/generation-watch.js'
 import { historyStore } from './db/history-store.js'
 import { idempotencyStore } from './db/idempotency-store.js'
-import { ledgerStore } from './db/ledger-store.js'
+import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
-import { pictureRemovals } from './db/picture-removals.js'
-import { pictureStore } from './db/picture-store.js'
 import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { isDatabaseReady } from './db/refusal.js'
@@ -97,7 +96,7 @@ export async function startServer(
     files: { read: images.read, withInfotext },
     history: historyStore(db),
     ledger: ledgerStore(db),
-    removals: pictureRemovals(db),
+    removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
   const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }
@@ -118,7 +117,7 @@ export async function startServer(
       leaving: leaving.signal,
       maxWaiting: options.maxWaiting,
     },
-    pages: { images: pictureStore(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
+    pages: { images: publishedImages(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },

@@ -1,4 +1,7 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
+import { auditProgress } from '../db/process-schema.js'
+import { assign, queryOnce } from '../db/statement.js'
 import { type AuditPosition, EXAMPLES, type Look, type Slice, type SqlCheck, type Violations } from './check.js'
 
 /** Set-based statements over whole tables take longer than a request's may. */
@@ -14,7 +17,7 @@ const OPTIONAL_SETTING = 'SET client_connection_check_interval = 1000'
 
 /** One connection that can't write anything but how far the audit has come. */
 export interface AuditDatabase {
-  rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
+  rows<Row>(query: SQL): Promise<Row[]>
   /** Counts what a check's query finds. */
   look(check: SqlCheck, slice: Slice): Promise<Look>
   /** What lies between was right and need not be looked at again; unless another audit has moved the start meanwhile. */
@@ -50,14 +53,13 @@ export async function auditDatabase(url: string): Promise<AuditDatabase> {
     )
     return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
   }
-  const write = async (change: string, values: unknown[]) => {
+  const write = async (change: SQL) => {
     await client.query('BEGIN READ WRITE')
-    await client.query(`UPDATE audit_progress ${change}`, values)
+    await queryOnce(client, sql`UPDATE ${auditProgress} SET ${change}`)
     await client.query('COMMIT')
   }
   return {
-    rows: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
-      (await client.query<Row>(text, values)).rows,
+    rows: (query) => queryOnce(client, query),
 
     async look({ query: of, mendedWithinMs }, slice) {
       const query = typeof of === 'string' ? of : of(slice)
@@ -67,13 +69,20 @@ export async function auditDatabase(url: string): Promise<AuditDatabase> {
     },
 
     moveOn: (start, end) =>
-      write('SET seq = $1, ledger_id = $2 WHERE seq = $3 AND ledger_id = $4', [
-        ...[end.seq, end.ledgerId],
-        ...[start.seq, start.ledgerId],
-      ]),
+      write(
+        sql`${assign(auditProgress, end)} WHERE ${and(
+          eq(auditProgress.seq, start.seq),
+          eq(auditProgress.ledgerId, start.ledgerId),
+        )}`,
+      ),
 
     moveBack: ({ seq, ledgerId }) =>
-      write('SET seq = least(seq, $1), ledger_id = least(ledger_id, $2)', [seq, ledgerId]),
+      write(
+        assign(auditProgress, {
+          seq: sql`least(${auditProgress.seq}, ${seq}::bigint)`,
+          ledgerId: sql`least(${auditProgress.ledgerId}, ${ledgerId}::bigint)`,
+        }),
+      ),
 
     close,
   }

@@ -1,4 +1,8 @@
 /** What BullMQ holds: deliveries ("jobs") of active generations, and nothing else. */
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { backends } from '../db/process-schema.js'
+import { generations } from '../db/schema.js'
 import type { AuditDatabase } from './audit-database.js'
 import { counted, type Look } from './check.js'
 
@@ -15,6 +19,8 @@ export interface Job {
 
 /** Every job there is, in pages. */
 export type Jobs = () => AsyncIterable<readonly Job[]>
+
+const g = alias(generations, 'g')
 
 /** As queue/generation-job.ts names it. */
 const BELL_ID = /^(.+)-(\d+)$/
@@ -49,16 +55,17 @@ async function leftOver(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
 
 /** A worker hears as many jobs at once as it has backends. Without any worker a stray job stays for ever. */
 async function freeHand(db: AuditDatabase): Promise<boolean> {
-  const [row] = await db.rows<{ free: boolean }>(`
-    SELECT hands = 0 OR hands > (SELECT count(*) FROM generations WHERE status = 'processing') AS free
-      FROM (SELECT count(*) AS hands FROM backends WHERE seen_at > now() - interval '15 seconds') b`)
+  const [row] = await db.rows<{ free: boolean }>(sql`
+    SELECT hands = 0 OR hands > (SELECT count(*) FROM ${generations} ${g} WHERE ${g.status} = 'processing') AS free
+      FROM (SELECT count(*) AS hands FROM ${backends} WHERE ${backends.seenAt} > now() - interval '15 seconds') b`)
   return row?.free ?? true
 }
 
 async function stray(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ id: string; attempt: number }>(
-    `SELECT id, attempt FROM generations WHERE id = ANY ($1) AND status IN ('queued', 'processing')`,
-    [ids.map((id) => BELL_ID.exec(id)?.[1] ?? id)],
+    sql`SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
+         WHERE ${g.id} = ANY (${sql.param(ids.map((id) => BELL_ID.exec(id)?.[1] ?? id))})
+           AND ${g.status} IN ('queued', 'processing')`,
   )
   const wanted = new Set(rows.map(({ id, attempt }) => `${id}-${attempt}`))
   return ids.filter((id) => !wanted.has(id))

@@ -1,7 +1,12 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { generations } from '../db/schema.js'
 import type { HeldLock } from '../generation/active-lock.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'
+
+const g = alias(generations, 'g')
 
 /** A submit locks before its row exists, for this long; a longer lock was set for a row that was there. */
 const SUBMIT_TTL_MS = 15_000
@@ -53,9 +58,10 @@ async function remaining(redis: AuditRedis, { accountId, generationId }: HeldLoc
 /** `known`: there is such a generation, but it has ended, is metered or another account's. */
 async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promise<(HeldLock & { known: boolean })[]> {
   const rows = await db.rows<{ id: string; holder: string | null }>(
-    `SELECT id, CASE WHEN status IN ('queued', 'processing') AND NOT metered THEN user_id::text END AS holder
-       FROM generations WHERE id = ANY ($1)`,
-    [page.map(({ generationId }) => generationId)],
+    sql`
+      SELECT ${g.id}, CASE WHEN ${g.status} IN ('queued', 'processing') AND NOT ${g.metered}
+                           THEN ${g.userId}::text END AS holder
+        FROM ${generations} ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`,
   )
   const holders = new Map(rows.map(({ id, holder }) => [id, holder]))
   return page

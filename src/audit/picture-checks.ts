@@ -1,10 +1,13 @@
 /** The files of pictures: every one that a row shows is there and whole, and there are no others. */
 import { webcrypto } from 'node:crypto'
+import { gte, lt, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { generations, images } from '../db/schema.js'
+import { named, pick } from '../db/statement.js'
 import { newSlug } from '../generation/generation.js'
 import type { AuditDatabase } from './audit-database.js'
 import { counted, type Violations } from './check.js'
 import { pngSize } from './png-size.js'
-import { NOT_ENDED } from './slices.js'
 
 export interface StoredPictures {
   /** Undefined: there is no such file. */
@@ -40,8 +43,9 @@ interface ImageRow {
   readonly sha256: string
 }
 
-const STORED = 'removed_at IS NULL'
-const REMOVED = 'removed_at IS NOT NULL'
+const g = alias(generations, 'g')
+const STORED = sql`${images.removedAt} IS NULL`
+const REMOVED = sql`${images.removedAt} IS NOT NULL`
 
 /** Every picture is there, byte for byte, and a PNG of the size its row names. */
 export async function picturesStored(looked: Pictures): Promise<Violations> {
@@ -55,7 +59,9 @@ export async function picturesStored(looked: Pictures): Promise<Violations> {
   const found: string[] = []
   for await (const rows of imageRows(looked, STORED)) found.push(...(await suspects(looked, rows, isWrong)))
   // Some may have been removed while we looked.
-  const still = await db.rows<{ slug: string }>(`SELECT slug FROM images WHERE slug = ANY ($1) AND ${STORED}`, [found])
+  const still = await db.rows<{ slug: string }>(
+    sql`SELECT ${images.slug} FROM ${images} WHERE ${images.slug} = ANY (${sql.param(found)}) AND ${STORED}`,
+  )
   return counted(still.map(({ slug }) => slug))
 }
 
@@ -73,11 +79,11 @@ export async function removedPicturesGone(looked: Pictures): Promise<Violations>
 /** What the attempts of failed generations had stored is swept away within minutes; looks at the latest ones. */
 export async function failedLeaveNothing(looked: Pictures): Promise<Violations> {
   const rows = await looked.db.rows<{ slug: string }>(
-    `SELECT unnest(slugs) AS slug FROM (
-       SELECT slugs FROM generations WHERE status = 'failed' AND started_at IS NOT NULL
-          AND finished_at < now() - make_interval(secs => $1)
-        ORDER BY finished_at DESC LIMIT $2) g`,
-    [UNRECORDED_FOR_MS / 1000, looked.sample ?? null],
+    sql`
+      SELECT unnest(slugs) AS slug FROM (
+        SELECT ${g.slugs} FROM ${generations} ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+           AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
+         ORDER BY ${g.finishedAt} DESC LIMIT ${looked.sample ?? null}) g`,
   )
   return counted(await suspects(looked, rows, ({ slug }) => looked.pictures.exists(slug)))
 }
@@ -93,7 +99,9 @@ export async function filesRecorded({ db, pictures, signal }: Pictures): Promise
     }
   }
   if (strangers.length === 0) return counted([])
-  const coming = await db.rows<{ slug: string }>(`SELECT unnest(slugs) AS slug FROM generations WHERE ${NOT_ENDED}`)
+  const coming = await db.rows<{ slug: string }>(
+    sql`SELECT unnest(${g.slugs}) AS slug FROM ${generations} ${g} WHERE ${g.finishedAt} IS NULL`,
+  )
   const awaited = new Set(coming.map(({ slug }) => slug))
   // Whose generation ended after its files were looked at has a row by now.
   return counted(
@@ -106,25 +114,28 @@ export async function filesRecorded({ db, pictures, signal }: Pictures): Promise
 
 async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ slug: string }>(
-    `SELECT slug FROM unnest($1::text[]) AS f (slug) WHERE NOT EXISTS (SELECT FROM images i WHERE i.slug = f.slug)`,
-    [slugs],
+    sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
+         WHERE NOT EXISTS (SELECT FROM ${images} WHERE ${images.slug} = f.slug)`,
   )
   return rows.map(({ slug }) => slug)
 }
 
-async function* imageRows({ db, sample }: Pictures, which: string): AsyncGenerator<ImageRow[]> {
-  const columns = 'slug, width, height, sha256'
+async function* imageRows({ db, sample }: Pictures, which: SQL): AsyncGenerator<ImageRow[]> {
+  const columns = named(pick(images, 'slug', 'width', 'height', 'sha256'))
   if (sample !== undefined) {
     // Slugs are random, so those that come after one drawn here are, too; no need to read all of them.
-    const page = (side: string) =>
-      `(SELECT ${columns} FROM images WHERE ${which} AND slug ${side} $1 ORDER BY slug LIMIT $2)`
-    yield await db.rows<ImageRow>(`${page('>=')} UNION ALL ${page('<')} LIMIT $2`, [newSlug(), sample])
+    const drawn = newSlug()
+    const page = (side: SQL) =>
+      sql`(SELECT ${columns} FROM ${images} WHERE ${which} AND ${side} ORDER BY ${images.slug} LIMIT ${sample})`
+    yield await db.rows<ImageRow>(
+      sql`${page(gte(images.slug, drawn))} UNION ALL ${page(lt(images.slug, drawn))} LIMIT ${sample}`,
+    )
     return
   }
   for (let after = ''; ; ) {
     const rows = await db.rows<ImageRow>(
-      `SELECT ${columns} FROM images WHERE ${which} AND slug > $1 ORDER BY slug LIMIT ${PAGE}`,
-      [after],
+      sql`SELECT ${columns} FROM ${images} WHERE ${which} AND ${images.slug} > ${after}
+           ORDER BY ${images.slug} LIMIT ${PAGE}`,
     )
     const last = rows.at(-1)
     if (!last) return

@@ -1,3 +1,5 @@
+import { sql } from 'drizzle-orm'
+import { generations } from '../db/schema.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'
@@ -56,7 +58,9 @@ export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<
   for (let after = '-'; ; ) {
     const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
     const ids = new Set(events.flatMap(([, fields]) => generationOf(fields) ?? []))
-    const rows = await db.rows<{ id: string }>('SELECT id FROM generations WHERE id = ANY ($1)', [[...ids]])
+    const rows = await db.rows<{ id: string }>(
+      sql`SELECT ${generations.id} FROM ${generations} WHERE ${generations.id} = ANY (${sql.param([...ids])})`,
+    )
     const known = new Set(rows.map(({ id }) => id))
     for (const id of ids) if (!known.has(id)) unknown.add(id)
     const last = events.at(-1)

@@ -1,24 +1,27 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { auditProgress } from '../db/process-schema.js'
+import { named, pick } from '../db/statement.js'
 import type { AuditDatabase } from './audit-database.js'
 import type { AuditPosition, Slice } from './check.js'
 
 /** Rows of each kind in a slice: so few that their related rows are found one by one, however long the history is. */
 const SLICE = 20_000
 /** No statement takes a minute (db/client.ts), so every older row is stored by now or never will be. */
-const SETTLED = `created_at < now() - interval '1 minute'`
+const SETTLED = sql`created_at < now() - interval '1 minute'`
 
 /** Worded like the partial index, so that Postgres uses it. By status it would read all rows. */
 export const NOT_ENDED = 'finished_at IS NULL'
 
 const newest = (status: string) =>
-  `(SELECT seq FROM generations WHERE status = '${status}' AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`
+  sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
 
 // Up to the oldest generation that has not ended, and only as far as no earlier row can still appear.
-const END = `
-  SELECT least((SELECT min(seq) FROM generations WHERE ${NOT_ENDED}),
+const END = sql`
+  SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
                coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
          coalesce((SELECT id FROM credit_ledger WHERE ${SETTLED} ORDER BY id DESC LIMIT 1), 0) + 1 AS "ledgerId"`
 
-const PROGRESS = `SELECT seq, ledger_id AS "ledgerId" FROM audit_progress`
+const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
 export interface Part {
   readonly slice: Slice
@@ -45,7 +48,7 @@ export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<P
   return [...parts, { slice: sliceOf(start), start, end: last }]
 }
 
-async function positionOf(db: AuditDatabase, query: string): Promise<AuditPosition> {
+async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition> {
   const [row] = await db.rows<{ seq: string; ledgerId: string }>(query)
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { operatorCreditStore } from '../db/operator-credit-store.js'
+import { operatorCreditStore } from '../db/credit-store.js'
 import type { Answer, Runner } from './answer.js'
 import { MAX_CREDITS, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { pictureRemovals } from '../db/picture-removals.js'
+import { imageRemovals } from '../db/image-records.js'
 import { removePicture } from '../generation/library/remove-picture.js'
 import { createImageStore } from '../images/open-image-store.js'
 import type { Answer, Runner } from './answer.js'
@@ -23,7 +23,7 @@ async function removeImage(
   slug: string,
   options: { readonly reason?: string },
 ): Promise<Answer> {
-  const removals = pictureRemovals(db)
+  const removals = imageRemovals(db)
   // Opened once the row says so: a store that is away then only leaves the file.
   const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
   const removed = await removePicture({ removals, images }, slug, { reason: options.reason })

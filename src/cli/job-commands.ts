@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { cancelStore } from '../db/cancel-store.js'
-import { operatorGenerationStore } from '../db/operator-generation-store.js'
+import { cancelStore } from '../db/failure-store.js'
+import { operatorGenerationStore } from '../db/history-store.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
 import type { GenerationStatus } from '../generation/generation.js'

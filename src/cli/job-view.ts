@@ -1,8 +1,8 @@
-import type { FoundGeneration } from '../db/operator-generation-store.js'
+import type { FoundGeneration } from '../db/history-store.js'
 import { facts, table } from './layout.js'
 
 export function jobJson(
-  { generation: g, username, key, pictures, entries }: FoundGeneration,
+  { generation: g, username, key, images, entries }: FoundGeneration,
   url: (slug: string) => string,
 ) {
   return {
@@ -36,23 +36,23 @@ export function jobJson(
     finished_at: g.finishedAt,
     deadline_at: g.deadlineAt,
     lease_until: g.leaseUntil,
-    images: pictures.map((picture) => ({
-      slug: picture.slug,
-      url: picture.removedAt ? null : url(picture.slug),
-      seed: picture.seed,
-      width: picture.width,
-      height: picture.height,
-      bytes: picture.bytes,
-      sha256: picture.sha256,
-      removed_at: picture.removedAt,
-      removed_reason: picture.removedReason,
+    images: images.map((image) => ({
+      slug: image.slug,
+      url: image.removedAt ? null : url(image.slug),
+      seed: image.seed,
+      width: image.width,
+      height: image.height,
+      bytes: image.bytes,
+      sha256: image.sha256,
+      removed_at: image.removedAt,
+      removed_reason: image.removedReason,
     })),
     ledger: entries.map(({ kind, delta, balance, createdAt }) => ({ kind, delta, balance, created_at: createdAt })),
   }
 }
 
 export function jobFacts(
-  { generation: g, username, key, pictures, entries }: FoundGeneration,
+  { generation: g, username, key, images, entries }: FoundGeneration,
   url: (slug: string) => string,
 ) {
   const parts = [
@@ -82,11 +82,11 @@ export function jobFacts(
       ['lease until', g.leaseUntil],
     ]),
   ]
-  if (pictures.length > 0) {
-    const rows = pictures.map((picture) => [
-      ...[picture.idx, picture.seed, picture.bytes],
-      picture.removedAt ? `removed ${picture.removedAt.toISOString()}` : url(picture.slug),
-      picture.removedReason,
+  if (images.length > 0) {
+    const rows = images.map((image) => [
+      ...[image.idx, image.seed, image.bytes],
+      image.removedAt ? `removed ${image.removedAt.toISOString()}` : url(image.slug),
+      image.removedReason,
     ])
     parts.push(table(['image', 'seed', 'bytes', 'url', 'reason'], rows, ''))
   }

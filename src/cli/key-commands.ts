@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
-import { operatorKeyStore } from '../db/operator-key-store.js'
+import { operatorKeyStore } from '../db/api-key-store.js'
 import type { Answer, Runner } from './answer.js'
 import { isUuid, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'

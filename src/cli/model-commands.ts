@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { operatorModelStore } from '../db/operator-model-store.js'
+import { operatorModelStore } from '../db/model-store.js'
 import type { Answer, Runner } from './answer.js'
 import { wholeNumber } from './arguments.js'
 import type { Operator } from './connection.js'

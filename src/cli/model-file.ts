@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { ModelVersion } from '../catalog/model-version.js'
-import type { ImportedModel } from '../db/operator-model-store.js'
+import type { ImportedModel } from '../db/model-store.js'
 import { CREATE_IMAGE_MODELS } from '../http/create-image-api/presets.js'
 import { OperatorError } from './operator-error.js'
 

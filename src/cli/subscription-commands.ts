@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { operatorSubscriptionStore } from '../db/operator-subscription-store.js'
+import { operatorSubscriptionStore } from '../db/account-store.js'
 import type { Answer, Runner } from './answer.js'
 import { moment, oneYearOn, words } from './arguments.js'
 import type { Operator } from './connection.js'

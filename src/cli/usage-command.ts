@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { operatorUsageStore } from '../db/operator-usage-store.js'
+import { operatorUsageStore } from '../db/api-key-store.js'
 import type { Answer, Runner } from './answer.js'
 import { moment } from './arguments.js'
 import type { Operator } from './connection.js'

@@ -1,8 +1,8 @@
-import { cancelStore } from '../db/cancel-store.js'
-import { operatorGenerationStore } from '../db/operator-generation-store.js'
-import { operatorPictureStore } from '../db/operator-picture-store.js'
-import { operatorUserStore } from '../db/operator-user-store.js'
-import { operatorWebhookStore } from '../db/operator-webhook-store.js'
+import { operatorUserStore } from '../db/account-store.js'
+import { cancelStore } from '../db/failure-store.js'
+import { operatorGenerationStore } from '../db/history-store.js'
+import { operatorImageStore } from '../db/image-records.js'
+import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
 import { fileImageStore } from '../images/file-image-store.js'
@@ -68,7 +68,7 @@ async function cancelAll({ db, config, foundation }: Operator, userId: string): 
 
 /** Rows first: from then on the pages say that the pictures are gone, even if this ends before the files are. */
 async function purgeUser({ db, config }: Operator, userId: string): Promise<{ prompts: number; pictures: number }> {
-  const store = operatorPictureStore(db)
+  const store = operatorImageStore(db)
   const images = await createImageStore(config)
   await operatorWebhookStore(db).forgetAllOf(userId)
   const prompts = await store.wipePromptsOf(userId)

@@ -1,6 +1,6 @@
 import type { Subscription } from '../account/account.js'
+import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
 import type { Database } from '../db/client.js'
-import { type OperatorUser, operatorUserStore } from '../db/operator-user-store.js'
 import type { Cell } from './layout.js'
 import { OperatorError } from './operator-error.js'
 

@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { sqlState } from './client.js'
+import { queryOnce } from './statement.js'
 
 /** Ours, and BullMQ's for one-machine mode. */
 const SCHEMAS = ['public', 'bullmq']
@@ -21,16 +23,16 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
   client.on('error', () => undefined)
   await client.connect()
   try {
-    const known = await client.query(
-      `SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolname = current_user AS mighty
-         FROM pg_roles WHERE rolname = $1`,
-      [name],
+    const [known] = await queryOnce<{ mighty: boolean }>(
+      client,
+      sql`SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolname = current_user AS mighty
+            FROM pg_roles WHERE rolname = ${name}`,
     )
-    if (known.rows[0]?.mighty)
+    if (known?.mighty)
       throw new Error(`The user "${name}" of APP_DATABASE_URL may do more than read and write rows: name another one.`)
     // An empty one would take away the one that the user has.
     const secret = password && `PASSWORD ${pg.escapeLiteral(decodeURIComponent(password))}`
-    await client.query(`${known.rowCount ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
+    await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await grant(client, schema, role)
     await client.query(`REVOKE UPDATE, DELETE ON credit_ledger FROM ${role}`)
   } catch (error) {

@@ -1,6 +1,5 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
-import * as schema from './schema.js'
 
 /** Drizzle for typed queries, the pool beneath for the few hot statements that want a prepared name. */
 export interface Database {
@@ -8,7 +7,7 @@ export interface Database {
   readonly pool: pg.Pool
 }
 
-export type Orm = NodePgDatabase<typeof schema>
+export type Orm = NodePgDatabase
 
 export interface DatabaseOptions {
   readonly maxConnections: number
@@ -68,7 +67,7 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
       throw error
     }
   }) as typeof pool.query
-  return { orm: drizzle(pool, { schema }), pool }
+  return { orm: drizzle(pool), pool }
 }
 
 /**
@@ -82,7 +81,7 @@ export async function withTransaction<T>(
   const client = await db.pool.connect()
   try {
     await client.query('BEGIN')
-    const result = await work(drizzle(client, { schema }), client)
+    const result = await work(drizzle(client), client)
     await client.query('COMMIT')
     client.release()
     return result

@@ -1,24 +1,26 @@
+import { and, eq } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { DutyLease } from '../generation/repair/reconciler.js'
 import type { Database } from './client.js'
+import { leases } from './process-schema.js'
+import { param, statement } from './statement.js'
 
 // Held anew twice a second. Two at once do no harm, so it may be short: its holder's death delays every repair by it.
 const LEASE_SECONDS = 2
 
-// A row with an end instead of an advisory lock: it works through a connection pooler, and a paused holder loses it.
-const HOLD = {
-  name: 'hold_duty',
-  text: `
-    INSERT INTO leases AS l (name, holder, until) VALUES ($1, $2, now() + interval '${LEASE_SECONDS} seconds')
-    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-      WHERE l.holder = excluded.holder OR l.until < now()`,
-}
+const l = alias(leases, 'l')
 
-export const dutyLease = ({ pool }: Database, name: string, holder: string): DutyLease => ({
-  async hold() {
-    return (await pool.query({ ...HOLD, values: [name, holder] })).rowCount === 1
-  },
+// A row with an end instead of an advisory lock: it works through a connection pooler, and a paused holder loses it.
+const HOLD = statement('hold_duty')`
+  INSERT INTO ${leases} AS l (name, holder, until)
+  VALUES (${param('name')}, ${param('holder')}, now() + make_interval(secs => ${LEASE_SECONDS}))
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE ${l.holder} = excluded.holder OR ${l.until} < now()`
+
+export const dutyLease = ({ orm, pool }: Database, name: string, holder: string): DutyLease => ({
+  hold: async () => (await HOLD.count(pool, { name, holder })) === 1,
 
   async release() {
-    await pool.query('DELETE FROM leases WHERE name = $1 AND holder = $2', [name, holder])
+    await orm.delete(leases).where(and(eq(leases.name, name), eq(leases.holder, holder)))
   },
 })

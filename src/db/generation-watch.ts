@@ -1,12 +1,9 @@
 import type { GenerationWatch } from '../generation/follow/follow.js'
 import type { GenerationStatus, GenerationView } from '../generation/generation.js'
+import type { GenerationEnds } from '../generation/run/lease.js'
 import type { Database } from './client.js'
-import { listenTo } from './notices.js'
+import { FINISHED, listenTo, MOVED } from './notices.js'
 import { findMoved, findViews } from './poll-store.js'
-
-/** Claims and requeues notify here; ends have a channel of their own, which the workers hear, too. */
-export const MOVED = 'generation_moved'
-const FINISHED = 'generation_finished'
 
 /** How often the rows of all that is watched are read again, in case a notice was lost. */
 const RE_READ_MS = 1000
@@ -111,5 +108,23 @@ export function generationWatch(
       clearTimeout(timer)
       await listener.close()
     },
+  }
+}
+
+/** Tells workers when a generation of theirs has been ended by others, who notify in the same transaction. */
+export function generationEnds(
+  databaseUrl: string,
+  onError: (error: Error) => void,
+): GenerationEnds & { close(): Promise<void> } {
+  const watched = new Map<string, () => void>()
+  const listener = listenTo(databaseUrl, FINISHED, (id) => watched.get(id)?.(), onError)
+  return {
+    watch(id, onEnd) {
+      watched.set(id, onEnd)
+      return () => {
+        if (watched.get(id) === onEnd) watched.delete(id)
+      }
+    },
+    close: () => listener.close(),
   }
 }

@@ -1,62 +1,68 @@
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { alias, unionAll } from 'drizzle-orm/pg-core'
+import type { GenerationStatus } from '../generation/generation.js'
 import type { GenerationFilter, HistoryStore, OwnPicture, PastGeneration } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
 import type { Database } from './client.js'
+import { apiKeys, creditLedger, generations, images, users } from './schema.js'
+import { named, param, pick, queryOnce, statement } from './statement.js'
+
+const g = alias(generations, 'g')
+const i = alias(images, 'i')
+const l = alias(creditLedger, 'l')
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
-const ORDER = 'g.created_at DESC, g.seq DESC'
-const PLACE = '(extract(epoch FROM g.created_at) * 1000000)::bigint AS at, g.seq'
-const time = (microseconds: string) => `timestamptz 'epoch' + ${microseconds}::float8 * interval '1 microsecond'`
-
-const DRAWN_FROM = `
-  g.model_version_id AS "modelVersionId", g.model_name AS "modelName", g.filename, g.prompt,
-  g.negative_prompt AS "negativePrompt", g.steps, g.cfg_scale AS "cfgScale", g.sampler`
-
-const GENERATION = `
-  g.id, g.lane, g.metered, g.status, ${DRAWN_FROM}, g.width, g.height, g.batch_size AS "batchSize", g.seed,
-  g.cost AS charged, g.error, g.created_at AS "createdAt", g.started_at AS "startedAt", g.finished_at AS "finishedAt",
-  coalesce((SELECT l.delta FROM credit_ledger l WHERE l.generation_id = g.id AND l.kind = 'refund'), 0) AS refunded,
-  coalesce(CASE WHEN g.status = 'succeeded' THEN (
-    SELECT jsonb_agg(jsonb_build_object('slug', i.slug, 'seed', i.seed) ORDER BY i.idx)
-      FROM images i WHERE i.generation_id = g.id AND i.removed_at IS NULL) END, '[]') AS images`
-
-const PICTURE = `
-  i.slug, i.generation_id AS "generationId", i.seed, i.width, i.height, i.bytes, i.sha256, i.made_with AS "madeWith",
-  i.created_at AS "createdAt", ${DRAWN_FROM}`
+const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
+const PLACE = { at: sql`(extract(epoch FROM ${g.createdAt}) * 1000000)::bigint`, seq: g.seq }
+const placeOf = ([at, seq]: readonly number[]) =>
+  sql`(timestamptz 'epoch' + ${at}::float8 * interval '1 microsecond', ${seq}::bigint)`
 
 interface Place {
   readonly at: number
   readonly seq: number
 }
-type GenerationRow = PastGeneration & Place
-type PictureRow = OwnPicture & Place & { readonly idx: number }
 
-const FIND_PICTURE = {
-  name: 'find_own_picture',
-  text: `
-    SELECT ${PICTURE} FROM images i JOIN generations g ON g.id = i.generation_id
-     WHERE i.slug = $1 AND g.user_id = $2 AND i.removed_at IS NULL`,
+const MADE_FROM = {
+  ...pick(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'steps', 'cfgScale', 'sampler'),
 }
 
-/** Conditions and their values, numbered as they come. */
-function conditions(accountId: string, { status, modelVersionId, since, until }: GenerationFilter) {
-  const values: unknown[] = []
-  const param = (value: unknown) => `$${values.push(value)}`
-  const where = [`g.user_id = ${param(accountId)}`]
-  if (status !== undefined) where.push(`g.status = ${param(status)}`)
-  if (modelVersionId !== undefined) where.push(`g.model_version_id = ${param(modelVersionId)}::bigint`)
-  if (since) where.push(`g.created_at >= ${param(since)}`)
-  if (until) where.push(`g.created_at < ${param(until)}`)
-  return { values, param, where }
+const GENERATION = named({
+  ...PLACE,
+  ...MADE_FROM,
+  ...pick(g, 'id', 'lane', 'metered', 'status', 'width', 'height', 'batchSize', 'seed', 'error'),
+  ...pick(g, 'createdAt', 'startedAt', 'finishedAt'),
+  charged: g.cost,
+  refunded: sql`coalesce((SELECT ${l.delta} FROM ${creditLedger} ${l}
+    WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`,
+  images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
+    SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}) ORDER BY ${i.idx})
+      FROM ${images} ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END, '[]')`,
+})
+
+const IMAGE = {
+  ...pick(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
+  ...MADE_FROM,
 }
+
+const FIND_IMAGE = statement<OwnPicture>('find_own_image')`
+  SELECT ${named(IMAGE)} FROM ${images} ${i} JOIN ${generations} ${g} ON ${g.id} = ${i.generationId}
+   WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
+
+const conditions = (accountId: string, { status, modelVersionId, since, until }: GenerationFilter): SQL[] => [
+  sql`${g.userId} = ${accountId}`,
+  ...(status !== undefined ? [sql`${g.status} = ${status}`] : []),
+  ...(modelVersionId !== undefined ? [sql`${g.modelVersionId} = ${modelVersionId}::bigint`] : []),
+  ...(since ? [sql`${g.createdAt} >= ${since}`] : []),
+  ...(until ? [sql`${g.createdAt} < ${until}`] : []),
+]
 
 export const historyStore = ({ pool }: Database): HistoryStore => ({
   async generations(accountId, filter, { limit, after }) {
-    const { values, param, where } = conditions(accountId, filter)
-    if (after) where.push(`(g.created_at, g.seq) < (${time(param(after[0]))}, ${param(after[1])}::bigint)`)
-    const { rows } = await pool.query<GenerationRow>(
-      `SELECT ${PLACE}, ${GENERATION} FROM generations g
-        WHERE ${where.join(' AND ')} ORDER BY ${ORDER} LIMIT ${param(limit + 1)}`,
-      values,
+    const where = conditions(accountId, filter)
+    if (after) where.push(sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
+    const rows = await queryOnce<PastGeneration & Place>(
+      pool,
+      sql`SELECT ${GENERATION} FROM ${generations} ${g} WHERE ${and(...where)} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
     )
     return pageOf(
       rows,
@@ -67,28 +73,88 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
   },
 
   async pictures(accountId, { modelVersionId }, { limit, after }) {
-    const { values, param, where } = conditions(accountId, { status: 'succeeded', modelVersionId })
+    const where = conditions(accountId, { status: 'succeeded', modelVersionId })
     if (after) {
-      const place = `(${time(param(after[0]))}, ${param(after[1])}::bigint)`
-      where.push(`(g.created_at, g.seq) <= ${place}`)
-      where.push(`((g.created_at, g.seq) < ${place} OR i.idx > ${param(after[2])}::bigint)`)
+      where.push(sql`(${g.createdAt}, ${g.seq}) <= ${placeOf(after)}`)
+      where.push(sql`((${g.createdAt}, ${g.seq}) < ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`)
     }
-    const { rows } = await pool.query<PictureRow>(
-      `SELECT ${PLACE}, i.idx, ${PICTURE} FROM generations g
-         JOIN images i ON i.generation_id = g.id AND i.removed_at IS NULL
-        WHERE ${where.join(' AND ')} ORDER BY ${ORDER}, i.idx LIMIT ${param(limit + 1)}`,
-      values,
+    const rows = await queryOnce<OwnPicture & Place & { readonly idx: number }>(
+      pool,
+      sql`
+        SELECT ${named({ ...PLACE, ...IMAGE, idx: i.idx })} FROM ${generations} ${g}
+          JOIN ${images} ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
+         WHERE ${and(...where)} ORDER BY ${ORDER}, ${i.idx} LIMIT ${limit + 1}`,
     )
     return pageOf(
       rows,
       limit,
-      ({ at: _at, seq: _seq, idx: _idx, ...picture }) => picture,
+      ({ at: _at, seq: _seq, idx: _idx, ...image }) => image,
       ({ at, seq, idx }) => [at, seq, idx],
     )
   },
 
-  async picture(accountId, slug) {
-    const { rows } = await pool.query<OwnPicture>({ ...FIND_PICTURE, values: [slug, accountId] })
-    return rows[0]
+  picture: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
+})
+
+export interface OperatorFilter {
+  readonly status: GenerationStatus | undefined
+  readonly userId: string | undefined
+  readonly limit: number
+}
+
+const LISTED = {
+  ...pick(generations, 'seq', 'id', 'status'),
+  username: users.username,
+  ...pick(generations, 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
+  ...pick(generations, 'createdAt', 'startedAt', 'finishedAt'),
+}
+
+export const operatorGenerationStore = ({ orm }: Database) => ({
+  /** Newest first; of any user, deleted ones too. Each way reads one index from its end, however many there are. */
+  list({ status, userId, limit }: OperatorFilter) {
+    const which = (where: SQL | undefined) =>
+      orm.select(LISTED).from(generations).innerJoin(users, eq(users.id, generations.userId)).where(where)
+    if (userId) {
+      const filter = and(eq(generations.userId, userId), status && eq(generations.status, status))
+      return which(filter).orderBy(desc(generations.createdAt), desc(generations.seq)).limit(limit)
+    }
+    const newest = (of: GenerationStatus) =>
+      which(eq(generations.status, of)).orderBy(desc(generations.seq)).limit(limit)
+    if (status) return newest(status)
+    return unionAll(newest('queued'), newest('processing'), newest('succeeded'), newest('failed'))
+      .orderBy(desc(generations.seq))
+      .limit(limit)
+  },
+
+  async find(id: string) {
+    const [row] = await orm
+      .select({ generation: generations, username: users.username, key: apiKeys })
+      .from(generations)
+      .innerJoin(users, eq(users.id, generations.userId))
+      .innerJoin(apiKeys, eq(apiKeys.id, generations.apiKeyId))
+      .where(eq(generations.id, id))
+    if (!row) return undefined
+    const ofGeneration = eq(creditLedger.generationId, id)
+    return {
+      ...row,
+      images: await orm.select().from(images).where(eq(images.generationId, id)).orderBy(images.idx),
+      entries: await orm.select().from(creditLedger).where(ofGeneration).orderBy(creditLedger.id),
+    }
+  },
+
+  async statusOf(id: string): Promise<GenerationStatus | undefined> {
+    const [row] = await orm.select(pick(generations, 'status')).from(generations).where(eq(generations.id, id))
+    return row?.status
+  },
+
+  /** Queued and processing ones, charged or metered. */
+  async activeOf(userId: string): Promise<string[]> {
+    const rows = await orm
+      .select(pick(generations, 'id'))
+      .from(generations)
+      .where(and(eq(generations.userId, userId), inArray(generations.status, ['queued', 'processing'])))
+    return rows.map(({ id }) => id)
   },
 })
+
+export type FoundGeneration = NonNullable<Awaited<ReturnType<ReturnType<typeof operatorGenerationStore>['find']>>>

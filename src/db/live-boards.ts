@@ -1,30 +1,39 @@
+import { sql } from 'drizzle-orm'
 import type { LiveBoard, PreviewBoard, ProgressBoard } from '../generation/live-board.js'
 import type { Database } from './client.js'
+import { generationPreviews, generationProgress } from './process-schema.js'
+import { param, statement } from './statement.js'
 
 /** One-machine mode: boards in unlogged tables. */
-const postgresBoard = <T>({ pool }: Database, table: string, column: string): LiveBoard<T> => ({
-  async set(id, attempt, value) {
-    await pool.query({
-      name: `set_${column}`,
-      text: `
-        INSERT INTO ${table} AS b (generation_id, attempt, ${column}) VALUES ($1, $2, $3)
-        ON CONFLICT (generation_id) DO UPDATE SET attempt = excluded.attempt, ${column} = excluded.${column}, updated_at = now()
-          WHERE b.attempt <= excluded.attempt`,
-      values: [id, attempt, value],
-    })
-  },
+function boardStatements<T>(table: typeof generationProgress | typeof generationPreviews, column: string) {
+  const value = sql.identifier(column)
+  return {
+    set: statement(`set_${column}`)`
+      INSERT INTO ${table} AS b (generation_id, attempt, ${value})
+      VALUES (${param('id')}, ${param('attempt')}, ${param('value')})
+      ON CONFLICT (generation_id) DO UPDATE
+        SET attempt = excluded.attempt, ${value} = excluded.${value}, updated_at = now()
+        WHERE b.attempt <= excluded.attempt`,
+    get: statement<{ id: string; value: T }>(`get_${column}`)`
+      SELECT ${table.generationId} AS id, ${value} AS value FROM ${table}
+       WHERE ${table.generationId} = ANY (${param('ids')})`,
+    clean: statement(`clean_${column}`)`DELETE FROM ${table} WHERE ${table.updatedAt} < now() - interval '10 minutes'`,
+  }
+}
 
-  async get(ids) {
-    const { rows } = await pool.query<{ id: string; value: T }>({
-      name: `get_${column}`,
-      text: `SELECT generation_id AS id, ${column} AS value FROM ${table} WHERE generation_id = ANY ($1)`,
-      values: [ids],
-    })
-    return new Map(rows.map(({ id, value }) => [id, value]))
+const PROGRESS = boardStatements<number>(generationProgress, 'progress')
+const PREVIEWS = boardStatements<Buffer>(generationPreviews, 'image')
+
+/** Forget what nobody has updated for long. */
+export const CLEAN_BOARDS = [PROGRESS.clean, PREVIEWS.clean]
+
+const board = <T>({ pool }: Database, statements: ReturnType<typeof boardStatements<T>>): LiveBoard<T> => ({
+  async set(id, attempt, value) {
+    await statements.set.count(pool, { id, attempt, value })
   },
+  get: async (ids) => new Map((await statements.get.rows(pool, { ids })).map(({ id, value }) => [id, value])),
 })
 
-export const postgresProgressBoard = (db: Database): ProgressBoard =>
-  postgresBoard(db, 'generation_progress', 'progress')
+export const postgresProgressBoard = (db: Database): ProgressBoard => board(db, PROGRESS)
 
-export const postgresPreviewBoard = (db: Database): PreviewBoard => postgresBoard(db, 'generation_previews', 'image')
+export const postgresPreviewBoard = (db: Database): PreviewBoard => board(db, PREVIEWS)

@@ -1,26 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type PgQueryable, runMigrations } from 'bullmq'
+import { sql } from 'drizzle-orm'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { SEED_MODELS } from '../catalog/seed.js'
 import { sqlState } from './client.js'
 import { modelVersions } from './schema.js'
+import { queryOnce } from './statement.js'
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+/** Where the SQL files are, and their journal. */
+export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 /** The journal, in the form of Drizzle's own migrator. Not that one itself: it runs all files in one transaction. */
-const JOURNAL = 'drizzle.__drizzle_migrations'
-const CREATE_JOURNAL = `
-  CREATE SCHEMA IF NOT EXISTS drizzle;
-  CREATE TABLE IF NOT EXISTS ${JOURNAL} (id serial PRIMARY KEY, hash text NOT NULL, created_at bigint)`
+const JOURNAL = sql.raw('drizzle.__drizzle_migrations')
+const CREATE_JOURNAL = [
+  sql`CREATE SCHEMA IF NOT EXISTS drizzle`,
+  sql`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id serial PRIMARY KEY, hash text NOT NULL, created_at bigint)`,
+]
 
 /** First line of a file whose statements run one by one outside a transaction; each must be safe to repeat. */
 const NO_TRANSACTION = '-- no-transaction\n'
 /** The last file from before that mark. */
 const LAST_UNMARKED = 1794900011000
-const INDEX = /^CREATE (UNIQUE )?INDEX (?:CONCURRENTLY IF NOT EXISTS )?(\w+) ON (\w+)/m
+const INDEX = /^CREATE (?<unique>UNIQUE )?INDEX (?:CONCURRENTLY IF NOT EXISTS )?(?<name>\w+) ON (?<table>\w+)/m
 
 /** All who come after a statement that waits for a table wait with it: it gives up, lets them pass and tries again. */
 const LOCK_TIMEOUT_MS = 500
@@ -45,10 +49,10 @@ export async function migrateDatabase(databaseUrl: string, folder = MIGRATIONS):
   try {
     while (!(await hasTurn(client))) await delay(TURN_MS)
     await client.query(`SET statement_timeout = 0; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await client.query(CREATE_JOURNAL)
-    const { rows } = await client.query(`SELECT coalesce(max(created_at), 0) AS last FROM ${JOURNAL}`)
+    for (const statement of CREATE_JOURNAL) await queryOnce(client, statement)
+    const [done] = await queryOnce<{ last: string }>(client, sql`SELECT max(created_at) AS last FROM ${JOURNAL}`)
     for (const file of readMigrationFiles({ migrationsFolder: folder }))
-      if (file.folderMillis > Number(rows[0].last)) await apply(client, file)
+      if (file.folderMillis > Number(done?.last ?? 0)) await apply(client, file)
     await patiently(() => runMigrations(client as unknown as PgQueryable))
     const db = drizzle(client)
     const [some] = await db.select({ id: modelVersions.id }).from(modelVersions).limit(1)
@@ -60,23 +64,27 @@ export async function migrateDatabase(databaseUrl: string, folder = MIGRATIONS):
 
 /** Asked again and again: CREATE INDEX CONCURRENTLY would wait for a process that waits for the lock, and the process for it. */
 async function hasTurn(client: pg.Client): Promise<boolean> {
-  return (await client.query(`SELECT pg_try_advisory_lock(hashtext('easel:migrate')) AS ours`)).rows[0].ours
+  const turn = sql`SELECT WHERE pg_try_advisory_lock(hashtext('easel:migrate'))`
+  return (await queryOnce(client, turn)).length > 0
 }
 
-async function apply(client: pg.Client, { sql, hash, folderMillis }: MigrationMeta): Promise<void> {
-  const marked = sql[0]?.startsWith(NO_TRANSACTION)
+async function apply(client: pg.Client, { sql: statements, hash, folderMillis }: MigrationMeta): Promise<void> {
+  const marked = statements[0]?.startsWith(NO_TRANSACTION)
   const together: string[] = []
-  for (const statement of sql) {
+  for (const statement of statements) {
     if (marked) await runAlone(client, statement)
     else if (folderMillis <= LAST_UNMARKED && (await isOnExistingTable(client, statement)))
-      await runAlone(client, statement.replace(INDEX, 'CREATE $1INDEX CONCURRENTLY IF NOT EXISTS $2 ON $3'))
+      await runAlone(
+        client,
+        statement.replace(INDEX, 'CREATE $<unique>INDEX CONCURRENTLY IF NOT EXISTS $<name> ON $<table>'),
+      )
     else together.push(statement)
   }
   await patiently(async () => {
     await client.query('BEGIN')
     try {
       for (const statement of together) await client.query(statement)
-      await client.query(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES ($1, $2)`, [hash, folderMillis])
+      await queryOnce(client, sql`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (${hash}, ${folderMillis})`)
       await client.query('COMMIT')
     } catch (error) {
       await client.query('ROLLBACK').catch(() => undefined)
@@ -86,12 +94,14 @@ async function apply(client: pg.Client, { sql, hash, folderMillis }: MigrationMe
 }
 
 async function isOnExistingTable(client: pg.Client, statement: string): Promise<boolean> {
-  const table = INDEX.exec(statement)?.[3]
-  return table !== undefined && (await client.query('SELECT to_regclass($1) AS there', [table])).rows[0].there !== null
+  const table = INDEX.exec(statement)?.groups?.table
+  return (
+    table !== undefined && (await queryOnce(client, sql`SELECT WHERE to_regclass(${table}) IS NOT NULL`)).length > 0
+  )
 }
 
 async function runAlone(client: pg.Client, statement: string): Promise<void> {
-  const index = INDEX.exec(statement)?.[2]
+  const index = INDEX.exec(statement)?.groups?.name
   await patiently(async () => {
     // What waits in this way stands in nobody's way.
     if (/\bCONCURRENTLY\b/.test(statement)) await client.query('SET lock_timeout = 0')
@@ -106,8 +116,8 @@ async function runAlone(client: pg.Client, statement: string): Promise<void> {
 
 /** Left by a CREATE INDEX CONCURRENTLY that was broken off: it costs every write and serves no query. */
 async function isBroken(client: pg.Client, index: string): Promise<boolean> {
-  const broken = `SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid`
-  return (await client.query(broken, [index])).rowCount === 1
+  const broken = sql`SELECT FROM pg_index WHERE indexrelid = to_regclass(${index}) AND NOT indisvalid`
+  return (await queryOnce(client, broken)).length > 0
 }
 
 /** Repeats what did not get its locks in time. */

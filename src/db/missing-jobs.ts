@@ -1,20 +1,54 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Delivery } from '../generation/queue.js'
+import type { MissingJobs } from '../generation/repair/enqueue-missing.js'
+import type { ActiveGenerations } from '../generation/repair/restore-redis.js'
 import type { Database } from './client.js'
+import { unrung } from './process-schema.js'
+import { generations } from './schema.js'
+import { param, statement } from './statement.js'
 
-/** Notes that nobody is known to have rung for the rows (id, attempt) of `stored`, in the statement that stores them. */
-export const noteMissingJob = (stored: string) => `
-  INSERT INTO unrung (generation_id, attempt) SELECT id, attempt FROM ${stored}
+const PAGE = 1000
+const g = alias(generations, 'g')
+
+/** Notes that no job is known to be queued for the rows (id, attempt) of `stored`, in the statement that stores them. */
+export const noteMissingJob = (stored: string): SQL => sql`
+  INSERT INTO ${unrung} (generation_id, attempt) SELECT id, attempt FROM ${sql.identifier(stored)}
   ON CONFLICT (generation_id) DO UPDATE SET attempt = excluded.attempt`
 
-const STRIKE_OUT = {
-  name: 'strike_out_unrung',
-  text: `
-    DELETE FROM unrung u USING unnest($1::text[], $2::integer[]) AS d (id, attempt)
-     WHERE u.generation_id = d.id AND u.attempt = d.attempt`,
+const MARK_ENQUEUED = statement('mark_enqueued')`
+  DELETE FROM ${unrung} USING unnest(${param('ids')}::text[], ${param('attempts')}::integer[]) AS d (id, attempt)
+   WHERE ${unrung.generationId} = d.id AND ${unrung.attempt} = d.attempt`
+
+/** The queue has the jobs of these attempts. */
+export async function markEnqueued({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> {
+  await MARK_ENQUEUED.count(pool, {
+    ids: deliveries.map(({ id }) => id),
+    attempts: deliveries.map(({ attempt }) => attempt),
+  })
 }
 
-/** These have reached the queue. */
-export async function markEnqueued({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> {
-  const values = [deliveries.map(({ id }) => id), deliveries.map(({ attempt }) => attempt)]
-  await pool.query({ ...STRIKE_OUT, values })
-}
+// One by one: a join might read all that waits.
+const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${unrung} CROSS JOIN LATERAL (
+    SELECT * FROM ${generations} WHERE ${generations.id} = ${unrung.generationId} LIMIT 1) ${g}
+   WHERE ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
+     AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
+   LIMIT ${PAGE}`
+
+// In the order of the index that the claims use, so that it costs no more than its rows.
+const FIRST_QUEUED = statement<Delivery>('first_queued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
+   WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
+
+export const missingJobs = (db: Database): MissingJobs & Pick<ActiveGenerations, 'firstQueued'> => ({
+  notEnqueued: () => NOT_ENQUEUED.rows(db.pool),
+  markEnqueued: (deliveries) => markEnqueued(db, deliveries),
+  firstQueued: () => FIRST_QUEUED.rows(db.pool),
+})
+
+/** Forgets the attempts that were claimed or have ended before their job was queued. */
+export const CLEAN_MISSING_JOBS = statement('clean_missing_jobs')`
+  DELETE FROM ${unrung} WHERE NOT EXISTS (
+    SELECT FROM ${generations} ${g}
+     WHERE ${g.id} = ${unrung.generationId} AND ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued')`

@@ -1,30 +1,96 @@
-import { eq, sql } from 'drizzle-orm'
-import type { ModelStore } from '../catalog/model-version.js'
-import type { Database } from './client.js'
+import { and, eq, exists, gte, inArray, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm'
+import type { ModelStore, ModelVersion } from '../catalog/model-version.js'
+import { type Database, withTransaction } from './client.js'
+import { backends } from './process-schema.js'
 import { modelVersions } from './schema.js'
 
 /** The contract's order: by lower(model_name) in byte order, then lower(name), then id. */
-export const catalogOrder = [
+const catalogOrder = [
   sql`lower(${modelVersions.modelName}) COLLATE "C"`,
   sql`lower(${modelVersions.name}) COLLATE "C"`,
   modelVersions.id,
 ]
 
-export const modelStore = ({ orm }: Database): ModelStore => ({
-  async find(id) {
-    // An id that no bigint column can hold is not in the catalog either.
-    if (!Number.isSafeInteger(id)) return undefined
-    return (await orm.select().from(modelVersions).where(eq(modelVersions.id, id)))[0]
-  },
+export const modelStore = ({ orm }: Database): ModelStore => {
+  const select = () => orm.select().from(modelVersions)
+  const find = select()
+    .where(eq(modelVersions.id, sql.placeholder('id')))
+    .prepare('find_model')
+  const findByCreateImageModel = select()
+    .where(eq(modelVersions.createImageModel, sql.placeholder('model')))
+    .prepare('find_create_image_model')
+  return {
+    async find(id) {
+      // An id that no bigint column can hold is not in the catalog either.
+      return Number.isSafeInteger(id) ? (await find.execute({ id }))[0] : undefined
+    },
 
-  async findByCreateImageModel(model) {
-    return (await orm.select().from(modelVersions).where(eq(modelVersions.createImageModel, model)))[0]
-  },
+    findByCreateImageModel: async (model) => (await findByCreateImageModel.execute({ model }))[0],
 
-  listEnabled: () =>
-    orm
-      .select()
-      .from(modelVersions)
-      .where(eq(modelVersions.enabled, true))
-      .orderBy(...catalogOrder),
-})
+    listEnabled: () =>
+      select()
+        .where(eq(modelVersions.enabled, true))
+        .orderBy(...catalogOrder),
+  }
+}
+
+/** What an import says about one version. What it leaves out keeps its value, or for a new version the default. */
+export type ImportedModel = Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'type' | 'filename'> &
+  Partial<ModelVersion>
+
+export type ImportOutcome =
+  | { readonly outcome: 'imported' }
+  /** The Create Image model is served by a version that the import does not speak of. */
+  | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
+
+export const operatorModelStore = (db: Database) => {
+  const { orm } = db
+  return {
+    /** All or nothing. The Create Image models that the import assigns are freed first, so that they can change places. */
+    import: (models: readonly ImportedModel[]): Promise<ImportOutcome> =>
+      withTransaction(db, async (tx) => {
+        const assigning = models.filter(({ createImageModel }) => createImageModel !== undefined)
+        const assigned = assigning.flatMap(({ createImageModel }) => createImageModel ?? [])
+        const ids = assigning.map(({ id }) => id)
+        const [taken] = await tx
+          .select({ by: modelVersions.id, createImageModel: modelVersions.createImageModel })
+          .from(modelVersions)
+          .where(and(inArray(modelVersions.createImageModel, assigned), notInArray(modelVersions.id, ids)))
+          .limit(1)
+        if (taken) return { outcome: 'taken', by: taken.by, createImageModel: taken.createImageModel ?? '' }
+        await tx
+          .update(modelVersions)
+          .set({ createImageModel: null })
+          .where(and(inArray(modelVersions.id, ids), isNotNull(modelVersions.createImageModel)))
+        for (const model of models) {
+          await tx.insert(modelVersions).values(model).onConflictDoUpdate({ target: modelVersions.id, set: model })
+        }
+        return { outcome: 'imported' }
+      }),
+
+    /** Disabled ones too, in the catalog's order. */
+    list: (): Promise<ModelVersion[]> =>
+      orm
+        .select()
+        .from(modelVersions)
+        .orderBy(...catalogOrder),
+
+    /** Enabled ones that a backend has which was announced as up within so many ms. One that lists no models has all. */
+    async listServedIds(withinMs: number): Promise<number[]> {
+      const seen = gte(backends.seenAt, sql`now() - ${withinMs} * interval '1 ms'`)
+      const has = or(isNull(backends.models), sql`${modelVersions.filename} = ANY (${backends.models})`)
+      const serving = orm
+        .select({ worker: backends.worker })
+        .from(backends)
+        .where(and(backends.up, seen, has))
+      const served = orm.select({ id: modelVersions.id }).from(modelVersions)
+      return (await served.where(and(modelVersions.enabled, exists(serving)))).map(({ id }) => id)
+    },
+
+    /** False: there is no such version. */
+    async setEnabled(id: number, enabled: boolean): Promise<boolean> {
+      const { rowCount } = await orm.update(modelVersions).set({ enabled }).where(eq(modelVersions.id, id))
+      return rowCount === 1
+    },
+  }
+}

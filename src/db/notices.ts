@@ -1,4 +1,12 @@
 import pg from 'pg'
+import type { Database } from './client.js'
+import { statement } from './statement.js'
+
+/** Claims and requeues notify here. */
+export const MOVED = 'generation_moved'
+/** Ends have a channel of their own, which the workers hear, too. */
+export const FINISHED = 'generation_finished'
+const WAITING = 'generation_waiting'
 
 const RECONNECT_MS = 500
 
@@ -55,5 +63,26 @@ export function listenTo(
       clearTimeout(timer)
       await current?.end().catch(() => undefined)
     },
+  }
+}
+
+const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`
+
+/**
+ * How a worker that got a job which it can't do tells all the others: that job is used up, and whoever can serve the
+ * generation must not wait until it looks by itself.
+ */
+export function workerCall(
+  { pool }: Database,
+  databaseUrl: string,
+  onCall: () => void,
+  onError: (error: Error) => void,
+): { callOthers(): Promise<void>; close(): Promise<void> } {
+  const listener = listenTo(databaseUrl, WAITING, onCall, onError)
+  return {
+    async callOthers() {
+      await CALL.count(pool).catch(onError)
+    },
+    close: () => listener.close(),
   }
 }

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { type Database, sqlState } from './client.js'
+import { queryOnce } from './statement.js'
 
 /** Within the time that a busy Postgres takes. */
 const NOTICE_WITHIN_MS = 3000
@@ -33,7 +35,7 @@ async function requireNotices({ pool }: Database, listenUrl: string): Promise<vo
       () => true, // the connection broke: that says nothing of a pooler
     )
     await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
-    await pool.query('SELECT pg_notify($1, $2)', [channel, ''])
+    await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
     if (!(await Promise.race([heard, delay(NOTICE_WITHIN_MS, false, { ref: false })])))
       throw new PoolerError(
         'Postgres notices do not arrive: a pooler shares connections per transaction. ' +

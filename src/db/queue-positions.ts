@@ -1,21 +1,26 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { QueuePositions } from '../generation/follow/poll.js'
 import { type QueueDepths, queuePosition } from '../generation/follow/queue-position.js'
 import type { Lane } from '../generation/generation.js'
 import type { Database } from './client.js'
+import { queueTurn } from './process-schema.js'
+import { generations } from './schema.js'
+import { statement } from './statement.js'
 
 /** A snapshot serves every poll that comes within this time of its query's start. */
 const FRESH_MS = 400
 
+const g = alias(generations, 'g')
+
 // Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
-const SNAPSHOT = {
-  name: 'queue_snapshot',
-  text: `
-    SELECT (SELECT create_image_streak FROM queue_turn) AS streak,
-           (SELECT string_agg(int8send(seq), ''::bytea ORDER BY seq) FROM generations
-             WHERE status = 'queued' AND lane = 'personal') AS personal,
-           (SELECT string_agg(int8send(seq), ''::bytea ORDER BY seq) FROM generations
-             WHERE status = 'queued' AND lane = 'create_image') AS create_image`,
-}
+const waitingIn = (lane: Lane) => sql`
+  (SELECT string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}) FROM ${generations} ${g}
+    WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane})`
+
+const SNAPSHOT = statement<{ streak: number } & Readonly<Record<Lane, Buffer | null>>>('queue_snapshot')`
+  SELECT (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak,
+         ${waitingIn('personal')} AS personal, ${waitingIn('create_image')} AS create_image`
 
 interface Snapshot {
   readonly lanes: Readonly<Record<Lane, Buffer>>
@@ -30,10 +35,7 @@ export function queuePositions({ pool }: Database): QueuePositions {
   let current: { readonly since: number; readonly snapshot: Promise<Snapshot> } | undefined
 
   const take = async (): Promise<Snapshot> => {
-    const { rows } = await pool.query<{ streak: number; personal: Buffer | null; create_image: Buffer | null }>(
-      SNAPSHOT,
-    )
-    const row = rows[0]
+    const row = await SNAPSHOT.first(pool)
     const lanes = { personal: row?.personal ?? EMPTY, create_image: row?.create_image ?? EMPTY }
     const waiting = { personal: lanes.personal.length / 8, create_image: lanes.create_image.length / 8 }
     return { lanes, depths: { streak: row?.streak ?? 0, waiting } }

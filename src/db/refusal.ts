@@ -1,4 +1,8 @@
+import { sql } from 'drizzle-orm'
 import { type Database, sqlState } from './client.js'
+import { backends, leases } from './process-schema.js'
+import { generations } from './schema.js'
+import { queryOnce } from './statement.js'
 
 /** What Postgres refuses for a reason that a person can mend, by SQLSTATE, and how. */
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -31,7 +35,7 @@ const MENDED_BY_HAND = /^(28|3D|42)/
  */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   try {
-    await pool.query('SELECT FROM generations, backends, leases LIMIT 0')
+    await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
   } catch (error) {
     if (MENDED_BY_HAND.test(stateOf(error) ?? ''))
       throw new Error(refusalOf(error) ?? (error as Error).message, { cause: error })
@@ -40,7 +44,7 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
 
 /** Whether the database answers now, and its tables can be read. */
 export const isDatabaseReady = ({ pool }: Database): Promise<boolean> =>
-  pool.query('SELECT 1 FROM generations LIMIT 1').then(
+  queryOnce(pool, sql`SELECT 1 FROM ${generations} LIMIT 1`).then(
     () => true,
     () => false,
   )

@@ -1,15 +1,23 @@
-import type { DeliveryStore } from '../webhooks/ports.js'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import type { DeliveryStore, WebhookSubject, WebhookSubjects } from '../webhooks/ports.js'
 import { FAILING } from '../webhooks/retry-schedule.js'
-import type { ClaimedDelivery } from '../webhooks/webhook.js'
+import type { ClaimedDelivery, DeliveryFault } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
+import { generations, images, modelVersions } from './schema.js'
+import { assign, named, param, pick, type Statement, statement } from './statement.js'
+import { webhookDeliveries, webhookEndpoints, webhookSecrets } from './webhook-schema.js'
+
+const d = alias(webhookDeliveries, 'd')
+const e = alias(webhookEndpoints, 'e')
 
 /** Longer than a try may take. */
-const LEASE = `interval '20 seconds'`
+const LEASE = sql`interval '20 seconds'`
 /** An endpoint at which nothing has succeeded for so long may be disabled; what waits for longer is given up. */
-const PATIENCE = `interval '3 days'`
+const PATIENCE = sql`interval '3 days'`
 /** Longer than all of an event's tries take, unless they wait for others or for as long as the receiver asks. */
-const TRIED_ENOUGH = `interval '2 days'`
-const KEPT = `interval '30 days'`
+const TRIED_ENOUGH = sql`interval '2 days'`
+const KEPT = sql`interval '30 days'`
 const PAGE = 1000
 /** At a time; the rest waits for the next time. */
 const CLEANED_PAGES = 20
@@ -18,157 +26,206 @@ const HURRIED_PAGES = 50
 const HURRIED_PAGE_SECONDS = 10
 
 /** Of a row that has been given a new secret: the old one, too, for a while. */
-const secretsOf = (row: string) =>
-  `array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
+const secretsOf = (row: SQL) =>
+  sql`array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
-/** Looks at what is due and nothing else, however much waits (migrations/0015_webhook_due.sql). */
-const CLAIM = {
-  name: 'claim_webhook_delivery',
-  text: `
-    SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
-           (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
-           (c.endpoint).user_id AS "accountId", (c.endpoint).kind, (c.delivery).url,
-           CASE (c.endpoint).kind
-             WHEN 'request' THEN (SELECT ${secretsOf('s')} FROM webhook_secrets s WHERE s.user_id = (c.endpoint).user_id)
-             ELSE ${secretsOf('(c.endpoint)')} END AS secrets,
-           (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures"
-      FROM claim_webhook_delivery($1::uuid[], ${LEASE}, ${FAILING}) c`,
-}
+/** Looks at what is due and nothing else, however much waits (migrations/0016_webhook_due.sql). */
+const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery')`
+  SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
+         (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
+         (c.endpoint).user_id AS "accountId", (c.endpoint).kind, (c.delivery).url,
+         CASE (c.endpoint).kind
+           WHEN 'request' THEN (
+             SELECT ${secretsOf(sql`${webhookSecrets}`)} FROM ${webhookSecrets}
+              WHERE ${webhookSecrets.userId} = (c.endpoint).user_id)
+           ELSE ${secretsOf(sql`(c.endpoint)`)} END AS secrets,
+         (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures"
+    FROM claim_webhook_delivery(${param('exceptAccounts')}::uuid[], ${LEASE}, ${FAILING}) c`
 
-/** $1 to $3: the delivery, its try, its place. The next claim finds out whether more is due. */
-const FREED = `due_at = now(), slot_1_until = CASE $3::integer WHEN 1 THEN '-infinity' ELSE slot_1_until END,
-  slot_2_until = CASE $3::integer WHEN 2 THEN '-infinity' ELSE slot_2_until END`
-const THIS_TRY = `seq = $1 AND attempts = $2 AND status = 'pending'`
+const THIS_TRY = sql`${d.seq} = ${param('seq')} AND ${d.attempts} = ${param('attempts')} AND ${d.status} = 'pending'`
+const freed = (slot: 1 | 2) =>
+  sql`CASE ${param('slot')}::integer WHEN ${slot} THEN '-infinity' ELSE ${slot === 1 ? e.slot1Until : e.slot2Until} END`
+/** The try's place is free. The next claim finds out whether more is due. */
+const FREED = { dueAt: sql`now()`, slot1Until: freed(1), slot2Until: freed(2) }
 
-const DELIVERED = {
-  name: 'webhook_delivered',
-  text: `
-    WITH done AS (
-      UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), last_status = $4, last_error = NULL
-       WHERE ${THIS_TRY} RETURNING endpoint_id
-    )
-    UPDATE webhook_endpoints SET failures = 0, failing_since = NULL, not_before = '-infinity', ${FREED}
-     WHERE id = (SELECT endpoint_id FROM done)`,
-}
+const DELIVERED = statement('webhook_delivered')`
+  WITH done AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+      status: 'delivered',
+      finishedAt: sql`now()`,
+      lastStatus: param('status'),
+      lastError: null,
+    })}
+     WHERE ${THIS_TRY} RETURNING ${d.endpointId}
+  )
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+    failures: 0,
+    failingSince: null,
+    notBefore: sql`'-infinity'`,
+    ...FREED,
+  })}
+   WHERE ${e.id} = (SELECT endpoint_id FROM done)`
+
+const FAULT = sql`${param('fault')}::text`
+/** To the next try; null: there is none. */
+const RETRY_IN = sql`${param('retryInSeconds')}::float8`
+/** Whether the try counts against its endpoint. */
+const BLAMED = sql`${param('blamed')}::boolean`
 
 /** For its age only by an event that has had its tries: the one failure after a quiet spell says little. */
-const DISABLED = `e.kind = 'account' AND e.disabled_at IS NULL
-  AND ($5 = 'endpoint_gone' OR $8::boolean AND e.failing_since < now() - ${PATIENCE}
-       AND ($6::float8 IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
+const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
+  AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${PATIENCE}
+       AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
 
-// $4 status, $5 fault, $6 seconds to the next try or null, $7 seconds that the endpoint is left alone, $8 its own fault
-const FAILED = {
-  name: 'webhook_failed',
-  text: `
-    WITH tried AS (
-      UPDATE webhook_deliveries
-         SET status = CASE WHEN $6::float8 IS NULL THEN 'failed' ELSE 'pending' END,
-             finished_at = CASE WHEN $6::float8 IS NULL THEN now() END,
-             next_at = now() + make_interval(secs => coalesce($6::float8, 0)),
-             last_status = $4::integer, last_error = $5::text
-       WHERE ${THIS_TRY} RETURNING endpoint_id, created_at
-    )
-    UPDATE webhook_endpoints e
-       SET failures = e.failures + $8::boolean::integer,
-           failing_since = CASE WHEN $8::boolean THEN coalesce(e.failing_since, now()) ELSE e.failing_since END,
-           not_before = greatest(e.not_before, now() + make_interval(secs => $7::float8)), ${FREED},
-           disabled_at = CASE WHEN ${DISABLED} THEN now() ELSE e.disabled_at END,
-           disabled_reason = CASE WHEN ${DISABLED} THEN
-             CASE WHEN $5 = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
-                  ELSE 'Nothing could be delivered for 3 days (' || $5 || '). Create it anew when it works again.' END
-             ELSE e.disabled_reason END
-      FROM tried WHERE e.id = tried.endpoint_id
-    RETURNING e.disabled_at IS NOT NULL AS disabled`,
-}
-
-const GIVE_BACK = `
-  WITH given AS (
-    UPDATE webhook_deliveries SET next_at = now(), attempts = attempts - 1 WHERE ${THIS_TRY} RETURNING endpoint_id
+const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
+  WITH tried AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+      status: sql`CASE WHEN ${RETRY_IN} IS NULL THEN 'failed' ELSE 'pending' END`,
+      finishedAt: sql`CASE WHEN ${RETRY_IN} IS NULL THEN now() END`,
+      nextAt: sql`now() + make_interval(secs => coalesce(${RETRY_IN}, 0))`,
+      lastStatus: sql`${param('status')}::integer`,
+      lastError: FAULT,
+    })}
+     WHERE ${THIS_TRY} RETURNING ${d.endpointId}, ${d.createdAt}
   )
-  UPDATE webhook_endpoints SET ${FREED} WHERE id = (SELECT endpoint_id FROM given)`
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+    failures: sql`${e.failures} + ${BLAMED}::integer`,
+    failingSince: sql`CASE WHEN ${BLAMED} THEN coalesce(${e.failingSince}, now()) ELSE ${e.failingSince} END`,
+    notBefore: sql`greatest(${e.notBefore}, now() + make_interval(secs => ${param('pauseSeconds')}::float8))`,
+    ...FREED,
+    disabledAt: sql`CASE WHEN ${DISABLED} THEN now() ELSE ${e.disabledAt} END`,
+    disabledReason: sql`
+      CASE WHEN ${DISABLED} THEN
+        CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
+             ELSE 'Nothing could be delivered for 3 days (' || ${FAULT} || '). Create it anew when it works again.' END
+      ELSE ${e.disabledReason} END`,
+  })}
+    FROM tried WHERE ${e.id} = tried.endpoint_id
+  RETURNING ${e.disabledAt} IS NOT NULL AS disabled`
+
+const GIVE_BACK = statement('webhook_given_back')`
+  WITH given AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
+     WHERE ${THIS_TRY} RETURNING ${d.endpointId}
+  )
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
+
+const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
 /**
- * A page of what waits for $1, which is to come from second $2 on; earlier pages come too soon to be found again. What
+ * A page of what waits for an endpoint comes after these seconds; earlier pages come too soon to be found again. What
  * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
  */
-const HURRY = `
-  UPDATE webhook_deliveries SET next_at = now() + make_interval(secs => $2::float8 + random() * ${HURRIED_PAGE_SECONDS})
-   WHERE seq = ANY (ARRAY(
-     SELECT seq FROM webhook_deliveries
-      WHERE endpoint_id = $1 AND status = 'pending' AND next_at > now() + make_interval(secs => $2::float8) + ${LEASE}
-        AND next_at > clock_timestamp() + ${LEASE}
-      ORDER BY next_at LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
+const HURRY = statement('hurry_webhooks')`
+  UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+    nextAt: sql`now() + make_interval(secs => ${AFTER_SECONDS} + random() * ${HURRIED_PAGE_SECONDS})`,
+  })}
+   WHERE ${d.seq} = ANY (ARRAY(
+     SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+      WHERE ${d.endpointId} = ${param('endpointId')} AND ${d.status} = 'pending'
+        AND ${d.nextAt} > now() + make_interval(secs => ${AFTER_SECONDS}) + ${LEASE}
+        AND ${d.nextAt} > clock_timestamp() + ${LEASE}
+      ORDER BY ${d.nextAt} LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
 
-/** Waiting deliveries of which `condition` holds over `d` and its endpoint `e`. */
-const end = (condition: string, fault: string) => `
-  UPDATE webhook_deliveries SET status = 'failed', finished_at = now(), last_error = '${fault}'
-   WHERE status = 'pending' AND seq = ANY (ARRAY(
-     SELECT d.seq FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-      WHERE d.status = 'pending' AND ${condition} LIMIT ${PAGE}))`
+/** Ends a page of what waits and of which `condition` holds over `d` and its endpoint `e`. */
+const endStatement = (name: string, condition: SQL, lastError: DeliveryFault): Statement<unknown> =>
+  statement(name)`
+    UPDATE ${webhookDeliveries} SET ${assign(webhookDeliveries, {
+      status: 'failed',
+      finishedAt: sql`now()`,
+      lastError,
+    })}
+     WHERE ${webhookDeliveries.status} = 'pending' AND ${webhookDeliveries.seq} = ANY (ARRAY(
+       SELECT ${d.seq} FROM ${webhookDeliveries} ${d} JOIN ${webhookEndpoints} ${e} ON ${e.id} = ${d.endpointId}
+        WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
 
 /** Endpoints of which nothing is left; the condition is asked again of one that has changed meanwhile. */
-const forget = (condition: string) => `
-  DELETE FROM webhook_endpoints WHERE ${condition} AND id = ANY (ARRAY(
-    SELECT id FROM webhook_endpoints e WHERE ${condition}
-       AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id) LIMIT ${PAGE}))`
+const forgetStatement = (name: string, condition: SQL): Statement<unknown> =>
+  statement(name)`
+    DELETE FROM ${webhookEndpoints} ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
+      SELECT ${e.id} FROM ${webhookEndpoints} ${e} WHERE ${condition}
+         AND NOT EXISTS (SELECT FROM ${webhookDeliveries} ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
+
+const END_WAITING = endStatement(
+  'end_waiting_webhooks',
+  sql`${d.endpointId} = ${param('endpointId')}`,
+  'endpoint_ended',
+)
 
 const CLEANING = [
   // In the words of the index webhook_endpoints_ended, which the planner must recognize; also below.
-  end(`(e.deleted_at IS NOT NULL OR e.disabled_at IS NOT NULL)`, 'endpoint_ended'),
-  end(`d.created_at < now() - ${PATIENCE}`, 'too_old'),
-  `DELETE FROM webhook_deliveries WHERE seq = ANY (ARRAY(
-     SELECT seq FROM webhook_deliveries WHERE status <> 'pending' AND finished_at < now() - ${KEPT} LIMIT ${PAGE}))`,
-  forget(`kind = 'account' AND deleted_at IS NOT NULL AND coalesce(deleted_at, disabled_at) < now() - ${KEPT}`),
+  endStatement(
+    'end_webhooks_of_ended',
+    sql`(${e.deletedAt} IS NOT NULL OR ${e.disabledAt} IS NOT NULL)`,
+    'endpoint_ended',
+  ),
+  endStatement('end_old_webhooks', sql`${d.createdAt} < now() - ${PATIENCE}`, 'too_old'),
+  statement('forget_webhook_deliveries')`
+    DELETE FROM ${webhookDeliveries} WHERE ${webhookDeliveries.seq} = ANY (ARRAY(
+      SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+       WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${PAGE}))`,
+  forgetStatement(
+    'forget_webhook_endpoints',
+    sql`${e.kind} = 'account' AND ${e.deletedAt} IS NOT NULL
+      AND coalesce(${e.deletedAt}, ${e.disabledAt}) < now() - ${KEPT}`,
+  ),
   // Long after the last request that named it has ended.
-  forget(`kind = 'request' AND created_at < now() - ${KEPT}`),
+  forgetStatement('forget_webhook_origins', sql`${e.kind} = 'request' AND ${e.createdAt} < now() - ${KEPT}`),
 ]
 
-export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => {
-  const thisTry = ({ seq, attempts, slot }: ClaimedDelivery) => [seq, attempts, slot]
-  return {
-    async claim(exceptAccounts) {
-      for (;;) {
-        const { rows } = await pool.query<ClaimedDelivery | { seq: null }>({ ...CLAIM, values: [exceptAccounts] })
-        const [claimed] = rows
-        if (!claimed || claimed.seq !== null) return claimed
-      }
-    },
+export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
+  async claim(exceptAccounts) {
+    for (;;) {
+      const claimed = await CLAIM.first(pool, { exceptAccounts })
+      if (!claimed || claimed.seq !== null) return claimed
+    }
+  },
 
-    async delivered(delivery, status) {
-      await pool.query({ ...DELIVERED, values: [...thisTry(delivery), status] })
-    },
+  async delivered({ seq, attempts, slot }, status) {
+    await DELIVERED.count(pool, { seq, attempts, slot, status })
+  },
 
-    async failed(delivery, { fault, status, retryInSeconds, pauseSeconds }) {
-      const blamed = fault !== 'picture_removed'
-      const values = [
-        ...thisTry(delivery),
-        status ?? null,
-        fault,
-        retryInSeconds ?? null,
-        blamed ? pauseSeconds : 0,
-        blamed,
-      ]
-      const { rows } = await pool.query<{ disabled: boolean }>({ ...FAILED, values })
-      return { disabled: rows[0]?.disabled ?? false }
-    },
+  async failed({ seq, attempts, slot }, { fault, status, retryInSeconds, pauseSeconds }) {
+    const blamed = fault !== 'picture_removed'
+    const values = { seq, attempts, slot, status, fault, retryInSeconds, blamed }
+    const failed = await FAILED.first(pool, { ...values, pauseSeconds: blamed ? pauseSeconds : 0 })
+    return { disabled: failed?.disabled ?? false }
+  },
 
-    async endWaiting(endpointId) {
-      const text = end('d.endpoint_id = $1', 'endpoint_ended')
-      while ((await pool.query(text, [endpointId])).rowCount === PAGE);
-    },
+  async endWaiting(endpointId) {
+    while ((await END_WAITING.count(pool, { endpointId })) === PAGE);
+  },
 
-    async giveBack(delivery) {
-      await pool.query(GIVE_BACK, thisTry(delivery))
-    },
+  async giveBack({ seq, attempts, slot }) {
+    await GIVE_BACK.count(pool, { seq, attempts, slot })
+  },
 
-    async hurry(endpointId) {
-      for (let page = 0; page < HURRIED_PAGES; page++)
-        if ((await pool.query(HURRY, [endpointId, page * HURRIED_PAGE_SECONDS])).rowCount !== PAGE) return
-    },
+  async hurry(endpointId) {
+    for (let page = 0; page < HURRIED_PAGES; page++)
+      if ((await HURRY.count(pool, { endpointId, afterSeconds: page * HURRIED_PAGE_SECONDS })) !== PAGE) return
+  },
 
-    async clean() {
-      for (const text of CLEANING)
-        for (let pages = 1; pages <= CLEANED_PAGES && (await pool.query(text)).rowCount === PAGE; pages++);
-    },
-  }
-}
+  async clean() {
+    for (const rule of CLEANING)
+      for (let pages = 1; pages <= CLEANED_PAGES && (await rule.count(pool)) === PAGE; pages++);
+  },
+})
+
+const g = alias(generations, 'g')
+const i = alias(images, 'i')
+const m = alias(modelVersions, 'm')
+
+const FIND_SUBJECT = statement<WebhookSubject>('find_webhook_subject')`
+  SELECT ${named({
+    ...pick(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
+    imageId: sql`${g.slugs}[1]`,
+    model: sql`coalesce(${m.createImageModel}, ${g.modelName})`,
+    slugs: sql`ARRAY(SELECT ${i.slug} FROM ${images} ${i}
+      WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx})`,
+  })}
+    FROM ${generations} ${g} LEFT JOIN ${modelVersions} ${m} ON ${m.id} = ${g.modelVersionId}
+   WHERE ${g.id} = ${param('id')}`
+
+export const webhookSubjectStore = ({ pool }: Database): WebhookSubjects => ({
+  find: (id) => FIND_SUBJECT.first(pool, { id }),
+})

@@ -1,69 +1,109 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { pageOf } from '../page.js'
 import type { EndpointStore } from '../webhooks/ports.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
 import { type Database, withTransaction } from './client.js'
+import { users } from './schema.js'
+import { assign, insertInto, named, param, pick, statement } from './statement.js'
+import { webhookDeliveries, webhookEndpoints, webhookSecrets } from './webhook-schema.js'
 
-const VIEW = `id, url, description, events, created_at, disabled_reason`
-const OWNED = `user_id = $1 AND id = $2 AND kind = 'account' AND deleted_at IS NULL`
+const d = alias(webhookDeliveries, 'd')
+const e = alias(webhookEndpoints, 'e')
+const s = alias(webhookSecrets, 's')
 
-const CREATE = `
-  INSERT INTO webhook_endpoints (id, user_id, kind, url, description, events, secret)
-  VALUES ($2, $1, 'account', $3, $4, $5, $6) RETURNING ${VIEW}`
+const VIEW = named(pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'))
+const OF_ACCOUNT = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'account' AND ${e.deletedAt} IS NULL`
+const OWNED = sql`${OF_ACCOUNT} AND ${e.id} = ${param('id')}`
+const OLD_UNTIL = sql`now() + make_interval(hours => ${param('oldForHours')})`
 
-const ROTATE = `
-  UPDATE webhook_endpoints SET old_secret = secret, old_secret_until = now() + make_interval(hours => $4), secret = $3
+// The user's row is the lock: two at once count one after the other.
+const LOCK_USER = statement('lock_user_for_endpoints')`
+  SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} FOR NO KEY UPDATE`
+
+const COUNT = statement<{ endpoints: number; deleted: boolean | null }>('count_webhook_endpoints')`
+  SELECT (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
+         (SELECT ${users.deletedAt} IS NOT NULL FROM ${users} WHERE ${users.id} = ${param('accountId')}) AS deleted`
+
+const CREATE = statement<WebhookEndpoint>('create_webhook_endpoint')`
+  INSERT INTO ${webhookEndpoints} AS e (id, user_id, kind, url, description, events, secret)
+  VALUES (${param('id')}, ${param('accountId')}, 'account', ${param('url')}, ${param('description')},
+          ${param('events')}, ${param('secret')})
+  RETURNING ${VIEW}`
+
+const LIST = statement<WebhookEndpoint>('list_webhook_endpoints')`
+  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`
+
+const FIND = statement<WebhookEndpoint>('find_webhook_endpoint')`
+  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OWNED}`
+
+const REMOVE = statement('remove_webhook_endpoint')`
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
+
+const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
+  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+    oldSecret: e.secret,
+    oldSecretUntil: OLD_UNTIL,
+    secret: param('secret'),
+  })}
    WHERE ${OWNED} RETURNING ${VIEW}`
 
-// The delivery is stored and rung for at once, like the ones that the trigger of generations stores.
-const ADD_TEST = `
+// The delivery is stored and a job asked for at once, like the ones that the trigger of generations stores.
+const ADD_TEST = statement('add_test_webhook')`
   WITH stored AS (
-    INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url)
-    SELECT id, $3, 'test', url FROM webhook_endpoints WHERE ${OWNED} AND disabled_at IS NULL
-    RETURNING seq
+    ${insertInto(webhookDeliveries, {
+      endpointId: e.id,
+      eventId: param('eventId'),
+      type: 'test',
+      url: e.url,
+    })} FROM ${webhookEndpoints} ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
+    RETURNING ${webhookDeliveries.seq}
   )
   SELECT pg_notify('webhook_due', seq::text) FROM stored`
 
-const LOG = `
-  SELECT seq, event_id, type, generation_id, status, attempts, last_status, last_error, created_at, next_at, finished_at
-    FROM webhook_deliveries WHERE endpoint_id = $1 AND seq < coalesce($2::bigint, 9223372036854775807)
-   ORDER BY seq DESC LIMIT $3`
+interface LogRow extends Omit<DeliveryRecord, 'nextAt' | 'deliveredAt'> {
+  readonly seq: number
+  readonly nextAt: Date
+  readonly finishedAt: Date | null
+}
+
+const LOG = statement<LogRow>('log_of_webhook_endpoint')`
+  SELECT ${named({
+    ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
+    ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
+  })}
+    FROM ${webhookDeliveries} ${d}
+   WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
+   ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`
+
+const toRecord = ({ seq: _, nextAt, finishedAt, ...record }: LogRow): DeliveryRecord => ({
+  ...record,
+  nextAt: record.status === 'pending' ? nextAt : null,
+  deliveredAt: record.status === 'delivered' ? finishedAt : null,
+})
+
+const ORIGIN = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'request'`
 
 // A known origin is named anew, and then is not forgotten for long. Races may let a few more in.
-const ADMIT_ORIGIN = `
-  INSERT INTO webhook_endpoints (id, user_id, kind, url, events)
-  SELECT $2, $1, 'request', $3, '{}'
-   WHERE EXISTS (SELECT FROM webhook_endpoints WHERE user_id = $1 AND kind = 'request' AND url = $3)
-      OR (SELECT count(*) FROM webhook_endpoints WHERE user_id = $1 AND kind = 'request') < $4
+const ADMIT_ORIGIN = statement('admit_webhook_origin')`
+  ${insertInto(webhookEndpoints, {
+    id: param('id'),
+    userId: param('accountId'),
+    kind: 'request',
+    url: param('origin'),
+    events: sql`'{}'`,
+  })}
+   WHERE EXISTS (SELECT FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
+      OR (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN}) < ${param('limit')}
   ON CONFLICT (user_id, url) WHERE kind = 'request' DO UPDATE SET created_at = now()`
 
-const REQUEST_SECRET = `
+const REQUEST_SECRET = statement<{ secret: string }>('secret_of_webhook_urls')`
   WITH made AS (
-    INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING RETURNING secret
+    INSERT INTO ${webhookSecrets} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
+    ON CONFLICT (user_id) DO NOTHING RETURNING secret
   )
-  SELECT secret FROM made UNION ALL SELECT secret FROM webhook_secrets WHERE user_id = $1`
-
-interface EndpointRow {
-  id: string
-  url: string
-  description: string
-  events: WebhookEndpoint['events']
-  created_at: Date
-  disabled_reason: string | null
-}
-
-interface LogRow {
-  seq: number
-  event_id: string
-  type: DeliveryRecord['type']
-  generation_id: string | null
-  status: DeliveryRecord['status']
-  attempts: number
-  last_status: number | null
-  last_error: DeliveryRecord['lastError']
-  created_at: Date
-  next_at: Date
-  finished_at: Date | null
-}
+  SELECT secret FROM made
+  UNION ALL SELECT ${s.secret} FROM ${webhookSecrets} ${s} WHERE ${s.userId} = ${param('accountId')}`
 
 export const webhookEndpointStore = (
   db: Database,
@@ -72,91 +112,94 @@ export const webhookEndpointStore = (
 ): EndpointStore => {
   const { pool } = db
   return {
-    create: (accountId, { id, url, description, events, secret }, limit) =>
+    create: (accountId, endpoint, limit) =>
       withTransaction(db, async (_tx, client) => {
-        // The user's row is the lock: two at once count one after the other.
-        await client.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [accountId])
-        const { rows } = await client.query<{ n: number; deleted: boolean }>(
-          `SELECT (SELECT count(*) FROM webhook_endpoints WHERE user_id = $1 AND kind = 'account' AND deleted_at IS NULL) AS n,
-                  (SELECT deleted_at IS NOT NULL FROM users WHERE id = $1) AS deleted`,
-          [accountId],
-        )
-        if (!rows[0] || rows[0].deleted || rows[0].n >= limit) return undefined
-        const created = await client.query<EndpointRow>(CREATE, [accountId, id, url, description, events, secret])
-        return created.rows[0] && toEndpoint(created.rows[0])
+        await LOCK_USER.count(client, { accountId })
+        const held = await COUNT.first(client, { accountId })
+        if (!held || held.deleted || held.endpoints >= limit) return undefined
+        return CREATE.first(client, { accountId, ...endpoint })
       }),
 
-    async list(accountId) {
-      const { rows } = await pool.query<EndpointRow>(
-        `SELECT ${VIEW} FROM webhook_endpoints
-          WHERE user_id = $1 AND kind = 'account' AND deleted_at IS NULL ORDER BY created_at, id`,
-        [accountId],
-      )
-      return rows.map(toEndpoint)
-    },
-
-    async find(accountId, id) {
-      const { rows } = await pool.query<EndpointRow>(`SELECT ${VIEW} FROM webhook_endpoints WHERE ${OWNED}`, [
-        accountId,
-        id,
-      ])
-      return rows[0] && toEndpoint(rows[0])
-    },
+    list: (accountId) => LIST.rows(pool, { accountId }),
+    find: (accountId, id) => FIND.first(pool, { accountId, id }),
 
     async remove(accountId, id) {
-      const removed = await pool.query(`UPDATE webhook_endpoints SET deleted_at = now() WHERE ${OWNED}`, [
-        accountId,
-        id,
-      ])
-      if (removed.rowCount === 0) return false
+      if ((await REMOVE.count(pool, { accountId, id })) === 0) return false
       await endWaiting(id)
       return true
     },
 
-    async rotateSecret(accountId, id, secret, oldForHours) {
-      const { rows } = await pool.query<EndpointRow>(ROTATE, [accountId, id, secret, oldForHours])
-      return rows[0] && toEndpoint(rows[0])
-    },
-
-    async addTest(accountId, id, eventId) {
-      return (await pool.query(ADD_TEST, [accountId, id, eventId])).rowCount === 1
-    },
+    rotateSecret: (accountId, id, secret, oldForHours) => ROTATE.first(pool, { accountId, id, secret, oldForHours }),
+    addTest: async (accountId, id, eventId) => (await ADD_TEST.count(pool, { accountId, id, eventId })) === 1,
 
     async deliveries(id, { limit, after }) {
-      const { rows } = await pool.query<LogRow>(LOG, [id, after?.[0] ?? null, limit + 1])
+      const rows = await LOG.rows(pool, { id, before: after?.[0], limit: limit + 1 })
       return pageOf(rows, limit, toRecord, ({ seq }) => [seq])
     },
 
     async admitOrigin(accountId, origin, secret, limit) {
-      const admitted = await pool.query(ADMIT_ORIGIN, [accountId, newId(), origin, limit])
-      if (admitted.rowCount === 0) return undefined
+      if ((await ADMIT_ORIGIN.count(pool, { accountId, id: newId(), origin, limit })) === 0) return undefined
       for (;;) {
         // Neither made nor seen: another request made it in between.
-        const { rows } = await pool.query<{ secret: string }>(REQUEST_SECRET, [accountId, secret])
-        if (rows[0]) return rows[0].secret
+        const made = await REQUEST_SECRET.first(pool, { accountId, secret })
+        if (made) return made.secret
       }
     },
   }
 }
 
-const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
-  id: row.id,
-  url: row.url,
-  description: row.description,
-  events: row.events,
-  createdAt: row.created_at,
-  disabledReason: row.disabled_reason,
-})
+/** Small enough for one statement's time limit, however much an endpoint was sent. */
+const PAGE = 1000
 
-const toRecord = (row: LogRow): DeliveryRecord => ({
-  eventId: row.event_id,
-  type: row.type,
-  generationId: row.generation_id,
-  status: row.status,
-  attempts: row.attempts,
-  lastStatus: row.last_status,
-  lastError: row.last_error,
-  createdAt: row.created_at,
-  nextAt: row.status === 'pending' ? row.next_at : null,
-  deliveredAt: row.status === 'delivered' ? row.finished_at : null,
+/** Says where the next page begins, null at the end. */
+const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
+  WITH page AS (
+    SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+     WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${PAGE}
+  ), wiped AS (
+    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { url: '' })}
+     WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
+  )
+  SELECT max(seq) AS last FROM page`
+
+const ROTATE_REQUEST_SECRET = statement<{ until: Date }>('rotate_secret_of_webhook_urls')`
+  UPDATE ${webhookSecrets} ${s} SET ${assign(s, {
+    oldSecret: s.secret,
+    oldSecretUntil: OLD_UNTIL,
+    secret: param('secret'),
+  })}
+   WHERE ${s.userId} = ${param('accountId')} RETURNING ${s.oldSecretUntil} AS until`
+
+export const operatorWebhookStore = ({ orm, pool }: Database) => ({
+  /** Nothing of the account's is told anywhere any more; what waits is given up by the servers. */
+  async endAllOf(accountId: string): Promise<void> {
+    await orm
+      .update(webhookEndpoints)
+      .set({
+        deletedAt: sql`now()`,
+        secret: sql`CASE ${webhookEndpoints.kind} WHEN 'account' THEN '' END`,
+        oldSecret: null,
+      })
+      .where(and(eq(webhookEndpoints.userId, accountId), sql`${webhookEndpoints.deletedAt} IS NULL`))
+    await orm.delete(webhookSecrets).where(eq(webhookSecrets.userId, accountId))
+  },
+
+  /** Wipes where the account was told: a URL may name it, or hold a token. After `endAllOf`; can be repeated. */
+  async forgetAllOf(accountId: string): Promise<void> {
+    const ofAccount = eq(webhookEndpoints.userId, accountId)
+    for (const { id } of await orm.select(pick(webhookEndpoints, 'id')).from(webhookEndpoints).where(ofAccount)) {
+      for (let after: number | null = 0; after !== null; ) {
+        const wiped: { last: number | null } | undefined = await WIPE_URLS.first(pool, { id, after })
+        after = wiped?.last ?? null
+      }
+      await orm.update(webhookEndpoints).set({ url: id, description: '' }).where(eq(webhookEndpoints.id, id))
+    }
+  },
+
+  /**
+   * Replaces what signs the account's webhook_urls; the old secret signs beside the new one for so long.
+   * @returns until when; undefined when there is none to replace
+   */
+  rotateSecret: async (accountId: string, secret: string, oldForHours: number): Promise<Date | undefined> =>
+    (await ROTATE_REQUEST_SECRET.first(pool, { accountId, secret, oldForHours }))?.until,
 })

@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
 import { requireUser } from '../cli/user-view.js'
-import { accountStore } from '../db/account-store.js'
+import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
+import { operatorKeyStore } from '../db/api-key-store.js'
 import { createDatabase, type Database } from '../db/client.js'
-import { modelStore } from '../db/model-store.js'
-import { operatorCreditStore } from '../db/operator-credit-store.js'
-import { operatorKeyStore } from '../db/operator-key-store.js'
-import { operatorModelStore } from '../db/operator-model-store.js'
-import { operatorSubscriptionStore } from '../db/operator-subscription-store.js'
-import { operatorUserStore } from '../db/operator-user-store.js'
+import { operatorCreditStore } from '../db/credit-store.js'
+import { modelStore, operatorModelStore } from '../db/model-store.js'
 import { writePrivately } from './state-directory.js'
 
 /** Unlikely to be anyone else's: DATABASE_URL may name a database that has accounts already. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { auditDatabase } from '../../src/audit/audit-database.js'
 import { useAudited, withRedis } from '../audit/audited.js'
@@ -57,7 +58,7 @@ describe('a service in order', () => {
     await easel.run('audit', { STORAGE_URL: `file:${elsewhere}` })
     expect(existsSync(elsewhere)).toBe(false)
     const db = await auditDatabase(easel.databaseUrl)
-    await expect(db.rows('DELETE FROM usage')).rejects.toThrow('in a read-only transaction')
+    await expect(db.rows(sql`DELETE FROM usage`)).rejects.toThrow('in a read-only transaction')
     await db.close()
     if (!redisAvailable) return
     await withRedis(async (redis, env) => {

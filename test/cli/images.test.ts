@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { pictureStore } from '../../src/db/picture-store.js'
+import { publishedImages } from '../../src/db/image-records.js'
 import { pollStore } from '../../src/db/poll-store.js'
 import { creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useEasel } from './easel.js'
@@ -20,7 +20,7 @@ describe('images remove', () => {
     expect(removed).toEqual({ slug, removed_at: expect.any(String), reason: 'shows a real person' })
     expect(await fileOf(slug)).toBeUndefined()
     expect(await fileOf(kept)).toBeDefined()
-    expect(await pictureStore(easel.db).find(slug)).toMatchObject({ removed: true })
+    expect(await publishedImages(easel.db).find(slug)).toMatchObject({ removed: true })
     expect(await pollStore(easel.db).findOwned(user.id, id)).toMatchObject({ slugs: [kept] })
   })
 
@@ -45,7 +45,7 @@ describe('images remove', () => {
       /^Pictures can't be stored in .*a-file; make it a writable directory or change STORAGE_URL/,
     )
     await rm(directory, { recursive: true })
-    expect(await pictureStore(easel.db).find(slug)).toMatchObject({ removed: true })
+    expect(await publishedImages(easel.db).find(slug)).toMatchObject({ removed: true })
   })
 
   it('refuses an ID that is no picture', async () => {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { operatorGenerationStore } from '../../src/db/operator-generation-store.js'
+import { operatorGenerationStore } from '../../src/db/history-store.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { chargesOf, creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'

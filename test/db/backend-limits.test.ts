@@ -1,6 +1,6 @@
 /** What a backend can't do: its claims leave it to others, and where there are none the reconciler gives it up. */
 import { beforeEach, expect, it } from 'vitest'
-import { backendRegistry } from '../../src/db/backend-registry.js'
+import { backendRegistry } from '../../src/db/backend-store.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { GenerationRequest } from '../../src/generation/generation.js'

@@ -1,7 +1,7 @@
 /** Generations of a few users in Postgres, moved by the stores' own calls, and what of them can be seen. */
 import { performance } from 'node:perf_hooks'
-import { cancelStore } from '../../src/db/cancel-store.js'
 import { type Database, sqlState } from '../../src/db/client.js'
+import { cancelStore } from '../../src/db/failure-store.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cancelStore } from '../../src/db/cancel-store.js'
+import { cancelStore } from '../../src/db/failure-store.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'

@@ -1,12 +1,12 @@
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { migrateDatabase } from '../../src/db/migrate.js'
+import { MIGRATIONS, migrateDatabase } from '../../src/db/migrate.js'
+import { newMigration } from '../../src/db/new-migration.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
@@ -15,7 +15,6 @@ import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
 import { createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 const context = useDatabase()
 
 /** The real migrations, those after `last` left out, and these behind them. */
@@ -164,4 +163,30 @@ describe('a migration', () => {
     }
     expect(blocking).toEqual([])
   })
+
+  it('is begun by one command, which others can apply at once', async () => {
+    const folder = await givenMigrations([])
+    const path = newMigration('Notes on users', folder)
+    expect(path).toMatch(/\/\d{4}_notes_on_users\.sql$/)
+    await writeFile(path, `${await readFile(path, 'utf8')}CREATE TABLE notes (note text);\n`)
+    await expectInOrder(folder)
+    const { url } = await createTestDatabase()
+    await migrateDatabase(url, folder)
+    expect((await (await connected(url)).query('SELECT FROM notes')).rowCount).toBe(0)
+    expect(() => newMigration('', folder)).toThrow('npm run migration -- <name>')
+  })
 })
+
+describe('the migrations', () => {
+  it('are all in the journal, in the order of their numbers and times', () => expectInOrder(MIGRATIONS))
+})
+
+async function expectInOrder(folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  const { entries } = JSON.parse(await readFile(join(folder, 'meta/_journal.json'), 'utf8'))
+  expect(entries.map(({ tag }: { tag: string }) => `${tag}.sql`)).toEqual(files)
+  expect(files.map((name) => Number(name.slice(0, 4)))).toEqual(files.map((_, i) => i + 1))
+  expect(entries.map(({ idx }: { idx: number }) => idx)).toEqual(files.map((_, i) => i))
+  const times = entries.map(({ when }: { when: number }) => when)
+  expect(times).toEqual([...new Set<number>(times)].sort((a, b) => a - b))
+}

@@ -1,8 +1,8 @@
 /** The reconciler beside what is slow, locked, broken or not back yet. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { backendRegistry } from '../../src/db/backend-registry.js'
-import { cancelStore } from '../../src/db/cancel-store.js'
+import { backendRegistry } from '../../src/db/backend-store.js'
 import { dutyLease } from '../../src/db/duty-lease.js'
+import { cancelStore } from '../../src/db/failure-store.js'
 import { type ReconcileStoreOptions, reconcileStore } from '../../src/db/reconcile-store.js'
 import { cancelGeneration } from '../../src/generation/cancel.js'
 import { DEADLINE_PASSED } from '../../src/generation/failure-reason.js'

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { pictureRemovals } from '../../src/db/picture-removals.js'
+import { imageRemovals } from '../../src/db/image-records.js'
 import { call } from '../support/client.js'
 import { givenUser } from '../support/givens.js'
 import { type Service, startService } from '../support/service.js'
@@ -26,7 +26,7 @@ const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM 
 
 it('removes the file of a picture whose removal was cut short', async () => {
   const { service, slug, file } = await given({})
-  await pictureRemovals(service.db).remove(slug, undefined)
+  await imageRemovals(service.db).remove(slug, undefined)
   await until(() => isGone(file), 'the end of the file')
   await until(() => isFinished(service), 'the end of the removal')
 })

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { cancelStore } from '../../src/db/cancel-store.js'
+import { cancelStore } from '../../src/db/failure-store.js'
 import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { createPatientRedis } from '../../src/redis/client.js'
 import { startProxy, type TcpProxy } from '../chaos/proxy.js'

@@ -207,7 +207,7 @@ describe('cancellation', () => {
     const { user, id } = await submit()
     await until(async () => (await rowOf(service.db, { id })).status === 'processing', 'the start')
     const { cancelGeneration } = await import('../../src/generation/cancel.js')
-    const { cancelStore } = await import('../../src/db/cancel-store.js')
+    const { cancelStore } = await import('../../src/db/failure-store.js')
     const { noActiveGenerationLock } = await import('../../src/redis/active-generation-lock.js')
     const queue = { enqueue: async () => true, withdraw: async () => undefined }
     const images = { remove: async () => undefined }

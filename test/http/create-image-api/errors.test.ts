@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { backendAbilities } from '../../../src/db/backend-abilities.js'
-import { backendRegistry } from '../../../src/db/backend-registry.js'
+import { backendAbilities, backendRegistry } from '../../../src/db/backend-store.js'
 import type { ClaimedGeneration } from '../../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { call, expectCreateError, PROMPT } from '../../support/client.js'

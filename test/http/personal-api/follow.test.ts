@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { backendRegistry } from '../../../src/db/backend-registry.js'
+import { backendRegistry } from '../../../src/db/backend-store.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { call, expectPersonalError } from '../../support/client.js'
 import { type GivenUser, givenGeneration, givenUser, givenWaiting } from '../../support/givens.js'

@@ -1,0 +1,130 @@
+/** The rows of images: looking at them, and taking them back. The files are the image store's. */
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import type { PictureStore } from '../generation/library/picture.js'
+import type { PictureRemovals, RemovedPicture } from '../generation/library/remove-picture.js'
+import type { Takedowns } from '../generation/library/takedown.js'
+import type { Database } from './client.js'
+import { generations, images, takedowns } from './schema.js'
+import { assign, param, pick, type Statement, statement } from './statement.js'
+
+const g = alias(generations, 'g')
+const i = alias(images, 'i')
+
+export const publishedImages = ({ orm }: Database): PictureStore => {
+  const find = orm
+    .select({
+      ...pick(images, 'slug', 'width', 'height', 'seed', 'createdAt', 'removedAt'),
+      modelName: generations.modelName,
+    })
+    .from(images)
+    .innerJoin(generations, eq(generations.id, images.generationId))
+    .where(eq(images.slug, sql.placeholder('slug')))
+    .prepare('find_published_image')
+  return {
+    async find(slug) {
+      const [row] = await find.execute({ slug })
+      if (!row) return undefined
+      const { removedAt, ...image } = row
+      return { ...image, removed: removedAt !== null }
+    },
+  }
+}
+
+const REMOVE = statement<RemovedPicture>('remove_image')`
+  UPDATE ${images} ${i} SET ${assign(i, {
+    removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
+    removedAt: sql`coalesce(${i.removedAt}, now())`,
+  })}
+    FROM ${generations} ${g}
+   WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
+     AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
+  RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
+
+export const imageRemovals = ({ pool }: Database): PictureRemovals => ({
+  remove: (slug, reason, accountId) => REMOVE.first(pool, { slug, reason, accountId }),
+})
+
+/** Claimed at a time. */
+const TAKEDOWNS = 10
+
+// The first wait is longer than a try may take, the last one about an hour.
+const CLAIM_TAKEDOWNS = statement<{ slug: string }>('claim_takedowns')`
+  UPDATE ${takedowns} SET ${assign(takedowns, {
+    attempts: sql`${takedowns.attempts} + 1`,
+    dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${takedowns.attempts}, 8)`,
+  })}
+   WHERE ${takedowns.slug} = ANY (ARRAY(
+           SELECT ${takedowns.slug} FROM ${takedowns} WHERE ${takedowns.dueAt} <= now()
+            ORDER BY ${takedowns.dueAt} LIMIT ${TAKEDOWNS} FOR UPDATE SKIP LOCKED))
+  RETURNING ${takedowns.slug}`
+
+export const takedownStore = ({ orm, pool }: Database): Takedowns => ({
+  claimDue: async () => (await CLAIM_TAKEDOWNS.rows(pool)).map(({ slug }) => slug),
+
+  async finish(slug) {
+    await orm.delete(takedowns).where(eq(takedowns.slug, slug))
+  },
+})
+
+/** Small enough for one statement's time limit, however much a user has. */
+const PAGE = 1000
+
+// What is done already counts too, or a page might look for its rows among millions.
+const ENDED = sql`ended AS MATERIALIZED (
+  SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${generations} ${g}
+   WHERE ${g.userId} = ${param('userId')} AND ${g.seq} > ${param('after')} AND ${g.status} IN ('succeeded', 'failed')
+   ORDER BY ${g.seq} LIMIT ${PAGE})`
+
+const endedStatement = (name: string, change: SQL): Statement<{ done: number; last: number | null }> =>
+  statement<{ done: number; last: number | null }>(name)`
+    WITH ${ENDED}, changed AS (${change})
+    SELECT (SELECT count(*) FROM changed) AS done, (SELECT max(seq) FROM ended) AS last`
+
+const WIPE_PROMPTS = endedStatement(
+  'wipe_prompts',
+  sql`
+    UPDATE ${generations} ${g} SET ${assign(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
+     WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
+)
+
+const REMOVE_ALL = endedStatement(
+  'remove_images_of_user',
+  sql`
+    UPDATE ${images} ${i} SET ${assign(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
+     WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
+)
+
+const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`
+  WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`
+
+/** What was generated, taken back. */
+export const operatorImageStore = ({ pool }: Database) => {
+  /** Does it page by page, in the queue's order; resolves to how many rows were changed. */
+  const inPages = async (page: typeof REMOVE_ALL, values: object): Promise<number> => {
+    for (let after = 0, total = 0; ; ) {
+      const { done = 0, last = null } = (await page.first(pool, { ...values, after })) ?? {}
+      total += done
+      if (last === null) return total
+      after = last
+    }
+  }
+
+  return {
+    removeAllOf: (userId: string, reason: string): Promise<number> => inPages(REMOVE_ALL, { userId, reason }),
+
+    /** Of generations that have ended; resolves to how many that were. */
+    wipePromptsOf: (userId: string): Promise<number> => inPages(WIPE_PROMPTS, { userId }),
+
+    /** Every name under which a file of the user's may lie, in pages: a failed generation can have left some too. */
+    async *slugsOf(userId: string): AsyncGenerator<string[]> {
+      for (let after = 0; ; ) {
+        const rows = await SLUGS.rows(pool, { userId, after })
+        const last = rows.at(-1)
+        if (!last) return
+        after = last.seq
+        yield rows.flatMap(({ slugs }) => slugs)
+      }
+    },
+  }
+}

@@ -1,0 +1,71 @@
+/** What the running processes tell each other through Postgres. See schema.ts. */
+import { sql } from 'drizzle-orm'
+import { boolean, check, doublePrecision, integer, pgTable, primaryKey, real, text } from 'drizzle-orm/pg-core'
+import { bytea, int8, time } from './schema.js'
+
+export const queueTurn = pgTable(
+  'queue_turn',
+  {
+    onlyRow: boolean('only_row').primaryKey().default(true),
+    createImageStreak: integer('create_image_streak').notNull().default(0),
+  },
+  (t) => [check('queue_turn_only_row_check', sql`${t.onlyRow}`)],
+)
+
+export const backends = pgTable(
+  'backends',
+  {
+    worker: text('worker').notNull(),
+    name: text('name').notNull(),
+    up: boolean('up').notNull(),
+    models: text('models').array(),
+    samplers: text('samplers').array().notNull().default([]),
+    maxSeed: int8('max_seed').notNull().default(4294967295),
+    sizeMultiple: integer('size_multiple').notNull().default(8),
+    maxCfgScale: doublePrecision('max_cfg_scale'),
+    changedAt: time('changed_at').notNull().defaultNow(),
+    seenAt: time('seen_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.worker, t.name] })],
+)
+
+export const leases = pgTable('leases', {
+  name: text('name').primaryKey(),
+  holder: text('holder').notNull(),
+  until: time('until').notNull(),
+})
+
+/** Unlogged: deliveries that are not known to have reached the queue. */
+export const unrung = pgTable('unrung', {
+  generationId: text('generation_id').primaryKey(),
+  attempt: integer('attempt').notNull(),
+})
+
+/** Unlogged, like the previews: one-machine mode's live boards. */
+export const generationProgress = pgTable('generation_progress', {
+  generationId: text('generation_id').primaryKey(),
+  attempt: integer('attempt').notNull(),
+  progress: real('progress').notNull(),
+  updatedAt: time('updated_at').notNull().defaultNow(),
+})
+
+export const generationPreviews = pgTable(
+  'generation_previews',
+  {
+    generationId: text('generation_id').primaryKey(),
+    attempt: integer('attempt').notNull(),
+    image: bytea('image').notNull(),
+    updatedAt: time('updated_at').notNull().defaultNow(),
+  },
+  (t) => [check('generation_previews_image_check', sql`length(${t.image}) <= 32768`)],
+)
+
+export const auditProgress = pgTable(
+  'audit_progress',
+  {
+    onlyRow: boolean('only_row').primaryKey().default(true),
+    seq: int8('seq').notNull().default(0),
+    ledgerId: int8('ledger_id').notNull().default(0),
+  },
+  (t) => [check('audit_progress_only_row_check', sql`${t.onlyRow}`)],
+)

@@ -1,0 +1,88 @@
+/**
+ * Statements that Drizzle's builder cannot express, or that are asked all the time: a template over the schema, compiled
+ * once and prepared by name. Whatever is asked now and then and fits the builder uses that.
+ */
+import { type Column, fillPlaceholders, is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
+import type pg from 'pg'
+
+/** The pool, or a client of it where a transaction is open. */
+export interface Queryable {
+  query(config: pg.QueryConfig): Promise<pg.QueryResult>
+}
+
+/** `values` has each parameter by its name; undefined means null. */
+export interface Statement<Row> {
+  rows(on: Queryable, values?: object): Promise<Row[]>
+  first(on: Queryable, values?: object): Promise<Row | undefined>
+  /** Resolves to how many rows were changed or found. */
+  count(on: Queryable, values?: object): Promise<number>
+}
+
+const dialect = new PgDialect()
+
+/** A value that is given when the statement runs. */
+export const param = <Name extends string>(name: Name): Placeholder<Name> => sql.placeholder(name)
+
+/**
+ * Values in the template are written into the text, so that a plan for any parameters knows them; only what `param` names
+ * is a parameter.
+ * @param name no other statement may have it; Postgres keeps one plan under it
+ */
+export const statement =
+  <Row = unknown>(name: string) =>
+  (text: TemplateStringsArray, ...values: unknown[]): Statement<Row> =>
+    prepared(name, sql(text, ...values))
+
+function prepared<Row>(name: string, template: SQL): Statement<Row> {
+  const { sql: compiled, params } = dialect.sqlToQuery(template.inlineParams())
+  const names = params.map((it) => ((is(it, Param) ? it.value : it) as Placeholder).name as string)
+  // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
+  const inOrder = [...new Set(names)]
+  const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
+  const placeholders = inOrder.map((it) => sql.placeholder(it))
+
+  const run = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
+    const given = fillPlaceholders(placeholders, values as Record<string, unknown>)
+    return on.query({ name, text, values: given.map((value) => value ?? null) }) as Promise<pg.QueryResult<never>>
+  }
+  return {
+    rows: async (on, values) => (await run(on, values)).rows,
+    first: async (on, values) => (await run(on, values)).rows[0],
+    count: async (on, values) => (await run(on, values)).rowCount ?? 0,
+  }
+}
+
+/** Runs a statement that is put together for this one time; values in the template are parameters. */
+export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[]> {
+  const { sql: text, params } = dialect.sqlToQuery(template)
+  return (await on.query({ text, values: params })).rows
+}
+
+/** The given columns of a table, by the names that the code has for them. */
+export const pick = <Table extends PgTable, Name extends keyof Table>(table: Table, ...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
+
+/** What to select, under these names. */
+export const named = (what: Readonly<Record<string, SQLWrapper>>): SQL =>
+  list(Object.entries(what).map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`))
+
+type Values<Table extends PgTable> = {
+  readonly [Name in keyof Table['$inferInsert']]?: SQLWrapper | Table['$inferInsert'][Name]
+}
+
+/** What SET says. */
+export const assign = <Table extends PgTable>(table: Table, values: Values<Table>): SQL =>
+  list(Object.entries(values).map(([name, value]) => sql`${columnName(table, name)} = ${value}`))
+
+/** Inserts one row, or one for each of what a FROM behind it has. */
+export const insertInto = <Table extends PgTable>(table: Table, values: Values<Table>): SQL =>
+  sql.join([
+    sql`INSERT INTO ${table} (${list(Object.keys(values).map((name) => columnName(table, name)))})`,
+    sql` SELECT ${list(Object.values(values).map((value) => sql`${value}`))}`,
+  ])
+
+const columnName = (table: PgTable, name: string) =>
+  sql`${sql.identifier((table as unknown as Record<string, Column>)[name]?.name as string)}`
+
+const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)

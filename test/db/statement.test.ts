@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'drizzle-orm'
+import { expect, it } from 'vitest'
+import { users } from '../../src/db/schema.js'
+import { assign, insertInto, named, param, pick, queryOnce, statement } from '../../src/db/statement.js'
+import { useDatabase } from '../support/database.js'
+
+const context = useDatabase()
+
+it('a statement has one parameter for each name, null for undefined, and its constants in its text', async () => {
+  const { pool } = context.db
+  const LIKE = statement<{ x: number; again: number; none: null; word: string }>(
+    'like',
+  )`SELECT ${param('x')}::bigint AS x, ${param('x')} + 1 AS again, ${param('none')}::text AS none, ${"it's"} AS word`
+  expect(await LIKE.first(pool, { x: 2, none: undefined })).toEqual({ x: 2, again: 3, none: null, word: "it's" })
+  expect(await LIKE.count(pool, { x: 2, none: undefined })).toBe(1)
+  await expect(LIKE.rows(pool, { x: 2 })).rejects.toThrow(/"none"/)
+  const prepared = await queryOnce<{ statement: string; types: string }>(
+    pool,
+    sql`SELECT statement, parameter_types::text AS types FROM pg_prepared_statements WHERE name = ${'like'}`,
+  )
+  expect(prepared).toEqual([{ statement: expect.stringContaining(`'it''s'`), types: '{bigint,text}' }])
+})
+
+it('names come from the schema: of columns where they are written, of the code where rows come out', async () => {
+  const { pool } = context.db
+  const STORE = statement<{ id: string; createdAt: Date; deletedAt: Date | null }>('store')`
+  ${insertInto(users, { username: param('name'), credits: 7 })}
+      RETURNING ${named(pick(users, 'id', 'createdAt', 'deletedAt'))}`
+  const stored = await STORE.first(pool, { name: 'one' })
+  expect(stored).toEqual({ id: expect.any(String), createdAt: expect.any(Date), deletedAt: null })
+  const MARK = statement('mark')`
+  UPDATE ${users} SET ${assign(users, { deletedAt: sql`now()`, credits: sql`${users.credits} - 7` })}
+       WHERE ${users.id} = ${param('id')}`
+  expect(await MARK.count(pool, { id: stored?.id })).toBe(1)
+})
+
+it('no two statements have one name', () => {
+  const SRC = fileURLToPath(new URL('../../src', import.meta.url))
+  const names = ['db', 'audit'].flatMap((folder) =>
+    readdirSync(`${SRC}/${folder}`).flatMap((file) => {
+      const text = readFileSync(`${SRC}/${folder}/${file}`, 'utf8')
+      return [...text.matchAll(/(?:Statement|statement|failureRule|prepare)(?:<.+>)?\(\s*['`](\w+)/g)].map(
+        ([, name]) => name,
+      )
+    }),
+  )
+  expect(names.length).toBeGreaterThan(70)
+  expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
+})
