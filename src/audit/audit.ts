@@ -9,8 +9,6 @@ import { type Check, EXAMPLES, type Look } from './check.js'
 import { creditChecks } from './credit-checks.js'
 import { generationChecks } from './generation-checks.js'
 import { imageChecks } from './image-checks.js'
-import { jobCheck } from './job-check.js'
-import { lockCheck } from './lock-check.js'
 import {
   failedLeaveNothing,
   filesRecorded,
@@ -18,9 +16,9 @@ import {
   removedPicturesGone,
   type Sample,
   type StoredPictures,
-} from './picture-checks.js'
-import { postgresJobs } from './postgres-jobs.js'
-import { eventCheck, redisJobs } from './redis-jobs.js'
+} from './image-file-checks.js'
+import { eventCheck, jobCheck, postgresJobs, redisJobs } from './job-check.js'
+import { lockCheck } from './lock-check.js'
 import { partsToAudit } from './slices.js'
 import { webhookChecks } from './webhook-checks.js'
 

@@ -13,9 +13,8 @@ import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
-import type { Answer, Runner } from './answer.js'
 import { withOperator } from './connection.js'
-import { OperatorError } from './operator-error.js'
+import { type Answer, OperatorError, type Runner } from './output.js'
 
 interface CheckOptions {
   readonly model?: readonly string[]

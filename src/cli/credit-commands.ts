@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
 import { operatorCreditStore } from '../db/credit-store.js'
-import type { Answer, Runner } from './answer.js'
 import { MAX_CREDITS, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { table } from './layout.js'
-import { OperatorError } from './operator-error.js'
+import { type Answer, OperatorError, type Runner, table } from './output.js'
 import { requireUser } from './user-view.js'
 
 export function creditCommands(program: Command, run: Runner): void {

@@ -2,10 +2,9 @@ import type { Command } from 'commander'
 import { imageRemovals } from '../db/image-records.js'
 import { removePicture } from '../generation/library/remove-picture.js'
 import { createImageStore } from '../images/open-image-store.js'
-import type { Answer, Runner } from './answer.js'
 import { words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { OperatorError } from './operator-error.js'
+import { type Answer, OperatorError, type Runner } from './output.js'
 
 export function imageCommands(program: Command, run: Runner): void {
   program

@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { operatorModelStore } from '../db/model-store.js'
-import type { Answer, Runner } from './answer.js'
 import { wholeNumber } from './arguments.js'
 import type { Operator } from './connection.js'
-import { plural, table } from './layout.js'
 import { modelJson, readModelFile } from './model-file.js'
-import { OperatorError } from './operator-error.js'
+import { type Answer, OperatorError, plural, type Runner, table } from './output.js'
 
 export function modelCommands(program: Command, run: Runner): void {
   const models = program.command('models').description('the model versions that can be asked for')

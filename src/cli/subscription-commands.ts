@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
 import { operatorSubscriptionStore } from '../db/account-store.js'
-import type { Answer, Runner } from './answer.js'
 import { moment, oneYearOn, words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { facts } from './layout.js'
-import { OperatorError } from './operator-error.js'
+import { type Answer, facts, OperatorError, type Runner } from './output.js'
 import { requireUser, subscriptionCells, subscriptionJson } from './user-view.js'
 
 export function subscriptionCommands(program: Command, run: Runner): void {

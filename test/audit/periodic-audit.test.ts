@@ -1,7 +1,11 @@
 import { pino } from 'pino'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { auditTurn } from '../../src/audit/audit-turn.js'
-import { type AuditTimes, type PeriodicAuditPorts, startPeriodicAudit } from '../../src/audit/periodic-audit.js'
+import {
+  type AuditTimes,
+  auditTurn,
+  type PeriodicAuditPorts,
+  startPeriodicAudit,
+} from '../../src/audit/periodic-audit.js'
 import type { Running } from '../../src/entry.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { createFailFastRedis, whenReady } from '../../src/redis/client.js'

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import type { Check } from '../audit/check.js'
 import type { Config } from '../config.js'
+import { grantApplicationRole } from '../db/application-role.js'
+import { migrateDatabase } from '../db/migrate.js'
 import { auditService } from '../wiring.js'
-import type { Answer, Runner } from './answer.js'
-import { plural, table } from './layout.js'
+import { type Answer, plural, type Runner, table } from './output.js'
 
 /** Pictures looked at without --full. */
 const SAMPLE = 1000
@@ -35,3 +36,18 @@ const reportOf = (checks: readonly Check[]): string =>
 
 const verdictOf = (failed: number, all: number): string =>
   failed === 0 ? `All ${plural(all, 'check')} passed.` : `${failed} of ${plural(all, 'check')} found violations.`
+
+export function migrateCommand(program: Command, run: Runner): void {
+  program
+    .command('migrate')
+    .description(
+      'bring the database up to date and seed an empty catalog (safe to repeat, and at once from several hosts)',
+    )
+    .action(
+      run.bare(async ({ databaseUrl, appDatabaseUrl }) => {
+        await migrateDatabase(databaseUrl)
+        if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
+        return { json: { migrated: true }, text: 'The database is up to date.' }
+      }),
+    )
+}
