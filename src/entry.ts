@@ -4,8 +4,8 @@ import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
+import { watchEventLoop } from './event-loop-watch.js'
 import { createLogger } from './logger.js'
-import { watchEventLoop } from './process-watch.js'
 
 export interface Running {
   /** Ends what runs in order; called once. `crashed`: after an error that nobody caught. */

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino'
-import { isOfOutage } from './process-watch.js'
+import { isOfOutage } from './outage-log.js'
 
 /** Pino's number. */
 const ERROR = 50
@@ -28,7 +28,7 @@ export function createLogger(level: string, process: string): Logger {
       },
       serializers: { err: describeError },
       hooks: {
-        // Each of the many errors of an outage would repeat what process-watch.ts has said.
+        // Each of the many errors of an outage would repeat what outage-log.ts has said.
         logMethod(args, method, level) {
           const [facts] = args as unknown as [{ err?: unknown } | undefined]
           if (level >= ERROR || !isOfOutage(facts?.err)) method.apply(this, args)

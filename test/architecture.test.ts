@@ -78,10 +78,10 @@ const CORE = [
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
-const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts']
+const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts', 'event-loop-watch.ts']
 const STARTS = [
   'health-port.ts',
-  'process-watch.ts',
+  'outage-log.ts',
   'start-server.ts',
   'start-worker.ts',
   'start-webhooks.ts',

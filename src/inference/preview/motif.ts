@@ -1,14 +1,14 @@
-import { type Dice, dice, hashOf } from './noise.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
+import { dice } from './dice.js'
 
 const WORDS = {
   place: {
-    sea: 'sea ocean beach coast shore bay harbor harbour island waves lighthouse boat ship sailboat sail surf fjord cliff whale pirate',
+    sea: 'sea ocean beach coast shore bay harbor harbour island waves surf fjord cliff whale pirate',
     lake: 'lake river pond water reflection swan duck',
-    mountains: 'mountain mountains alps peak peaks summit valley himalaya cliffs dragon castle eagle volcano',
+    mountains: 'mountain mountains alps peak peaks summit valley himalaya cliffs dragon eagle volcano',
     forest: 'forest woods wood trees jungle pine pines fox deer wolf bear owl elf mushroom',
     desert: 'desert dune dunes sand sahara camel egypt pyramid canyon mars',
-    meadow:
-      'meadow field fields hill hills grass garden farm countryside cottage house cabin barn tree village cat kitten dog horse sheep cow balloon picnic windmill',
+    meadow: 'meadow field fields hill hills grass garden farm countryside village dog horse sheep cow picnic windmill',
     city: 'city skyline street town urban skyscraper skyscrapers building buildings tokyo york london paris cyberpunk neon car metropolis rooftop downtown',
     portrait:
       'portrait face woman man girl boy person 1girl 1boy lady king queen knight wizard witch warrior samurai princess headshot character selfie people child astronaut robot',
@@ -26,7 +26,8 @@ const WORDS = {
     lighthouse: 'lighthouse beacon',
     boat: 'boat sailboat ship yacht sail sailing pirate',
     cabin: 'cabin house cottage hut barn farm home village',
-    castle: 'castle fortress palace knight king queen princess kingdom tower dragon',
+    castle: 'castle fortress palace kingdom tower dragon knight',
+    crown: 'king queen princess',
     tree: 'tree oak',
     cat: 'cat kitten kitty cats kittens',
     balloon: 'balloon balloons airship zeppelin',
@@ -44,67 +45,44 @@ const WORDS = {
 } as const
 
 export type Place = keyof typeof WORDS.place
-export type Time = keyof typeof WORDS.time
 export type Subject = keyof typeof WORDS.subject
-type Weather = keyof typeof WORDS.weather
 
-/** What a preview shows, as far as words decide it; the dice decide the rest. */
-export interface Motif {
-  readonly place: Place
-  readonly time: Time
-  readonly subject: Subject | undefined
-  readonly weather: ReadonlySet<Weather>
-  /** The composition's own dice: prompts and model decide them, and the seed. */
-  readonly dice: Dice
+const OUTDOORS: readonly Place[] = ['meadow', 'mountains', 'lake', 'sea', 'forest', 'desert', 'city']
+/** Where these subjects can be (the others anywhere outdoors); the first is their home. */
+const HOMES: Partial<Record<Subject, readonly Place[]>> = {
+  lighthouse: ['sea', 'lake'],
+  boat: ['sea', 'lake', 'city'],
+  castle: ['mountains', ...OUTDOORS],
+  tree: [...OUTDOORS, 'portrait', 'space', 'flower'],
+  balloon: [...OUTDOORS, 'portrait', 'space', 'flower'],
+  crown: ['portrait'],
 }
 
-/** Where each subject is at home when the prompt names no place. */
-const HOME: Record<Subject, Place> = {
-  lighthouse: 'sea',
-  boat: 'sea',
-  cabin: 'meadow',
-  castle: 'mountains',
-  tree: 'meadow',
-  cat: 'meadow',
-  balloon: 'meadow',
+/** One image to draw. */
+export type Sketch = Omit<InferenceRequest, 'attemptId' | 'seeds'> & { readonly seed: number }
+
+/** What an image shows. What no word of the prompt decides is drawn from the seed, so that each prompt has its own. */
+export function motifOf(sketch: Pick<Sketch, 'prompt' | 'negativePrompt' | 'model' | 'seed'>) {
+  const seed = JSON.stringify([sketch.prompt, sketch.negativePrompt, sketch.model, sketch.seed])
+  const draw = dice(seed, 'motif')
+  const unwanted = wordsOf(sketch.negativePrompt)
+  const words = wordsOf(sketch.prompt).filter((word) => !unwanted.includes(word))
+  const [subject] = meaningsOf(WORDS.subject, words)
+  const homes = subject && (HOMES[subject] ?? OUTDOORS)
+  const [place] = meaningsOf(WORDS.place, words).filter((it) => homes?.includes(it) ?? true)
+  const times = meaningsOf(WORDS.time, words)
+  const weather = new Set(meaningsOf(WORDS.weather, words))
+  if (weather.size === 0 && draw.between(0, 1) < 0.3) weather.add('birds')
+  const anywhere = draw.pick(['sea', 'lake', 'mountains', 'forest', 'desert', 'meadow', 'mountains', 'sea'] as const)
+  const anytime = draw.pick(['dawn', 'day', 'dusk', 'dusk', 'night', 'overcast', 'dawn'] as const)
+  const time = times.find((it) => it !== 'overcast') ?? times[0] ?? anytime
+  return { place: place ?? homes?.[0] ?? anywhere, time, subject, weather, seed }
 }
 
-/** Reads a prompt; what no word decides is drawn from the dice, so that every prompt has a picture of its own. */
-export function motifOf(request: {
-  readonly prompt: string
-  readonly negativePrompt: string
-  readonly model: string
-  readonly seed: number
-}): Motif {
-  const draw = dice(hashOf(request.prompt, request.negativePrompt, request.model, request.seed))
-  const unwanted = new Set(wordsOf(request.negativePrompt))
-  const words = wordsOf(request.prompt).filter((word) => !unwanted.has(word))
-  const subject = firstOf(WORDS.subject, words)
-  const weather = new Set(allOf(WORDS.weather, words))
-  const place =
-    (subject && subject !== 'tree' && subject !== 'balloon' ? HOME[subject] : undefined) ??
-    firstOf(WORDS.place, words) ??
-    (subject && HOME[subject]) ??
-    draw.pick(['sea', 'lake', 'mountains', 'forest', 'desert', 'meadow', 'mountains', 'sea'])
-  const { overcast, ...hours } = WORDS.time
-  const time =
-    firstOf(hours, words) ??
-    firstOf({ overcast }, words) ??
-    draw.pick(['dawn', 'day', 'dusk', 'dusk', 'night', 'overcast', 'dawn'])
-  if (weather.size === 0 && draw.chance(0.3)) weather.add('birds')
-  return { place, time, subject, weather, dice: draw }
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** What the words mean, in their order. */
+function meaningsOf<K extends string>(lists: Readonly<Record<K, string>>, words: readonly string[]): K[] {
+  const meanings = Object.entries(lists) as [K, string][]
+  return words.flatMap((word) => meanings.filter(([, list]) => list.split(' ').includes(word)).map(([key]) => key))
 }
-
-const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
-const lists = (list: string, word: string) => ` ${list} `.includes(` ${word} `)
-
-/** The meaning of the first word that has one. */
-function firstOf<K extends string>(meanings: Readonly<Record<K, string>>, words: readonly string[]): K | undefined {
-  for (const word of words) for (const [key, list] of entries(meanings)) if (lists(list, word)) return key
-  return undefined
-}
-
-const allOf = <K extends string>(meanings: Readonly<Record<K, string>>, words: readonly string[]): K[] =>
-  entries(meanings).flatMap(([key, list]) => (words.some((word) => lists(list, word)) ? [key] : []))
-
-const entries = <K extends string>(record: Readonly<Record<K, string>>) => Object.entries(record) as [K, string][]

@@ -1,23 +1,17 @@
-import { setImmediate } from 'node:timers/promises'
 import sharp from 'sharp'
 import { MAX_SEED } from '../../generation/generation.js'
-import {
-  BackendError,
-  type InferenceBackend,
-  type InferenceRequest,
-  type InferredImage,
-} from '../../generation/run/backend.js'
+import { BackendError, type InferenceBackend, type InferredImage } from '../../generation/run/backend.js'
 import { SAMPLERS } from '../../generation/sampler.js'
-import { drawPreview } from './picture.js'
-
-/** A picture is about so many times its height in painted rows: what is in front is painted over what is behind. */
-const ROWS_PER_HEIGHT = 6
-/** The event loop waits no longer than this for a row to be painted. */
-const TURN_MS = 8
+import { dice } from './dice.js'
+import drawings from './drawings.json' with { type: 'json' }
+import { landscape, portrait, softSky, stylesOf } from './landscape.js'
+import type { Sketch } from './motif.js'
+import { sceneOf } from './scene.js'
+import { placed } from './svg.js'
 
 /**
- * A stand-in for machines without a GPU: landscapes and the like, painted on the CPU in a fraction of a second and
- * marked PREVIEW. The same request gives the same bytes; each image depends on its own seed only, not on its batch.
+ * A stand-in for machines without a GPU: landscapes and the like, drawn on the CPU in a moment and marked PREVIEW.
+ * The same request gives the same bytes; each image depends on its own seed only, not on its batch.
  */
 export function createPreviewBackend(): InferenceBackend {
   return {
@@ -26,23 +20,27 @@ export function createPreviewBackend(): InferenceBackend {
       return { models: null, samplers: SAMPLERS, maxSeed: MAX_SEED, sizeMultiple: 8 }
     },
     async generate(request, { signal, onProgress, onPreview }) {
+      const { steps, seeds, sampler } = request
       const images: InferredImage[] = []
-      const madeWith = { backend: 'preview', version: null, sampler: request.sampler, scheduler: null }
-      const report = risingReport(request, onProgress)
+      let reported = -1
+      const onDone = (share: number) => {
+        if (signal.aborted) throw canceled(signal)
+        const step = Math.floor((images.length + share) * steps + 1e-9)
+        if (step > reported) onProgress?.(step / (steps * seeds.length))
+        reported = step
+      }
       try {
-        for (const [i, seed] of request.seeds.entries()) {
-          const bytes = await draw(request, seed, signal, (done) => report((i + done) / request.seeds.length))
-          images.push({ bytes, seed, madeWith })
-          if (images.length < request.seeds.length) onPreview?.(bytes)
+        for (const seed of seeds) {
+          onDone(0)
+          const bytes = await drawImage({ ...request, seed }, onDone)
+          images.push({ bytes, seed, madeWith: { backend: 'preview', version: null, sampler, scheduler: null } })
+          if (images.length < seeds.length) onPreview?.(bytes)
         }
+        onDone(0)
       } catch (error) {
         if (error instanceof BackendError) throw error
-        throw new BackendError(
-          'backend_fault',
-          `the preview could not be drawn: ${error}`,
-          'The picture could not be drawn; try again.',
-          { cause: error },
-        )
+        const message = `the preview could not be drawn: ${error}`
+        throw new BackendError('backend_fault', message, 'The picture could not be drawn; try again.', { cause: error })
       }
       return images
     },
@@ -50,44 +48,42 @@ export function createPreviewBackend(): InferenceBackend {
   }
 }
 
-async function draw(
-  request: InferenceRequest,
-  seed: number,
-  signal: AbortSignal,
-  onDone: (done: number) => void,
-): Promise<Buffer> {
-  const painting = drawPreview({ ...request, seed })
-  const { width, height } = request
-  for (let turnEnds = 0, rows = 0; ; rows++) {
-    if (performance.now() > turnEnds) {
-      await setImmediate()
-      if (signal.aborted) throw canceled(signal)
-      turnEnds = performance.now() + TURN_MS
-    }
-    const step = painting.next()
-    if (step.done) {
-      const png = await sharp(step.value, { raw: { width, height, channels: 3 } })
-        .png({ compressionLevel: 1, adaptiveFiltering: true })
-        .toBuffer()
-      if (signal.aborted) throw canceled(signal)
-      onDone(1)
-      return png
-    }
-    onDone(Math.min(0.95, rows / (ROWS_PER_HEIGHT * height)))
-  }
-}
-
 const canceled = (signal: AbortSignal) =>
   new BackendError('canceled', 'the preview was canceled', 'The generation was canceled.', { cause: signal.reason })
 
-/** Reports whole steps of each image, each value once. */
-function risingReport({ steps, seeds }: InferenceRequest, onProgress: ((progress: number) => void) | undefined) {
-  let reported = -1
-  const total = steps * seeds.length
-  return (done: number) => {
-    const step = Math.floor(done * total + 1e-9)
-    if (step <= reported) return
-    reported = step
-    onProgress?.(step / total)
-  }
+/** Draws one image as a PNG. `onDone` hears after each stage which share is done; what it throws ends the drawing. */
+async function drawImage(sketch: Sketch, onDone: (share: number) => void): Promise<Buffer> {
+  const { width, height } = sketch
+  const scene = sceneOf(sketch)
+  const view = `viewBox="0 0 ${scene.width} ${scene.height}" preserveAspectRatio="none"`
+  onDone(0.15)
+  const small = 200 / Math.max(width, height)
+  const soft = await rendered(Math.ceil(width * small), Math.ceil(height * small), view, softSky(scene))
+  onDone(0.3)
+  const sky = `<image width="${scene.width}" height="${scene.height}" preserveAspectRatio="none"
+href="data:image/png;base64,${soft.toString('base64')}"/>`
+  const drawing = scene.place === 'portrait' ? portrait(scene, sky) : landscape(scene, sky)
+  // The mark tells a stand-in from a model's image. It is drawn, so that no font matters.
+  const dot = Math.max(1, Math.round(Math.min(width, height) / 420))
+  const mark = placed(drawings.mark, width - 49 * dot, height - 15 * dot, 100 * dot)
+  const body = `<svg ${view}>${stylesOf(scene)}${drawing}</svg>${grain(sketch)}${mark}`
+  onDone(0.5)
+  return rendered(width, height, '', body)
+}
+
+function rendered(width: number, height: number, view: string, body: string): Promise<Buffer> {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ${view}>${body}</svg>`
+  return sharp(Buffer.from(svg), { unlimited: true }).removeAlpha().png({ compressionLevel: 1 }).toBuffer()
+}
+
+/** Grain that no two requests share; each sampler has its own size and direction of it. */
+function grain({ prompt, negativePrompt, model, seed, steps, cfgScale, sampler, width, height }: Sketch): string {
+  const draw = dice(prompt, negativePrompt, model, seed, steps, cfgScale, sampler, width, height)
+  const kind = SAMPLERS.indexOf(sampler)
+  return `<filter id="grain" x="0" y="0" width="1" height="1" color-interpolation-filters="sRGB">
+<feTurbulence type="fractalNoise" baseFrequency="${0.3 + (kind % 6) * 0.1} ${0.5 + Math.floor(kind / 6) * 0.2}"
+seed="${draw.between(0, 9999)}"/><feColorMatrix
+values="20 0 0 0 -10 20 0 0 0 -10 20 0 0 0 -10 0 .1 0 0 -.025"/></filter>
+<pattern id="paper" width="128" height="128" patternUnits="userSpaceOnUse"><path d="M0 0h128v128h-128z"
+filter="url(#grain)"/></pattern><rect width="100%" height="100%" fill="url(#paper)"/>`
 }

@@ -14,6 +14,11 @@ describe('reading a prompt', () => {
     ['1girl, solo, night', { place: 'portrait', time: 'night' }],
     ['neon city', { place: 'city', time: 'night' }],
     ['lighthouse in the snow, midnight', { place: 'sea', time: 'night', weather: new Set(['snow']) }],
+    ['a queen', { place: 'portrait', subject: 'crown' }],
+    ['a cabin by a lake', { place: 'lake', subject: 'cabin' }],
+    ['an old palace', { place: 'mountains', subject: 'castle' }],
+    ['a woman under a tree', { place: 'portrait' }],
+    ['a boat on a dune', { place: 'sea', subject: 'boat' }],
     ['stormy sea', { place: 'sea', time: 'overcast', weather: new Set(['cloudy', 'rain', 'waves']) }],
   ])('sees %j', (prompt, motif) => {
     expect(read(prompt)).toMatchObject(motif)
