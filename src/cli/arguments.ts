@@ -1,6 +1,6 @@
 /** Parsers of arguments and options; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
-import { OperatorError } from './output.js'
+import { OperatorError } from './operator-error.js'
 
 export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
 

@@ -14,7 +14,8 @@ import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
 import { withOperator } from './connection.js'
-import { type Answer, OperatorError, type Runner } from './output.js'
+import { OperatorError } from './operator-error.js'
+import type { Answer, Runner } from './output.js'
 
 interface CheckOptions {
   readonly model?: readonly string[]

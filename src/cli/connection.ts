@@ -8,7 +8,7 @@ import { createDatabase, type Database } from '../db/client.js'
 import { createLogger } from '../logger.js'
 import { requireOwn } from '../own-directory.js'
 import { type Foundation, openFoundation } from '../wiring.js'
-import { OperatorError } from './output.js'
+import { OperatorError } from './operator-error.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

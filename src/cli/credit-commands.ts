@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { operatorCreditStore } from '../db/credit-store.js'
 import { MAX_CREDITS, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { type Answer, OperatorError, type Runner, table } from './output.js'
+import { OperatorError } from './operator-error.js'
+import { type Answer, type Runner, table } from './output.js'
 import { requireUser } from './user-view.js'
 
 export function creditCommands(program: Command, run: Runner): void {

@@ -4,7 +4,8 @@ import { removePicture } from '../generation/library/remove-picture.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { type Answer, OperatorError, type Runner } from './output.js'
+import { OperatorError } from './operator-error.js'
+import type { Answer, Runner } from './output.js'
 
 export function imageCommands(program: Command, run: Runner): void {
   program

@@ -7,7 +7,8 @@ import type { GenerationStatus } from '../generation/generation.js'
 import { fileImageStore } from '../images/file-image-store.js'
 import { oneOf, wholeNumber } from './arguments.js'
 import type { Operator } from './connection.js'
-import { type Answer, facts, OperatorError, type Runner, table } from './output.js'
+import { OperatorError } from './operator-error.js'
+import { type Answer, facts, type Runner, table } from './output.js'
 
 import { requireUser } from './user-view.js'
 

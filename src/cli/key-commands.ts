@@ -3,7 +3,8 @@ import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import { operatorKeyStore, operatorUsageStore } from '../db/api-key-store.js'
 import { isUuid, moment, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { type Answer, facts, OperatorError, type Runner, table } from './output.js'
+import { OperatorError } from './operator-error.js'
+import { type Answer, facts, type Runner, table } from './output.js'
 import { requireUser } from './user-view.js'
 
 export function keyCommands(program: Command, run: Runner): void {

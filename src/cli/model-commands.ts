@@ -3,7 +3,8 @@ import { operatorModelStore } from '../db/model-store.js'
 import { wholeNumber } from './arguments.js'
 import type { Operator } from './connection.js'
 import { modelJson, readModelFile } from './model-file.js'
-import { type Answer, OperatorError, plural, type Runner, table } from './output.js'
+import { OperatorError } from './operator-error.js'
+import { type Answer, plural, type Runner, table } from './output.js'
 
 export function modelCommands(program: Command, run: Runner): void {
   const models = program.command('models').description('the model versions that can be asked for')

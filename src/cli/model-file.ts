@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { ModelVersion } from '../catalog/model-version.js'
 import type { ImportedModel } from '../db/model-store.js'
 import { CREATE_IMAGE_MODELS } from '../http/create-image-api/presets.js'
-import { OperatorError } from './output.js'
+import { OperatorError } from './operator-error.js'
 
 const ID = 'must be a whole number from 1'
 const PRICE = 'must be a whole number from 0 to 1000000'

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { operatorSubscriptionStore } from '../db/account-store.js'
 import { moment, oneYearOn, words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { type Answer, facts, OperatorError, type Runner } from './output.js'
+import { OperatorError } from './operator-error.js'
+import { type Answer, facts, type Runner } from './output.js'
 import { requireUser, subscriptionCells, subscriptionJson } from './user-view.js'
 
 export function subscriptionCommands(program: Command, run: Runner): void {

@@ -11,7 +11,8 @@ import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import { MAX_CREDITS, moment, newUsername, oneYearOn, wholeNumber, words } from './arguments.js'
 import type { Operator } from './connection.js'
-import { type Answer, type Cell, facts, OperatorError, type Runner, table } from './output.js'
+import { OperatorError } from './operator-error.js'
+import { type Answer, type Cell, facts, type Runner, table } from './output.js'
 import { requireUser, requireUserOrDeleted, subscriptionCells, userJson } from './user-view.js'
 
 export function userCommands(program: Command, run: Runner): void {

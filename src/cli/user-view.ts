@@ -1,7 +1,8 @@
 import type { Subscription } from '../account/account.js'
 import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
 import type { Database } from '../db/client.js'
-import { type Cell, OperatorError } from './output.js'
+import { OperatorError } from './operator-error.js'
+import type { Cell } from './output.js'
 
 /** @throws OperatorError when nobody has the name now */
 export async function requireUser(db: Database, username: string): Promise<OperatorUser> {

@@ -52,6 +52,7 @@ describe('the image', () => {
       '!tsconfig.build.json',
       '!src',
       '!migrations',
+      '!docs/openapi.json',
     ])
     expect(linesOf('.gitignore')).toContain('.env')
   })

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { expect, it } from 'vitest'
-import type { InferenceRequest } from '../../../src/generation/backend.js'
+import type { InferenceRequest } from '../../../src/generation/run/backend.js'
 import { createPreviewBackend } from '../../../src/inference/preview/preview-backend.js'
 
 const backend = createPreviewBackend()
