@@ -1,4 +1,5 @@
 import { createPostgresBackend, Worker, withBackend } from 'bullmq'
+import pg from 'pg'
 import type { QueueConnection } from './job-queue.js'
 
 export interface JobWorkerOptions {
@@ -30,20 +31,23 @@ export function startJobWorker(
     drainDelay: 1,
   }
   const open = () => {
+    const pool = connection.kind === 'postgres' ? openPool(connection.url) : undefined
     const worker =
       connection.kind === 'redis'
         ? new Worker(queue, onJob, { ...options, connection: connection.redis })
-        : new (withBackend(createPostgresBackend).Worker)(queue, onJob, {
-            ...options,
-            connection: { connectionString: connection.url, max: 2 },
-          })
-    const opened = { worker: worker as Pick<Worker, 'isRunning' | 'close'>, broken: false }
+        : // BullMQ takes a pool, though its types ask for a pool's options.
+          new (withBackend(createPostgresBackend).Worker)(queue, onJob, { ...options, connection: pool as never })
+    const opened = {
+      broken: false,
+      isRunning: () => worker.isRunning(),
+      close: (force?: boolean) => worker.close(force).finally(() => pool?.ended || pool?.end()),
+    }
     // On Postgres a BullMQ worker whose first look at the database failed retries without a pause and uses a whole core. So
     // the first error ends it, and the watch opens another.
     const failed = (error: Error) => {
       if (connection.kind === 'postgres') {
         opened.broken = true
-        worker.close(true).catch(() => undefined)
+        opened.close(true).catch(() => undefined)
       }
       onError(error)
     }
@@ -56,8 +60,8 @@ export function startJobWorker(
   }
   let current = open()
   const watch = setInterval(() => {
-    if (!current.broken && current.worker.isRunning()) return
-    current.worker.close(true).catch(() => undefined)
+    if (!current.broken && current.isRunning()) return
+    current.close(true).catch(() => undefined)
     current = open()
   }, WATCH_MS)
 
@@ -70,8 +74,26 @@ export function startJobWorker(
         timer = setTimeout(resolve, deadlineMs)
       })
       // close() hangs while Redis is down.
-      await Promise.race([current.worker.close().catch(onError), late])
+      await Promise.race([current.close().catch(onError), late])
       clearTimeout(timer)
     },
   }
 }
+
+/** When BullMQ closes its LISTEN client it removes all listeners: an error of a client without any would end the process. */
+class CalmClient extends pg.Client {
+  override removeAllListeners(event?: string | symbol): this {
+    super.removeAllListeners(event)
+    return this.on('error', () => undefined)
+  }
+}
+
+const openPool = (url: string): pg.Pool =>
+  new pg.Pool({
+    connectionString: url,
+    // Two for what BullMQ asks, one for LISTEN.
+    max: 3,
+    keepAlive: true,
+    options: '-c search_path=bullmq',
+    Client: CalmClient,
+  })

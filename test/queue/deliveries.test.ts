@@ -76,6 +76,16 @@ describe('a delivery on Postgres', () => {
     await until(() => rung > 0, 'the ring')
   })
 
+  const endConnections = async (url: string) => {
+    const admin = new pg.Client(url)
+    await admin.connect()
+    const ended = await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    )
+    await admin.end()
+    return ended.rowCount
+  }
+
   it('rings on after Postgres has ended every connection', async () => {
     const { url } = await createTestDatabase()
     const { ring, listen } = givenQueue('postgres', url)
@@ -83,16 +93,28 @@ describe('a delivery on Postgres', () => {
     listen(async () => void rung++)
     await ring('gen_a')
     await until(() => rung > 0, 'the first ring')
-    const admin = new pg.Client(url)
-    await admin.connect()
-    const ended = await admin.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    )
-    await admin.end()
-    expect(ended.rowCount).toBeGreaterThan(2)
+    expect(await endConnections(url)).toBeGreaterThan(2)
     const before = rung
     await ring('gen_b')
     await until(() => rung > before, 'the second ring')
+  })
+
+  // BullMQ removes the listeners of a connection that it closes: an error of that connection then would be nobody's.
+  it('ends no process whose listener closes while Postgres ends its connections', async () => {
+    const { url } = await createTestDatabase()
+    const { ring, listen } = givenQueue('postgres', url)
+    const nobodys: unknown[] = []
+    const note = (error: unknown) => nobodys.push(error)
+    process.prependListener('uncaughtException', note)
+    onTestFinished(() => void process.removeListener('uncaughtException', note))
+    for (let round = 0; round < 5; round++) {
+      let rung = 0
+      const listener = listen(async () => void rung++)
+      await ring(`gen_${round}`)
+      await until(() => rung > 0, 'the ring')
+      await Promise.all([endConnections(url), listener.close(1000)])
+    }
+    expect(nobodys).toEqual([])
   })
 })
 
