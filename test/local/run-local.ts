@@ -68,7 +68,7 @@ export function runLocal(
     output,
     exit,
     async prints(text) {
-      await until(() => output.stdout.includes(text) || ended, `"${text}" on stdout`, 30_000)
+      await until(() => output.stdout.includes(text) || ended, `"${text}" on stdout`, 120_000)
       if (!output.stdout.includes(text)) throw new Error(`it ended without "${text}": ${output.stdout}${output.stderr}`)
     },
     signalGroup: (signal) => process.kill(-pid, signal),

@@ -19,7 +19,9 @@ describe('what is made of BullMQ', () => {
 
   it('decides nothing: of a worker’s events only those are heard that tell of errors', () => {
     const worker = sources.find(({ file }) => file.endsWith('job-worker.ts'))
-    const heard = [...(worker?.text ?? '').matchAll(/\.(?:on|once|addListener)\('(\w+)'/g)].map(([, event]) => event)
+    const heard = [...(worker?.text ?? '').matchAll(/worker\.(?:on|once|addListener)\('(\w+)'/g)].map(
+      ([, event]) => event,
+    )
     expect(heard).toEqual(['error', 'failed'])
   })
 })
