@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events'
 
 /** A signal that aborts with the first of others. */
-export interface LinkedSignal {
+interface LinkedSignal {
   readonly signal: AbortSignal
   /** Lets go of the others; call it when the work has ended. */
   readonly clear: () => void
@@ -36,7 +36,7 @@ export const whenAborted = (signal: AbortSignal): Promise<void> =>
   })
 
 /** A signal that aborts with the outer one or at its own time limit. */
-export interface TimeLimit extends LinkedSignal {
+interface TimeLimit extends LinkedSignal {
   /** Whether the limit, rather than the outer signal, ended it. */
   readonly isOver: () => boolean
 }

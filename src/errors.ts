@@ -28,7 +28,7 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** Further facts about a refusal; each interface shows those that its error body has a field for. */
-export interface ErrorDetail {
+interface ErrorDetail {
   /** The offending field of the request. */
   readonly parameter?: string
   /** Whole seconds, at least 1. */

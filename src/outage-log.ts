@@ -1,7 +1,7 @@
 /** Outages of Postgres and Redis in the log: one error when one begins, in the server's own words, one line at its end. */
 import type { Logger } from 'pino'
 
-export interface OutageLog {
+interface OutageLog {
   readonly away: boolean
   /** Notes that `source` (a connection, say) failed. Lines below `error` that are about this error are left out. */
   failed(source: string, error: Error): void

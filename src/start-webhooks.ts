@@ -18,7 +18,7 @@ import { newEndpointId } from './webhooks/webhook.js'
 const STOP_MS = 5000
 const JOBS_CLOSE_MS = 1000
 
-export interface WebhookOptions {
+interface WebhookOptions {
   readonly db: Database
   readonly config: Config
   readonly log: Logger

@@ -59,7 +59,7 @@ export interface Foundation {
   close(): Promise<void>
 }
 
-export interface FoundationOptions {
+interface FoundationOptions {
   readonly maxConnections: number
   /** Prefix of every key in Redis and of BullMQ's queue; tests give each run its own. */
   readonly namespace?: string

@@ -7,7 +7,7 @@ import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'
 
-export interface Job {
+interface Job {
   /** BullMQ's job id. */
   readonly id: string
   /**
@@ -19,7 +19,7 @@ export interface Job {
 }
 
 /** Every job there is, in pages. */
-export type Jobs = () => AsyncIterable<readonly Job[]>
+type Jobs = () => AsyncIterable<readonly Job[]>
 
 const g = alias(generations, 'g')
 

@@ -104,7 +104,7 @@ async function inTime<T>(
 const l = alias(leases, 'l')
 
 /** One process at a time audits, once in a while. */
-export interface AuditTurn {
+interface AuditTurn {
   /** Takes the turn for so long; false while it is taken, by whomever. */
   take(forMs: number): Promise<boolean>
   /** Gives it back before its time, for somebody else to take. */

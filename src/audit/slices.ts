@@ -23,7 +23,7 @@ const END = sql`
 
 const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
-export interface Part {
+interface Part {
   readonly slice: Slice
   readonly start: AuditPosition
   readonly end: AuditPosition

@@ -13,13 +13,13 @@ import { OperatorError } from './operator-error.js'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where `npm start` keeps the one-machine stack. */
-export const LOCAL_DIRECTORY = '.easel'
+const LOCAL_DIRECTORY = '.easel'
 
 /**
  * DATABASE_URL, or without one the database of the stack that `npm start` runs from this directory.
  * @throws OperatorError when there is neither; ForeignDirectory
  */
-export async function databaseUrlFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<string> {
+async function databaseUrlFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<string> {
   const url = await findDatabaseUrl(env, localDirectory)
   if (url !== undefined) return url
   throw new OperatorError(

@@ -97,10 +97,7 @@ const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": 
 const hasEnded = (id: string, status: GenerationStatus) =>
   new OperatorError(`Job ${id} has already ended (${status}): only a queued or processing one can be canceled.`)
 
-export function jobJson(
-  { generation: g, username, key, images, entries }: FoundGeneration,
-  url: (slug: string) => string,
-) {
+function jobJson({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
   return {
     id: g.id,
     status: g.status,
@@ -147,10 +144,7 @@ export function jobJson(
   }
 }
 
-export function jobFacts(
-  { generation: g, username, key, images, entries }: FoundGeneration,
-  url: (slug: string) => string,
-) {
+function jobFacts({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
   const parts = [
     facts([
       ['id', g.id],

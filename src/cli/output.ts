@@ -27,7 +27,7 @@ export function facts(entries: readonly (readonly [name: string, value: Cell])[]
   return entries.map(([name, value]) => `${name.padEnd(width)}${GAP}${cellText(value)}`).join('\n')
 }
 
-export function cellText(value: Cell): string {
+function cellText(value: Cell): string {
   if (value === null || value === '') return '-'
   if (value instanceof Date) return value.toISOString().replace(/\.\d+Z$/, 'Z')
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

@@ -17,7 +17,7 @@ interface Output {
   write(text: string): unknown
 }
 
-export interface CliSurroundings {
+interface CliSurroundings {
   readonly stdout: Output
   readonly stderr: Output
   /** Where the one-machine stack lies; `.easel` unless given. */

@@ -134,7 +134,7 @@ const PURGED = 'The account was deleted.'
 const AT_ONCE = 8
 
 /** Deletes first, so that nothing new can be charged, then its webhooks and what is active. Every step can be repeated. */
-export async function deleteUser(
+async function deleteUser(
   operator: Operator,
   username: string,
   { purge = false }: { readonly purge?: boolean },

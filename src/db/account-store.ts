@@ -162,7 +162,7 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
   }
 }
 
-export interface SubscriptionChange {
+interface SubscriptionChange {
   readonly plan: string | undefined
   readonly status: string | undefined
   readonly endDate: Date | undefined

@@ -5,7 +5,7 @@ import type { Database } from './client.js'
 import { apiKeys, modelVersions, usage } from './schema.js'
 import { named, param, pick, statement } from './statement.js'
 
-export interface NewApiKey {
+interface NewApiKey {
   readonly userId: string
   readonly kind: ApiKeyKind
   readonly name: string
@@ -42,7 +42,7 @@ export const operatorKeyStore = ({ orm }: Database) => ({
   },
 })
 
-export interface KeyUsage {
+interface KeyUsage {
   readonly keyId: string
   readonly keyName: string
   readonly hint: string

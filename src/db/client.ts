@@ -7,9 +7,9 @@ export interface Database {
   readonly pool: pg.Pool
 }
 
-export type Orm = NodePgDatabase
+type Orm = NodePgDatabase
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly maxConnections: number
   /** Told of each connection that can't be had or was lost. */
   readonly onError: (error: Error) => void

@@ -27,7 +27,7 @@ export const ledgerStore = ({ orm }: Database): LedgerStore => ({
   },
 })
 
-export type GrantOutcome =
+type GrantOutcome =
   | { readonly outcome: 'granted' | 'granted_before'; readonly balance: number }
   | { readonly outcome: 'too_many' | 'user_deleted' }
 

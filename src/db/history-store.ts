@@ -96,7 +96,7 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
   picture: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
 })
 
-export interface OperatorFilter {
+interface OperatorFilter {
   readonly status: GenerationStatus | undefined
   readonly userId: string | undefined
   readonly limit: number

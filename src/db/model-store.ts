@@ -38,7 +38,7 @@ export const modelStore = ({ orm }: Database): ModelStore => {
 export type ImportedModel = Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'type' | 'filename'> &
   Partial<ModelVersion>
 
-export type ImportOutcome =
+type ImportOutcome =
   | { readonly outcome: 'imported' }
   /** The Create Image model is served by a version that the import does not speak of. */
   | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }

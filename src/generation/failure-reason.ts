@@ -12,7 +12,7 @@ const GIVEN_BACK = 'Please submit it again.'
 export const CANCELED = 'Canceled.'
 export const DEADLINE_PASSED = `The generation was not finished before its deadline. ${GIVEN_BACK}`
 export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${GIVEN_BACK}`
-export const INTERNAL = `The generation failed because of an internal error. ${GIVEN_BACK}`
+const INTERNAL = `The generation failed because of an internal error. ${GIVEN_BACK}`
 
 /** What to tell the subscriber about an error of the last try. */
 export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)

@@ -4,7 +4,7 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import type { App } from './fastify-app.js'
 import { headersOf } from './response-headers.js'
 
-export interface ApiOrigins {
+interface ApiOrigins {
   /** The public origin of the Personal Access API. */
   readonly baseUrl: string
   /** The public origin of Create Image. */

@@ -11,7 +11,7 @@ const integerText = (name: string, min: number, max: number) => {
 }
 
 /** An integer in a query. */
-export const queryInteger = (name: string, min: number, max: number, fallback: number) =>
+const queryInteger = (name: string, min: number, max: number, fallback: number) =>
   integerText(name, min, max)
     .default(String(fallback))
     .meta({ type: 'integer', minimum: min, maximum: max, default: fallback })

@@ -80,7 +80,7 @@ const TIMES: StreamTimes = { heartbeatMs: 15_000, longestMs: 300_000 }
 const MAX_PER_ACCOUNT = 8
 const RETRY_MS = 2000
 
-export interface EventStreams {
+interface EventStreams {
   /** Opens a stream; @throws too_many_streams */
   open(accountId: string): EventStream
   /** Ends all streams. */

@@ -23,7 +23,7 @@ export interface FileImageStore extends ImageStore {
   read(slug: string): Promise<Buffer | undefined>
 }
 
-export interface FileImageStoreOptions {
+interface FileImageStoreOptions {
   /** An existing directory, absolute. */
   readonly root: string
   /** Without a slash at the end. */

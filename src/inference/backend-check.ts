@@ -18,7 +18,7 @@ export interface BackendCheck {
   readonly picture: CheckPicture | undefined
 }
 
-export interface CheckPicture {
+interface CheckPicture {
   readonly png: Buffer
   readonly model: string
   readonly sampler: Sampler

@@ -6,7 +6,7 @@ import { createOpenAiBackend } from './openai/openai-backend.js'
 import { createPreviewBackend } from './preview/preview-backend.js'
 import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
 
-export interface BackendOptions {
+interface BackendOptions {
   /** One inference. */
   readonly timeoutMs: number
   readonly logger?: Logger

@@ -4,7 +4,7 @@ import { decodable } from '../image-bytes.js'
 /** Makes an error of what is wrong with a reply. */
 export type Bad = (what: string, cause?: unknown) => Error
 
-export interface DrawnImage {
+interface DrawnImage {
   readonly bytes: Buffer
   /** What the server wrote into the picture about how it was drawn. */
   readonly infotext: string | undefined

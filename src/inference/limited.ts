@@ -7,7 +7,7 @@ import type { ServerHttp } from './server-http.js'
 /** How many others the server works for first, as far as it tells; 0: for us. Until it is told the time counts as drawing. */
 export type Waiting = (before: number) => void
 
-export interface Limits {
+interface Limits {
   readonly name: string
   readonly signal: AbortSignal
   readonly timeoutMs: number

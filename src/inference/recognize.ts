@@ -9,7 +9,7 @@ const MARKS = [
   { kind: 'openai', software: "a server with OpenAI's image API", path: '/v1/models' },
 ] as const
 
-export interface Recognized {
+interface Recognized {
   readonly kind: string
   readonly software: string
   /** As an entry of INFERENCE_URL, without credentials and options: `comfyui+http://gpu1:8188`. */

@@ -10,7 +10,7 @@ export interface HttpReply {
   readonly text: string
 }
 
-export interface HttpDownload {
+interface HttpDownload {
   readonly status: number
   readonly bytes: Buffer
 }
@@ -26,7 +26,7 @@ export interface ServerAddress {
 }
 
 /** Told as soon as an answer begins; `length` is its body's in bytes, where the server says it. */
-export type OnHeaders = (status: number, length: number | undefined) => void
+type OnHeaders = (status: number, length: number | undefined) => void
 
 /** A server's API over HTTP: its address without credentials, and one call at a time that ends only by its signal. */
 export interface ServerHttp {
@@ -75,7 +75,7 @@ const decoded = (text: string) => {
   }
 }
 
-export interface HttpOptions {
+interface HttpOptions {
   /** Lets what only asks (`get`, `download`) use a connection again; for servers that keep idle ones for long. */
   readonly keepAlive?: boolean
   readonly maxReplyBytes?: number

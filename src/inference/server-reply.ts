@@ -50,7 +50,7 @@ export function replyFailure(
   return failure('backend_fault', said)
 }
 
-export interface Expected<T> {
+interface Expected<T> {
   readonly shape: z.ZodType<T>
   readonly status: number
   /** What must not appear in an error's message. */

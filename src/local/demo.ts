@@ -26,7 +26,7 @@ interface DemoService extends Omit<Stack, 'config'> {
 }
 
 /** Whom to ask for an image, and where to show its way. */
-export interface ImageClient {
+interface ImageClient {
   /** The public origin. */
   readonly baseUrl: string
   readonly key: string
@@ -35,7 +35,7 @@ export interface ImageClient {
 }
 
 /** `width` and `height` in pixels, as the file says. */
-export type Image = Awaited<ReturnType<typeof generateImage>>
+type Image = Awaited<ReturnType<typeof generateImage>>
 
 const INTERRUPTED = 130
 /** From then on what the services warn of is shown: it may be why nothing moves. */

@@ -14,7 +14,7 @@ const FAST_THEN_AT_ONCE: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 const LEFTOVERS_GONE_WITHIN_MS = 10_000
 const LONG_LOG = 1_000_000
 
-export interface RunningServer {
+interface RunningServer {
   readonly pid: number
   readonly port: number
 }

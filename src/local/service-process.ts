@@ -11,7 +11,7 @@ import { errorCode } from './processes.js'
 
 export type ServiceName = 'server' | 'worker'
 
-export interface ServiceProcess {
+interface ServiceProcess {
   readonly name: ServiceName
   readonly logFile: string
   /** @throws Error with one sentence when it ends before it serves */

@@ -13,7 +13,7 @@ export interface RemoteModerator extends Moderator {
   isSilent(): boolean
 }
 
-export interface RemoteModeratorOptions {
+interface RemoteModeratorOptions {
   /** The endpoint itself, like https://api.openai.com/v1/moderations. */
   readonly url: string
   readonly apiKey?: string | undefined

@@ -23,13 +23,13 @@ const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } 
 const REST_MS = 1000
 
 /** Carries an id only. The same id again while the first waits adds nothing. */
-export interface Job {
+interface Job {
   readonly id: string
   /** Before this a worker does not get it. */
   readonly delayMs?: number
 }
 
-export interface JobQueue {
+interface JobQueue {
   /** Resolves to whether the jobs are known to be in the queue. */
   enqueue(jobs: readonly Job[]): Promise<boolean>
   /** Removes a job that no worker has taken. */

@@ -2,7 +2,7 @@
 const REST_MS = 1000
 
 /** Thrown instead of asking a Redis that has just failed. */
-export class RedisResting extends Error {
+class RedisResting extends Error {
   constructor() {
     super('redis did not answer a moment ago and is not asked again yet')
   }

@@ -3,7 +3,7 @@ import type { DeliveryStore, PayloadOf, WebhookJobs, WebhookSender } from './por
 import { endpointPause, FAILING, retryDelay } from './retry-schedule.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
 
-export interface DispatchPorts {
+interface DispatchPorts {
   readonly deliveries: DeliveryStore
   readonly payloadOf: PayloadOf
   readonly sender: WebhookSender

@@ -10,7 +10,7 @@ import type {
   WebhookEvent,
 } from './webhook.js'
 
-export interface NewEndpoint {
+interface NewEndpoint {
   readonly id: string
   readonly url: string
   readonly description: string
@@ -65,7 +65,7 @@ export interface DeliveryStore {
   clean(): Promise<void>
 }
 
-export interface FailedTry {
+interface FailedTry {
   readonly fault: DeliveryFault
   readonly status: number | undefined
   readonly retryInSeconds: number | undefined

@@ -37,7 +37,7 @@ function etaOf(sight: WorkInSight | undefined, polled: Polled): number | undefin
 }
 
 /** What the generation alone takes. */
-export const expectedMs = ({ pace }: WorkInSight, work: WorkOfModel): number | undefined => {
+const expectedMs = ({ pace }: WorkInSight, work: WorkOfModel): number | undefined => {
   const its = pace.get(work.filename)
   return its && its.fixedMs + its.msPerPixelStep * pixelStepsOf(work)
 }

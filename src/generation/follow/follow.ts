@@ -13,7 +13,7 @@ export interface GenerationWatch {
   watch(id: string, seen: GenerationStatus | undefined, tell: (view: GenerationView) => void): () => void
 }
 
-export interface FollowPorts {
+interface FollowPorts {
   readonly watch: GenerationWatch
   readonly positions: QueuePositions
   readonly progress: ProgressBoard

@@ -66,7 +66,7 @@ function firstTold<T>(
 
 export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly watch: GenerationWatch }
 
-export interface WaitOptions {
+interface WaitOptions {
   readonly timeoutSeconds: number
   /** Aborts when the client is gone: the wait ends, the generation goes on. */
   readonly gone: AbortSignal

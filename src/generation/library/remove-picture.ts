@@ -14,7 +14,7 @@ export interface PictureRemovals {
   remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedPicture | undefined>
 }
 
-export interface RemovePorts {
+interface RemovePorts {
   readonly removals: PictureRemovals
   readonly images: Pick<ImageStore, 'remove'>
 }

@@ -10,7 +10,7 @@ export interface Takedowns {
 /** Has the CDN forget what it keeps of a URL. Rejects unless it says that it has. */
 export type PurgeCdn = (url: string, signal: AbortSignal) => Promise<void>
 
-export interface TakedownPorts {
+interface TakedownPorts {
   readonly takedowns: Takedowns
   readonly images: Pick<ImageStore, 'remove' | 'url'>
   /** Undefined where no CDN is to be told. */

@@ -27,7 +27,7 @@ export interface ReconcilePorts extends LeftoverPorts {
   readonly log: Log
 }
 
-export interface Pass {
+interface Pass {
   /** Look at everything, not only at what is known to be new. */
   readonly full: boolean
   /** Whether a lease that has run out tells of a lost worker. */

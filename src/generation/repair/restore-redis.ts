@@ -16,7 +16,7 @@ export interface ActiveGenerations {
   firstQueued(): Promise<Delivery[]>
 }
 
-export interface RestorePorts {
+interface RestorePorts {
   readonly rows: ActiveGenerations
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue

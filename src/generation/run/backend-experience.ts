@@ -21,7 +21,7 @@ export interface SharedFault {
 }
 
 /** What a worker remembers of one backend's failures, to tell a broken server, model or sampler from a broken generation. */
-export interface BackendExperience {
+interface BackendExperience {
   /** The connection broke amid the generation's inference. */
   noteDrop(id: string): void
   /** The generation has ended or gone back otherwise. */

@@ -7,7 +7,7 @@ import { type InferenceRun, inferenceRun } from './gpu-turn.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
 
-export interface BackendLoopPorts extends RunPorts {
+interface BackendLoopPorts extends RunPorts {
   readonly backends: BackendRegistry
 }
 
@@ -29,7 +29,7 @@ const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 
 /** A server that has refused from the start counts as one without models, so that nothing waits for it. */
 const NOTHING: Serves = { ...UNKNOWN, models: [] }
 
-export interface BackendLoopOptions {
+interface BackendLoopOptions {
   /** Names the worker process in claims and to the operator. */
   readonly worker: string
   /** For how long the oldest waiting generation may be passed over for others of the loaded model, in all. */

@@ -10,7 +10,7 @@ const PROGRESS_EVERY_MS = 250
 /** A backend gets this long to wind up after an abort. */
 const ABORT_GRACE_MS = 6000
 
-export interface InferPorts {
+interface InferPorts {
   readonly runs: Pick<RunStore, 'standing'>
   readonly progress: ProgressBoard
   readonly previews: PreviewBoard

@@ -16,7 +16,7 @@ const CATCH_UP_MS = 300
 /** How long to wait for Postgres before an image is replaced. */
 const ASK_FOR_MS = 30_000
 
-export interface Lease {
+interface Lease {
   /** Aborts when the attempt is no longer ours, or might not be. */
   readonly signal: AbortSignal
   /** The lease could not be renewed: another worker may take over, but is not known to have done so. */

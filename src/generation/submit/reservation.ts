@@ -8,7 +8,7 @@ export interface IdempotencyRequest {
   readonly bodyHash: Buffer
 }
 
-export type Reservation =
+type Reservation =
   | { readonly outcome: 'reserved' }
   | { readonly outcome: 'mismatch' }
   | { readonly outcome: 'in_flight' }

@@ -21,7 +21,7 @@ export interface WaitingOptions {
   readonly maxWaiting?: number | undefined
 }
 
-export interface CreatedImages {
+interface CreatedImages {
   readonly submitted: Submitted
   /** In batch order, without images that were removed since. */
   readonly slugs: readonly [string, ...string[]]

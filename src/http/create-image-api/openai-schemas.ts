@@ -6,7 +6,7 @@ import { CANVAS_ISSUE, choice, fitsCanvas, integer, NOT_AN_OBJECT, side, withDef
 import { idempotencyKeyHeader } from '../idempotency-key.js'
 import { DEFAULTS, drawingFields, requestOf } from './generate-schemas.js'
 
-export interface OpenAiBody {
+interface OpenAiBody {
   /** A Create Image model's ID, or a model version's as a string. */
   readonly model: string
   readonly request: GenerationRequest

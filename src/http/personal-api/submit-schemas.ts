@@ -21,7 +21,7 @@ import { idempotencyKeyHeader } from '../idempotency-key.js'
 import { queryFlag } from '../query-fields.js'
 import { EXAMPLE_GENERATION_ID, generationId } from './generation-schemas.js'
 
-export interface GenerateBody {
+interface GenerateBody {
   readonly modelVersionId: number
   readonly request: GenerationRequest
 }

@@ -10,7 +10,7 @@ import { type Asked, txt2imgBody } from './request.js'
 
 const INTERRUPT_AGAIN_MS = 1_000
 
-export interface Watch {
+interface Watch {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
   /** Told whether the server is at work on this call or, as far as it tells, on another one. */

@@ -25,7 +25,7 @@ export interface ProgressReading {
   readonly preview: Buffer | undefined
 }
 
-export interface ProgressListener {
+interface ProgressListener {
   readonly intervalMs: number
   /** Ends the looks. */
   readonly signal: AbortSignal

@@ -23,7 +23,7 @@ const refusedPrompt = z.object({
   node_errors: nodeErrors.optional().catch(undefined),
 })
 
-export type NodeErrors = z.infer<typeof nodeErrors>
+type NodeErrors = z.infer<typeof nodeErrors>
 
 /** Why a prompt was not taken; `text` is the body. */
 export function promptRefusal(server: string, request: InferenceRequest, status: number, text: string): BackendError {

@@ -77,7 +77,7 @@ async function listCheckpoints(http: ServerHttp, signal: AbortSignal): Promise<s
  * The names under which the catalog may have a server's checkpoints, each with the server's own spelling: its full name
  * with either slash, and its base name where only one checkpoint has it.
  */
-export function checkpointNames(listed: readonly string[]): ReadonlyMap<string, string> {
+function checkpointNames(listed: readonly string[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
   const offer = (name: string, checkpoint: string) => {
     if (!names.has(name)) names.set(name, checkpoint)
@@ -127,7 +127,7 @@ const TABLE: Record<Sampler, readonly [name: string, scheduler: string] | null> 
 }
 
 /** Our samplers that a server can honour, under the names that it lists. */
-export function samplersOf(listed: {
+function samplersOf(listed: {
   readonly samplers: readonly string[]
   readonly schedulers: readonly string[]
 }): ReadonlyMap<Sampler, ServerSampler> {

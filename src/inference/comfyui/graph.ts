@@ -2,7 +2,7 @@ import type { InferenceRequest } from '../../generation/run/backend.js'
 import type { ServerSampler } from './discovery.js'
 
 /** One node of a prompt; an input is a value or the output of another node, as `[id, index]`. */
-export interface GraphNode {
+interface GraphNode {
   readonly class_type: string
   readonly inputs: Readonly<Record<string, string | number | readonly [id: string, output: number]>>
 }

@@ -13,12 +13,12 @@ import { type Asked, clientOf, type Submitted, submit } from './prompt-submissio
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
 /** One server, and how to speak to it. */
-export interface Link {
+interface Link {
   readonly http: ServerHttp
   readonly address: ServerAddress
 }
 
-export interface Watch {
+interface Watch {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
   /** Told how many prompts come before it; 0 once it runs. */

@@ -32,18 +32,18 @@ const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending
 export type HistoryEntry = z.infer<typeof historyEntry>
 
 /** Waits, or runs: then nothing comes before it. */
-export interface Queued {
+interface Queued {
   readonly before: number
 }
 
-export interface QueuedPrompt {
+interface QueuedPrompt {
   readonly id: string
   /** Who sent it, in their own words; undefined where they say nothing. */
   readonly client: unknown
 }
 
 /** The prompts that run (one, but for custom servers) and that wait. */
-export interface Queue {
+interface Queue {
   readonly running: readonly QueuedPrompt[]
   readonly pending: readonly QueuedPrompt[]
 }
@@ -69,11 +69,7 @@ export async function lookUp(
 }
 
 /** @throws BackendError, or the signal's reason */
-export async function readHistory(
-  http: ServerHttp,
-  promptId: string,
-  signal: AbortSignal,
-): Promise<HistoryEntry | undefined> {
+async function readHistory(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<HistoryEntry | undefined> {
   const reply = await http.get(`/history/${encodeURIComponent(promptId)}`, signal)
   const entry = readJson(http.name, reply, z.record(z.string(), z.unknown()))[promptId]
   if (entry === undefined) return undefined

@@ -15,7 +15,7 @@ const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.un
 export type ServerEvent = z.infer<typeof serverEvent>
 
 /** What the server tells one client while it works. A courtesy: it may come late, in part or not at all. */
-export interface ServerEvents {
+interface ServerEvents {
   /** When it is open, has failed to open, or keeps one waiting. */
   readonly tried: Promise<void>
   close(): void

@@ -7,7 +7,7 @@ import { DEFAULT_PATH, readDeclaration } from './declaration.js'
 import { filenamesOf, listModels } from './models.js'
 import { generationBody, readGeneration } from './openai-generation.js'
 
-export interface OpenAiOptions {
+interface OpenAiOptions {
   /** One `generate`, from its first request to its last byte. */
   readonly timeoutMs: number
 }

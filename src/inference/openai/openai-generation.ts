@@ -40,7 +40,7 @@ function textsOf(request: InferenceRequest, negative: Declaration['negative']) {
   return { prompt: negative === 'pipe' && negative_prompt ? `${prompt}|${negative_prompt}` : prompt, negative_prompt }
 }
 
-export type GenerationBody = ReturnType<typeof generationBody>
+type GenerationBody = ReturnType<typeof generationBody>
 
 const generationReply = z.object({
   data: z.array(z.object({ b64_json: z.string().nullish() })),

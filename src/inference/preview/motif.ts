@@ -44,8 +44,8 @@ const WORDS = {
   },
 } as const
 
-export type Place = keyof typeof WORDS.place
-export type Subject = keyof typeof WORDS.subject
+type Place = keyof typeof WORDS.place
+type Subject = keyof typeof WORDS.subject
 
 const OUTDOORS: readonly Place[] = ['meadow', 'mountains', 'lake', 'sea', 'forest', 'desert', 'city']
 /** Where these subjects can be (the others anywhere outdoors); the first is their home. */

@@ -13,7 +13,7 @@ const LONGEST_WITHOUT_PICTURES = 16 * 1024
 /** So many looks in a row may fail before the job counts as lost. */
 const MISSES = 3
 
-export interface JobTimes {
+interface JobTimes {
   /** How long an answer may take to begin: the server has it in memory. Pictures in it then take what they take. */
   readonly answerMs: number
   /** Between two looks at it. */

@@ -12,7 +12,7 @@ interface NumberToken {
   readonly digits: number | undefined
 }
 
-export interface Age {
+interface Age {
   readonly written: string
   readonly language: number
   readonly start: number

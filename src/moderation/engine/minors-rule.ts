@@ -24,7 +24,7 @@ export interface MinorsRule {
 }
 
 /** Each way of reading a text, with the words whose sense is known. */
-export type Meaning = readonly { readonly cells: Cells; readonly senses: readonly Sense[] }[]
+type Meaning = readonly { readonly cells: Cells; readonly senses: readonly Sense[] }[]
 
 const MOST_OF_EACH = 3
 /** How many gaps there are from "little" to "girl" with three words between, and how many letters at most. */

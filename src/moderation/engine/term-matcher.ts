@@ -18,7 +18,7 @@ export interface TermList {
 }
 
 /** A term in a text, from its first to its last letter. */
-export interface Found {
+interface Found {
   readonly list: TermList
   readonly written: string
   readonly start: number
@@ -26,12 +26,12 @@ export interface Found {
 }
 
 /** One way of reading a text, with the terms found in it. */
-export interface Reading {
+interface Reading {
   readonly cells: Cells
   readonly found: readonly Found[]
 }
 
-export interface TermMatcher {
+interface TermMatcher {
   /** As the text is stored and, where they differ, as it is shown. */
   read(text: string): readonly Reading[]
 }
