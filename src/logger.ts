@@ -1,8 +1,20 @@
 import { type Logger, pino } from 'pino'
+import sonicBoom from 'sonic-boom'
 import { isOfOutage } from './outage-log.js'
 
 /** Pino's number. */
 const ERROR = 50
+
+/** Bytes of lines that wait for a reader of stderr; beyond this, new lines are dropped. */
+const LONGEST_BACKLOG = 16 * 1024 * 1024
+
+const stderr = new sonicBoom.SonicBoom({ fd: 2, maxLength: LONGEST_BACKLOG })
+stderr.on('error', () => {}) // Its reader is gone: there is nobody to tell.
+process.on('exit', () => {
+  try {
+    stderr.flushSync()
+  } catch {}
+})
 
 /**
  * One logger per process, JSON lines on stderr. Keys and prompts never get in: nothing logs a body, and what might
@@ -35,7 +47,7 @@ export function createLogger(level: string, process: string): Logger {
         },
       },
     },
-    pino.destination(2),
+    stderr,
   )
 }
 

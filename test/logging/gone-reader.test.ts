@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, it } from 'vitest'
+import { compiled } from '../support/services.js'
+import { within } from '../support/until.js'
+
+const program = (then: string) => `
+  import { createLogger } from ${JSON.stringify(compiled('src/logger.ts'))}
+  const log = createLogger('info', 'test')
+  process.stdin.once('data', () => { for (let n = 0; n < 500; n++) log.info({ n }, 'a line'); ${then} })
+  process.stdout.write('ready')`
+
+const start = (then: string) => spawn(process.execPath, ['--input-type=module', '--eval', program(then)])
+
+it('a process whose log nobody reads any more can end', async () => {
+  const child = start('process.exit(7)')
+  const ended = once(child, 'exit')
+  try {
+    await once(child.stdout, 'data')
+    child.stderr.destroy()
+    child.stdin.write('go')
+    expect(await within(10_000, ended)).toEqual([7, null])
+  } finally {
+    child.kill('SIGKILL')
+  }
+})
+
+it('a process that ends at once has written every line before', async () => {
+  const child = start('process.exit(7)')
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    log += text
+  })
+  await once(child.stdout, 'data')
+  child.stdin.write('go')
+  await within(10_000, once(child, 'close'))
+  expect(
+    log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).n),
+  ).toEqual(Array.from({ length: 500 }, (_, n) => n))
+})
