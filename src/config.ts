@@ -186,7 +186,7 @@ export interface Config {
   readonly cdnBaseUrl: string
   /** See cdn-purge.ts; it may hold a secret. */
   readonly cdnPurgeUrl: string | undefined
-  /** Absolute directory of the pictures. */
+  /** Absolute directory of the images. */
   readonly storagePath: string
   readonly inferenceUrls: readonly string[]
   readonly inferenceTimeoutMs: number

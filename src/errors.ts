@@ -177,7 +177,7 @@ export const generationTimedOut = (generationId: string, seconds: number, stillR
   new AppError(
     'timeout',
     stillRuns
-      ? `The image was not ready after ${seconds} s. Generation ${generationId} goes on and its picture will be saved to your account.`
+      ? `The image was not ready after ${seconds} s. Generation ${generationId} goes on and its image will be saved to your account.`
       : `No GPU was free within ${seconds} s, so generation ${generationId} was canceled and any credits charged for it were given back. Try again later.`,
     { generationId },
   )
@@ -194,14 +194,14 @@ export const shuttingDown = (generationId?: string) =>
   new AppError(
     'unavailable',
     generationId
-      ? `This server is restarting. Generation ${generationId} goes on and its picture will be saved to your account.`
+      ? `This server is restarting. Generation ${generationId} goes on and its image will be saved to your account.`
       : 'This server is restarting. Try again in a moment.',
     { retryAfterSeconds: 2, ...(generationId && { generationId }) },
   )
 
-export const imageNotFound = () => new AppError('not_found', 'Picture not found: check the ID.')
+export const imageNotFound = () => new AppError('not_found', 'Image not found: check the ID.')
 
-export const imageTakenDown = () => new AppError('not_found', 'This picture was removed and is no longer available.')
+export const imageTakenDown = () => new AppError('not_found', 'This image was removed and is no longer available.')
 
 export const imageRemoved = () =>
-  new AppError('not_found', 'The picture of this generation was removed. Submit it again with a new Idempotency-Key.')
+  new AppError('not_found', 'The image of this generation was removed. Submit it again with a new Idempotency-Key.')

@@ -5,7 +5,7 @@ import { runStart } from './local/stack.js'
 import { LiveLine } from './local/terminal.js'
 
 const USAGE = `npm start                               the whole service on this machine, until Ctrl-C
-npm run demo -- "a lighthouse at dusk"  one picture, from start to end`
+npm run demo -- "a lighthouse at dusk"  one image, from start to end`
 
 const DEFAULT_PROMPT = 'a lighthouse at dusk'
 

@@ -56,7 +56,7 @@ export async function startServer(
   options: ServerOptions = {},
 ): Promise<Running & { url: string }> {
   const moderator = createModerator({ ...config.moderation, logger: log })
-  const images = await openImageStore(config, (err) => log.error({ err }, 'pictures can not be stored yet'))
+  const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db } = foundation
   const watch = generationWatch(

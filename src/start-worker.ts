@@ -8,7 +8,7 @@ import { runStore } from './db/run-store.js'
 import type { Running } from './entry.js'
 import { BackendLoop } from './generation/run/backend-loop.js'
 import { listenForHealth } from './health-port.js'
-import { finishPicture, smallPreviews } from './images/finish-image.js'
+import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
@@ -33,7 +33,7 @@ export interface WorkerOptions {
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
 export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
-  const images = await openImageStore(config, (err) => log.error({ err }, 'pictures can not be stored yet'))
+  const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const backends = config.inferenceUrls.map((url) =>
     createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }),
   )
@@ -57,7 +57,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     images,
     progress,
     previews: smallPreviews(previews),
-    finishPicture,
+    finishImage,
     log,
   }
   const loopOptions = {
@@ -93,10 +93,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const reconciler = foundation.startReconciler(images)
   const audit = foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
-    log.warn(
-      { worker: processId },
-      'preview: draws stand-in pictures, no model runs; set INFERENCE_URL to a GPU server',
-    )
+    log.warn({ worker: processId }, 'preview: draws stand-in images, no model runs; set INFERENCE_URL to a GPU server')
   }
   log.info({ worker: processId, backends: backends.map(({ name }) => name) }, 'worker started')
 

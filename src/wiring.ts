@@ -21,7 +21,7 @@ import { startTakedowns } from './generation/library/takedown.js'
 import type { PreviewBoard, ProgressBoard } from './generation/live-board.js'
 import type { GenerationQueue } from './generation/queue.js'
 import { startReconciler } from './generation/repair/reconciler.js'
-import { storedPictures } from './images/stored-images.js'
+import { storedImages } from './images/stored-images.js'
 import { occasionally } from './log.js'
 import { isOutage } from './outage.js'
 import { isOfOutage, outageLog, TOLD_AFTER_MS } from './outage-log.js'
@@ -52,7 +52,7 @@ export interface Foundation {
   /** What to do when notices of Postgres are lost. */
   missesNotices(sentence: string): (error: Error) => void
   startReconciler(images: ImageStore): { stop(): Promise<void> }
-  /** Makes sure that pictures which were taken down are gone, from the CDN too. */
+  /** Makes sure that images which were taken down are gone, from the CDN too. */
   startTakedowns(images: ImageStore): { stop(): void }
   /** Counts what must never happen, once in a while in one of all processes. */
   startAudit(): { stop(): Promise<void> }
@@ -159,7 +159,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         takedowns: takedownStore(db),
         images,
         purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
-        onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed pictures is tried again')),
+        onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
 
     startAudit: () =>
@@ -167,7 +167,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         {
           turn: auditTurn(db.pool, processId),
           audit: (signal) =>
-            auditService(config, { namespace, sample: AUDITED_PICTURES, whole: false, everyFile: false, signal }),
+            auditService(config, { namespace, sample: AUDITED_IMAGES, whole: false, everyFile: false, signal }),
           log,
         },
         options.auditTimes,
@@ -182,7 +182,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
 }
 
 /** Few, since requests are served meanwhile; by and by it comes to all. */
-const AUDITED_PICTURES = 100
+const AUDITED_IMAGES = 100
 
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
@@ -196,7 +196,7 @@ export async function auditService(
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisAway()
     const redis = client && { client, namespace }
-    return await audit({ databaseUrl, redis, refundFailed, pictures: storedPictures(config), ...looks })
+    return await audit({ databaseUrl, redis, refundFailed, images: storedImages(config), ...looks })
   } finally {
     client?.disconnect()
   }

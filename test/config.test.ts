@@ -99,19 +99,19 @@ describe('the configuration', () => {
       apiBaseUrl: 'https://easel.example',
       cdnBaseUrl: 'https://easel.example/cdn',
     })
-    const apart = { API_BASE_URL: 'https://api.easel.example/', CDN_BASE_URL: 'https://cdn.example/pictures//' }
+    const apart = { API_BASE_URL: 'https://api.easel.example/', CDN_BASE_URL: 'https://cdn.example/images//' }
     expect(parse({ BASE_URL: 'https://easel.example', ...apart })).toMatchObject({
       apiBaseUrl: 'https://api.easel.example',
-      cdnBaseUrl: 'https://cdn.example/pictures',
+      cdnBaseUrl: 'https://cdn.example/images',
     })
   })
 
   it.each([
-    ['file:pictures', resolve('pictures')],
+    ['file:images', resolve('images')],
     ['file:/srv/easel', '/srv/easel'],
     ['file:///srv/easel', '/srv/easel'],
     ['file:./a/../b', resolve('b')],
-  ])('keeps pictures where STORAGE_URL=%s says, as an absolute path', (url, storagePath) => {
+  ])('keeps images where STORAGE_URL=%s says, as an absolute path', (url, storagePath) => {
     expect(parse({ STORAGE_URL: url })).toMatchObject({ storagePath })
   })
 

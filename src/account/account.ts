@@ -12,7 +12,7 @@ export interface Account {
   readonly username: string
   readonly credits: number
   readonly subscription: Subscription | null
-  /** A deleted account keeps its generations, pictures and ledger; its keys open nothing any more. */
+  /** A deleted account keeps its generations, images and ledger; its keys open nothing any more. */
   readonly deleted: boolean
 }
 

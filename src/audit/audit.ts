@@ -12,10 +12,10 @@ import { imageChecks } from './image-checks.js'
 import {
   failedLeaveNothing,
   filesRecorded,
-  picturesStored,
-  removedPicturesGone,
+  imagesStored,
+  removedImagesGone,
   type Sample,
-  type StoredPictures,
+  type StoredImages,
 } from './image-file-checks.js'
 import { eventCheck, jobCheck, postgresJobs, redisJobs } from './job-check.js'
 import { lockCheck } from './lock-check.js'
@@ -28,7 +28,7 @@ export interface AuditOptions {
   readonly redis: AuditRedis | undefined
   /** Whether every failed generation must have been given back. */
   readonly refundFailed: boolean
-  readonly pictures: StoredPictures
+  readonly images: StoredImages
   readonly sample: Sample
   /** Whether to begin with the first generation again instead of where the last audit that found nothing stopped. */
   readonly whole: boolean
@@ -93,8 +93,8 @@ async function throughSlices(db: AuditDatabase, options: AuditOptions, signal: A
 type NamedLook = readonly [name: string, look: () => Promise<Look>]
 
 function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): NamedLook[] {
-  const { redis, pictures, sample, everyFile } = options
-  const files = { db, pictures, sample, signal }
+  const { redis, images, sample, everyFile } = options
+  const looked = { db, files: images, sample, signal }
   const ofRedis = (of: AuditRedis): NamedLook[] => [
     ['queue-events-are-of-known-jobs', () => eventCheck(db, of)],
     ['locks-belong-to-active-jobs', () => lockCheck(db, of)],
@@ -102,10 +102,10 @@ function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): N
   return [
     ['queue-holds-only-jobs-to-run', () => jobCheck(db, redis ? redisJobs(redis) : postgresJobs(db))],
     ...(redis ? ofRedis(redis) : []),
-    ['images-are-stored-intact', () => picturesStored(files)],
-    ['removed-images-have-no-file', () => removedPicturesGone(files)],
-    ['failed-jobs-leave-no-file', () => failedLeaveNothing(files)],
-    ...(everyFile ? ([['files-belong-to-images', () => filesRecorded(files)]] as const) : []),
+    ['images-are-stored-intact', () => imagesStored(looked)],
+    ['removed-images-have-no-file', () => removedImagesGone(looked)],
+    ['failed-jobs-leave-no-file', () => failedLeaveNothing(looked)],
+    ...(everyFile ? ([['files-belong-to-images', () => filesRecorded(looked)]] as const) : []),
   ]
 }
 

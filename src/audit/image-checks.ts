@@ -1,4 +1,4 @@
-/** What the rows say of pictures: each of a job that succeeded, as it was asked for, counted where it is billed. */
+/** What the rows say of images: each of a job that succeeded, as it was asked for, counted where it is billed. */
 import { MAX_SEED } from '../generation/generation.js'
 import type { SqlCheck } from './check.js'
 

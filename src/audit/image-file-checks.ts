@@ -1,4 +1,4 @@
-/** The files of pictures: every one that a row shows is there and whole, and there are no others. */
+/** The files of images: every one that a row shows is there and whole, and there are no others. */
 
 import { webcrypto } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -10,7 +10,7 @@ import { newSlug } from '../generation/generation.js'
 import type { AuditDatabase } from './audit-database.js'
 import { counted, type Violations } from './check.js'
 
-export interface StoredPictures {
+export interface StoredImages {
   /** Undefined: there is no such file. */
   read(slug: string): Promise<Buffer | undefined>
   exists(slug: string): Promise<boolean>
@@ -20,12 +20,12 @@ export interface StoredPictures {
   changedAt(slug: string): Promise<Date | undefined>
 }
 
-/** How many pictures to look at, drawn at random; all of them, when undefined. */
+/** How many images to look at, drawn at random; all of them, when undefined. */
 export type Sample = number | undefined
 
-interface Pictures {
+interface Looked {
   readonly db: AuditDatabase
-  readonly pictures: StoredPictures
+  readonly files: StoredImages
   readonly sample: Sample
   /** Files may be many and slow: aborts between two of them. */
   readonly signal: AbortSignal
@@ -34,7 +34,7 @@ interface Pictures {
 const PAGE = 500
 /** Files read at a time. */
 const AT_ONCE = 4
-/** A picture is stored before its row; after this long the row should be there. */
+/** An image is stored before its row; after this long the row should be there. */
 const UNRECORDED_FOR_MS = 600_000
 
 interface ImageRow {
@@ -48,11 +48,11 @@ const g = alias(generations, 'g')
 const STORED = sql`${images.removedAt} IS NULL`
 const REMOVED = sql`${images.removedAt} IS NOT NULL`
 
-/** Every picture is there, byte for byte, and a PNG of the size its row names. */
-export async function picturesStored(looked: Pictures): Promise<Violations> {
-  const { db, pictures } = looked
+/** Every image is there, byte for byte, and a PNG of the size its row names. */
+export async function imagesStored(looked: Looked): Promise<Violations> {
+  const { db, files } = looked
   const isWrong = async ({ slug, width, height, sha256 }: ImageRow) => {
-    const bytes = await pictures.read(slug)
+    const bytes = await files.read(slug)
     if (!bytes || (await hashOf(bytes)) !== sha256) return true
     const size = pngSize(bytes)
     return size?.width !== width || size.height !== height
@@ -70,15 +70,15 @@ export async function picturesStored(looked: Pictures): Promise<Violations> {
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
 /** What was taken down has no file any more. */
-export async function removedPicturesGone(looked: Pictures): Promise<Violations> {
+export async function removedImagesGone(looked: Looked): Promise<Violations> {
   const found: string[] = []
-  const isThere = ({ slug }: ImageRow) => looked.pictures.exists(slug)
+  const isThere = ({ slug }: ImageRow) => looked.files.exists(slug)
   for await (const rows of imageRows(looked, REMOVED)) found.push(...(await suspects(looked, rows, isThere)))
   return counted(found)
 }
 
 /** What the attempts of failed generations had stored is swept away within minutes; looks at the latest ones. */
-export async function failedLeaveNothing(looked: Pictures): Promise<Violations> {
+export async function failedLeaveNothing(looked: Looked): Promise<Violations> {
   const rows = await looked.db.rows<{ slug: string }>(
     sql`
       SELECT unnest(slugs) AS slug FROM (
@@ -86,16 +86,16 @@ export async function failedLeaveNothing(looked: Pictures): Promise<Violations> 
            AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
          ORDER BY ${g.finishedAt} DESC LIMIT ${looked.sample ?? null}) g`,
   )
-  return counted(await suspects(looked, rows, ({ slug }) => looked.pictures.exists(slug)))
+  return counted(await suspects(looked, rows, ({ slug }) => looked.files.exists(slug)))
 }
 
 /** Every file belongs to an image's row, or to a generation that may still get one. As slow as the files are many. */
-export async function filesRecorded({ db, pictures, signal }: Pictures): Promise<Violations> {
+export async function filesRecorded({ db, files, signal }: Looked): Promise<Violations> {
   const strangers: string[] = []
-  for await (const slugs of pictures.all()) {
+  for await (const slugs of files.all()) {
     signal.throwIfAborted()
     for (const slug of await unrecorded(db, slugs)) {
-      const changedAt = await pictures.changedAt(slug)
+      const changedAt = await files.changedAt(slug)
       if (changedAt && Date.now() - changedAt.getTime() > UNRECORDED_FOR_MS) strangers.push(slug)
     }
   }
@@ -121,7 +121,7 @@ async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<
   return rows.map(({ slug }) => slug)
 }
 
-async function* imageRows({ db, sample }: Pictures, which: SQL): AsyncGenerator<ImageRow[]> {
+async function* imageRows({ db, sample }: Looked, which: SQL): AsyncGenerator<ImageRow[]> {
   const columns = named(pick(images, 'slug', 'width', 'height', 'sha256'))
   if (sample !== undefined) {
     // Slugs are random, so those that come after one drawn here are, too; no need to read all of them.
@@ -146,7 +146,7 @@ async function* imageRows({ db, sample }: Pictures, which: SQL): AsyncGenerator<
 }
 
 async function suspects<Row extends { readonly slug: string }>(
-  { signal }: Pictures,
+  { signal }: Looked,
   rows: readonly Row[],
   isWrong: (row: Row) => Promise<boolean>,
 ): Promise<string[]> {

@@ -7,7 +7,7 @@ import type { Config } from '../config.js'
 import { modelStore } from '../db/model-store.js'
 import { BackendError, type InferenceBackend } from '../generation/run/backend.js'
 import { SAMPLERS } from '../generation/sampler.js'
-import { finishPicture } from '../images/finish-image.js'
+import { finishImage } from '../images/finish-image.js'
 import { bareName } from '../inference/a1111/discovery.js'
 import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
@@ -32,7 +32,7 @@ export function backendCommands(program: Command, run: Runner): void {
     .command('backend')
     .description('GPU servers')
     .command('check')
-    .description('reach a GPU server, list what it lacks, and have it draw one picture')
+    .description('reach a GPU server, list what it lacks, and have it draw one image')
     .argument(
       '<url>',
       'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860, or an address to find out its kind',
@@ -40,7 +40,7 @@ export function backendCommands(program: Command, run: Runner): void {
     .option('--model <file...>', "checkpoints it should have; the catalog's unless given")
     .option(
       '--output <path>',
-      'where the picture is written (default: easel-backend-check.png here, or where temporary files go)',
+      'where the image is written (default: easel-backend-check.png here, or where temporary files go)',
     )
     .option('--strict', 'exit 1 for a sampler that it lacks, too')
     .action(run.unconnected(checkBackendAt))
@@ -51,13 +51,13 @@ type FindConfig = () => Promise<Config | undefined>
 async function checkBackendAt(find: FindConfig, url: string, options: CheckOptions): Promise<Answer> {
   const { model, output, strict = false } = options
   const path = output === undefined ? await usualPath() : resolve(output)
-  // Before minutes are spent on a picture that can't be kept.
+  // Before minutes are spent on an image that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
   const backend = openBackend(await entryOf(url))
   try {
     const wanted = model ?? (await catalogFiles(find))
-    const check = await checkBackend(backend, wanted, finishPicture, new AbortController().signal)
-    if (check.picture) await writing(path, writeFile(path, check.picture.png))
+    const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
+    if (check.image) await writing(path, writeFile(path, check.image.png))
     return answerOf(backend.name, check, wanted, { path, strict })
   } catch (error) {
     throw advised(error)
@@ -80,7 +80,7 @@ async function writing(path: string, work: Promise<void>): Promise<void> {
     await work
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new OperatorError(`The picture can't be written to ${path} (${code}); name another file with --output.`)
+    throw new OperatorError(`The image can't be written to ${path} (${code}); name another file with --output.`)
   }
 }
 
@@ -125,7 +125,7 @@ function answerOf(
   wanted: readonly string[],
   { path, strict }: { readonly path: string; readonly strict: boolean },
 ): Answer {
-  const { models, ambiguous, missingModels, missingSamplers, maxSeed, sizeMultiple, picture } = check
+  const { models, ambiguous, missingModels, missingSamplers, maxSeed, sizeMultiple, image } = check
   const complaint = complaintOf(name, check, wanted)
   const warning = complaint === undefined ? warningOf(name, check) : undefined
   const isAmiss = complaint !== undefined || missingModels.length > 0 || (strict && missingSamplers.length > 0)
@@ -138,9 +138,9 @@ function answerOf(
     ),
     `samplers: ${SAMPLERS.length - missingSamplers.length} of ${SAMPLERS.length}${listed(missingSamplers)}`,
     ...(sizeMultiple > 8 ? [`sizes: multiples of ${sizeMultiple} only`] : []),
-    ...(picture
+    ...(image
       ? [
-          `picture: ${picture.side}×${picture.side}, ${picture.model}, ${picture.sampler}, ${picture.steps} steps, in ${(picture.tookMs / 1000).toFixed(1)} s: ${path}`,
+          `image: ${image.side}×${image.side}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s: ${path}`,
         ]
       : []),
   ]
@@ -148,7 +148,7 @@ function answerOf(
     json: {
       ...{ ok: !isAmiss, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
       ...{ missing_samplers: missingSamplers, max_seed: maxSeed, size_multiple: sizeMultiple },
-      picture: picture && { path, model: picture.model, sampler: picture.sampler, took_ms: picture.tookMs },
+      image: image && { path, model: image.model, sampler: image.sampler, took_ms: image.tookMs },
     },
     text: lines.join('\n'),
     exitCode: isAmiss ? 1 : 0,
@@ -171,12 +171,12 @@ const ownNames = (models: readonly string[]) =>
 
 const listed = (missing: readonly string[]) => (missing.length > 0 ? `; missing: ${missing.join(', ')}` : '')
 
-function complaintOf(name: string, { missingModels, picture }: BackendCheck, wanted: readonly string[]) {
+function complaintOf(name: string, { missingModels, image }: BackendCheck, wanted: readonly string[]) {
   if (wanted.length === 0)
     return `The catalog offers no model that ${name} could draw with: enable one with "easel models enable", or name the server's own with --model.`
   if (missingModels.length === wanted.length)
     return `${name} has none of the models: put their files where it looks for checkpoints, or name its own with --model.`
-  return picture ? undefined : `${name} lists none of the samplers: update it.`
+  return image ? undefined : `${name} lists none of the samplers: update it.`
 }
 
 function warningOf(name: string, { missingModels, missingSamplers }: BackendCheck) {

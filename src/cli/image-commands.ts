@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { imageRemovals } from '../db/image-records.js'
-import { removePicture } from '../generation/library/remove-picture.js'
+import { removeImage } from '../generation/library/remove-image.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { words } from './arguments.js'
 import type { Operator } from './connection.js'
@@ -10,15 +10,15 @@ import type { Answer, Runner } from './output.js'
 export function imageCommands(program: Command, run: Runner): void {
   program
     .command('images')
-    .description('published pictures')
+    .description('published images')
     .command('remove')
-    .description('take a picture down: its file goes, its page says so; repeat it if the file could not be removed')
-    .argument('<slug>', "the picture's ID, the file's name in its URL")
-    .option('--reason <text>', 'why; kept with the picture', words('--reason', 500))
-    .action(run.connected(removeImage))
+    .description('take an image down: its file goes, its page says so; repeat it if the file could not be removed')
+    .argument('<slug>', "the image's ID, the file's name in its URL")
+    .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
+    .action(run.connected(takeDown))
 }
 
-async function removeImage(
+async function takeDown(
   { db, config }: Operator,
   slug: string,
   options: { readonly reason?: string },
@@ -26,11 +26,10 @@ async function removeImage(
   const removals = imageRemovals(db)
   // Opened once the row says so: a store that is away then only leaves the file.
   const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
-  const removed = await removePicture({ removals, images }, slug, { reason: options.reason })
-  if (!removed)
-    throw new OperatorError(`No picture has the ID "${slug}": it is the last part of the picture's address.`)
+  const removed = await removeImage({ removals, images }, slug, { reason: options.reason })
+  if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
   return {
     json: { slug, removed_at: removed.at, reason: removed.reason },
-    text: `Picture ${slug} is removed.`,
+    text: `Image ${slug} is removed.`,
   }
 }

@@ -6,14 +6,14 @@ import { migrateDatabase } from '../db/migrate.js'
 import { auditService } from '../wiring.js'
 import { type Answer, plural, type Runner, table } from './output.js'
 
-/** Pictures looked at without --full. */
+/** Images looked at without --full. */
 const SAMPLE = 1000
 
 export function auditCommand(program: Command, run: Runner): void {
   program
     .command('audit')
     .description('count what must never happen; exits 1 when anything did. Writes nothing but how far it came')
-    .option('--full', `look at everything again and at every picture, instead of what is new and ${SAMPLE} at random`)
+    .option('--full', `look at everything again and at every image, instead of what is new and ${SAMPLE} at random`)
     .action(run.bare(runAudit))
 }
 

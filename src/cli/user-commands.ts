@@ -35,7 +35,7 @@ export function userCommands(program: Command, run: Runner): void {
     .command('delete')
     .description('delete a user: keys stop working, what was generated stays')
     .argument('<username>')
-    .option('--purge', "wipe the user's prompts and pictures too, also of a user deleted before")
+    .option('--purge', "wipe the user's prompts and images too, also of a user deleted before")
     .action(run.connected(deleteUser))
   user
     .command('rotate-webhook-secret')
@@ -142,7 +142,7 @@ async function deleteUser(
   const { db } = operator
   const user = await requireUserOrDeleted(db, username)
   if (user.deletedAt && !purge) {
-    throw new OperatorError(`User "${user.username}" is already deleted; --purge wipes prompts and pictures.`)
+    throw new OperatorError(`User "${user.username}" is already deleted; --purge wipes prompts and images.`)
   }
   const deletedAt = await operatorUserStore(db).delete(user.id)
   await operatorWebhookStore(db).endAllOf(user.id)
@@ -162,7 +162,7 @@ async function deleteUser(
       ...(purged
         ? ([
             ['prompts wiped', purged.prompts],
-            ['pictures removed', purged.pictures],
+            ['images removed', purged.images],
           ] as const)
         : []),
     ]),
@@ -182,19 +182,19 @@ async function cancelAll({ db, config, foundation }: Operator, userId: string): 
   return canceled
 }
 
-/** Rows first: from then on the pages say that the pictures are gone, even if this ends before the files are. */
-async function purgeUser({ db, config }: Operator, userId: string): Promise<{ prompts: number; pictures: number }> {
+/** Rows first: from then on the pages say that the images are gone, even if this ends before the files are. */
+async function purgeUser({ db, config }: Operator, userId: string): Promise<{ prompts: number; images: number }> {
   const store = operatorImageStore(db)
-  const images = await createImageStore(config)
+  const files = await createImageStore(config)
   await operatorWebhookStore(db).forgetAllOf(userId)
   const prompts = await store.wipePromptsOf(userId)
-  const pictures = await store.removeAllOf(userId, PURGED)
+  const images = await store.removeAllOf(userId, PURGED)
   for await (const slugs of store.slugsOf(userId)) {
     const waiting = [...slugs]
     const remove = async () => {
-      for (let slug = waiting.pop(); slug; slug = waiting.pop()) await images.remove(slug)
+      for (let slug = waiting.pop(); slug; slug = waiting.pop()) await files.remove(slug)
     }
     await Promise.all(Array.from({ length: AT_ONCE }, remove))
   }
-  return { prompts, pictures }
+  return { prompts, images }
 }

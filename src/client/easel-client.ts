@@ -1,6 +1,6 @@
 /**
  * A client of Easel's API: every endpoint, typed from its OpenAPI description, and `generate`, which does all that it
- * takes to get a picture. Runs on Node 20 and newer. A browser lets it through only from a page of the server's own
+ * takes to get an image. Runs on Node 20 and newer. A browser lets it through only from a page of the server's own
  * origin, and whoever sees a page sees its key: give pages a server of yours to ask, and that the key.
  */
 import createFetchClient, { type Client } from 'openapi-fetch'
@@ -25,7 +25,7 @@ export interface Easel {
   /** Each endpoint by its path: `api.GET('/api/v1/account')` resolves to `{ data, error, response }`. */
   readonly api: Client<paths>
   /**
-   * Submits a generation, waits for its end and resolves to its pictures. It is charged once, however often requests
+   * Submits a generation, waits for its end and resolves to its images. It is charged once, however often requests
    * have to be repeated on the way, and is canceled (and given back) when `signal` aborts.
    * @throws EaselError with a `code`; the signal's reason once it has aborted
    */

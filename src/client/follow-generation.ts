@@ -19,7 +19,7 @@ export interface Progress {
   readonly progress?: number
   /** Whole seconds to its end, as far as that is known. */
   readonly etaSeconds?: number
-  /** A small picture of what there is so far, as a data URL, where the GPU server shows one. */
+  /** A small image of what there is so far, as a data URL, where the GPU server shows one. */
   readonly preview?: string
 }
 

@@ -31,7 +31,7 @@ export interface GeneratedImage {
   readonly url: string
   /** The slug. */
   readonly id: string
-  /** Makes this image alone again; undefined where a picture of its batch was removed meanwhile. */
+  /** Makes this image alone again; undefined where an image of its batch was removed meanwhile. */
   readonly seed: number | undefined
 }
 

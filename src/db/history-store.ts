@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias, unionAll } from 'drizzle-orm/pg-core'
 import type { GenerationStatus } from '../generation/generation.js'
-import type { GenerationFilter, HistoryStore, OwnPicture, PastGeneration } from '../generation/library/history.js'
+import type { GenerationFilter, HistoryStore, OwnImage, PastGeneration } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
 import type { Database } from './client.js'
 import { apiKeys, creditLedger, generations, images, users } from './schema.js'
@@ -23,7 +23,8 @@ interface Place {
 }
 
 const MADE_FROM = {
-  ...pick(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'steps', 'cfgScale', 'sampler'),
+  ...pick(g, 'modelVersionId', 'modelName', 'filename'),
+  ...pick(g, 'prompt', 'negativePrompt', 'steps', 'cfgScale', 'sampler'),
 }
 
 const GENERATION = named({
@@ -44,7 +45,7 @@ const IMAGE = {
   ...MADE_FROM,
 }
 
-const FIND_IMAGE = statement<OwnPicture>('find_own_image')`
+const FIND_IMAGE = statement<OwnImage>('find_own_image')`
   SELECT ${named(IMAGE)} FROM ${images} ${i} JOIN ${generations} ${g} ON ${g.id} = ${i.generationId}
    WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
 
@@ -72,13 +73,13 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
     )
   },
 
-  async pictures(accountId, { modelVersionId }, { limit, after }) {
+  async images(accountId, { modelVersionId }, { limit, after }) {
     const where = conditions(accountId, { status: 'succeeded', modelVersionId })
     if (after) {
       where.push(sql`(${g.createdAt}, ${g.seq}) <= ${placeOf(after)}`)
       where.push(sql`((${g.createdAt}, ${g.seq}) < ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`)
     }
-    const rows = await queryOnce<OwnPicture & Place & { readonly idx: number }>(
+    const rows = await queryOnce<OwnImage & Place & { readonly idx: number }>(
       pool,
       sql`
         SELECT ${named({ ...PLACE, ...IMAGE, idx: i.idx })} FROM ${generations} ${g}
@@ -93,7 +94,7 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
     )
   },
 
-  picture: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
+  image: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
 })
 
 interface OperatorFilter {

@@ -1,8 +1,8 @@
 /** The rows of images: looking at them, and taking them back. The files are the image store's. */
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { PictureStore } from '../generation/library/picture.js'
-import type { PictureRemovals, RemovedPicture } from '../generation/library/remove-picture.js'
+import type { PublishedImages } from '../generation/library/published-image.js'
+import type { ImageRemovals, RemovedImage } from '../generation/library/remove-image.js'
 import type { Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
 import { generations, images, takedowns } from './schema.js'
@@ -11,7 +11,7 @@ import { assign, param, pick, type Statement, statement } from './statement.js'
 const g = alias(generations, 'g')
 const i = alias(images, 'i')
 
-export const publishedImages = ({ orm }: Database): PictureStore => {
+export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
       ...pick(images, 'slug', 'width', 'height', 'seed', 'createdAt', 'removedAt'),
@@ -31,7 +31,7 @@ export const publishedImages = ({ orm }: Database): PictureStore => {
   }
 }
 
-const REMOVE = statement<RemovedPicture>('remove_image')`
+const REMOVE = statement<RemovedImage>('remove_image')`
   UPDATE ${images} ${i} SET ${assign(i, {
     removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
     removedAt: sql`coalesce(${i.removedAt}, now())`,
@@ -41,7 +41,7 @@ const REMOVE = statement<RemovedPicture>('remove_image')`
      AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
   RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
 
-export const imageRemovals = ({ pool }: Database): PictureRemovals => ({
+export const imageRemovals = ({ pool }: Database): ImageRemovals => ({
   remove: (slug, reason, accountId) => REMOVE.first(pool, { slug, reason, accountId }),
 })
 

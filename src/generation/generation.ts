@@ -65,7 +65,7 @@ export interface GenerationView {
   readonly lane: Lane
   readonly seq: number
   readonly seed: number
-  /** In batch order; pictures that were removed are absent. */
+  /** In batch order; images that were removed are absent. */
   readonly slugs: readonly string[]
   readonly error: string | null
   readonly createdAt: Date

@@ -13,7 +13,7 @@ export interface ImageStore {
 }
 
 /** The published files, for their owner. */
-export interface PictureFiles {
+export interface ImageFiles {
   /** The public file as it is; undefined when there is none. */
   read(slug: string): Promise<Buffer | undefined>
   /** The same image with a text chunk that says how it was made, as other tools read it. */

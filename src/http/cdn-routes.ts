@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, serviceUnavailable } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
-import type { PictureStore } from '../generation/library/picture.js'
+import type { PublishedImages } from '../generation/library/published-image.js'
 import type { App } from './fastify-app.js'
 
 const HEADERS = {
@@ -15,7 +15,7 @@ const HEADERS = {
 }
 
 /** The images of file: storage, under /cdn/<slug>.png, for anyone who has the link. */
-export async function cdnRoutes(app: App, root: string, images: PictureStore): Promise<void> {
+export async function cdnRoutes(app: App, root: string, images: PublishedImages): Promise<void> {
   await app.register(fastifyStatic, {
     // No root: the plugin would refuse to start while the directory does not exist, and it may come later.
     serve: false,
@@ -41,7 +41,7 @@ export async function cdnRoutes(app: App, root: string, images: PictureStore): P
       .code(416)
       .headers(error.headers ?? {})
       .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ error: 'The range lies beyond the end of the picture: ask for less.' }))
+      .send(JSON.stringify({ error: 'The range lies beyond the end of the image: ask for less.' }))
   })
   // An image that was removed or is not made yet must not be cached as missing for a year.
   app.addHook('onSend', async (_request, reply) => {

@@ -15,9 +15,9 @@ interface ApiOrigins {
 const TAGS = {
   Account: 'Who you are, your credits, and what may be asked for',
   Generations: 'Submit, follow and cancel generations, and look back on them',
-  Images: 'The pictures of your account',
+  Images: 'The images of your account',
   Webhooks: 'Be told when something has ended',
-  'Create Image': 'One picture in one request',
+  'Create Image': 'One image in one request',
 } as const
 
 /** What each status means, on either interface. A refusal's body and `X-Error-Code` say more. */
@@ -39,7 +39,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   429: 'A limit is reached; `Retry-After` says when to come back',
   500: 'The generation failed, or the server did',
   503: 'Temporarily unavailable; `Retry-After` says when to come back',
-  504: 'The picture was not ready in time',
+  504: 'The image was not ready in time',
 }
 
 /**
@@ -133,7 +133,7 @@ function llmsText({ info, tags = [], paths = {}, servers = [] }: OpenAPIV3_1.Doc
 
 Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\`. Bodies are JSON. Errors are one sentence in
 \`error\` (on Create Image in \`error.message\`), with a stable code in the header \`X-Error-Code\`; after a 429 or 503 wait for
-\`Retry-After\` seconds. To make a picture: GET /api/v1/models, POST /api/v1/generate with the \`id\` of one as
+\`Retry-After\` seconds. To make an image: GET /api/v1/models, POST /api/v1/generate with the \`id\` of one as
 \`model_version_id\` and an \`Idempotency-Key\`, then GET the \`poll_url\` until \`status\` is \`succeeded\` or \`failed\`.
 
 The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json).

@@ -9,13 +9,13 @@ import { decodable } from '../image-bytes.js'
 
 /** Owner reads and writes, group reads: a web server in front may serve the directory. A stricter umask is respected. */
 const FILE_MODE = 0o640
-/** Temporary files begin with a dot, so that file servers that skip dot files never show a half-written picture. */
+/** Temporary files begin with a dot, so that file servers that skip dot files never show a half-written image. */
 export const TEMPORARY_FILE = /^\.[0-9A-Za-z]+\.[0-9a-f]{16}\.tmp$/
 
 /** No link is followed, and no pipe waited for. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** More than any picture takes, so that a disk with room for a few bytes does not pass. */
+/** More than any image takes, so that a disk with room for a few bytes does not pass. */
 const PROBE_BYTES = 16 * 1024 * 1024
 
 export interface FileImageStore extends ImageStore {
@@ -31,7 +31,7 @@ interface FileImageStoreOptions {
 }
 
 /**
- * Pictures as files `<root>/<slug>.png`. The directory is flat, so that the path below the CDN's prefix is the path
+ * Images as files `<root>/<slug>.png`. The directory is flat, so that the path below the CDN's prefix is the path
  * below the root and any file server can serve it; today's file systems look up names in large directories quickly.
  * Every method throws on a slug that isn't one; what the file system refuses (disk full, permissions) rejects.
  */
@@ -117,13 +117,13 @@ async function closing<T>(handle: FileHandle, use: (handle: FileHandle) => Promi
   }
 }
 
-/** Far above the largest picture, and the largest preview of a batch, far below what a decompression bomb needs. */
+/** Far above the largest image, and the largest preview of a batch, far below what a decompression bomb needs. */
 const MAX_PIXELS = 2 ** 24
 const MAX_SECONDS = 20
 
 /**
- * A backend's picture, for sharp to decode within bounds.
+ * A backend's image, for sharp to decode within bounds.
  * @throws Error when it is no PNG, JPEG or WebP
  */
-export const openPicture = (bytes: Buffer): Sharp =>
+export const openImage = (bytes: Buffer): Sharp =>
   sharp(decodable(bytes), { failOn: 'error', limitInputPixels: MAX_PIXELS }).timeout({ seconds: MAX_SECONDS })

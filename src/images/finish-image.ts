@@ -2,12 +2,12 @@ import { webcrypto } from 'node:crypto'
 import sharp from 'sharp'
 import type { PreviewBoard } from '../generation/live-board.js'
 import { BackendError } from '../generation/run/backend.js'
-import type { FinishedPicture, FinishPicture } from '../generation/run/publish.js'
-import { openPicture } from './file-image-store.js'
+import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
+import { openImage } from './file-image-store.js'
 
 import { generatedByAi, publishablePng } from './png-text.js'
 
-type Expected = Parameters<FinishPicture>[1]
+type Expected = Parameters<FinishImage>[1]
 
 const CHANNELS = 3
 
@@ -19,7 +19,7 @@ const CHANNELS = 3
  * @throws BackendError `bad_output` when the bytes are no PNG, JPEG or WebP, are cut short or damaged, have another
  * size than asked for, or show a single colour, as a model that ran into NaN draws
  */
-export async function finishPicture(bytes: Buffer, expected: Expected): Promise<FinishedPicture> {
+export async function finishImage(bytes: Buffer, expected: Expected): Promise<FinishedImage> {
   const pixels = await decode(bytes, expected)
   const { width, height } = expected
   const encoded = await sharp(pixels, { raw: { width, height, channels: CHANNELS } })
@@ -34,16 +34,16 @@ export async function finishPicture(bytes: Buffer, expected: Expected): Promise<
 async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffer> {
   let pixels: Buffer
   try {
-    const image = openPicture(bytes)
+    const image = openImage(bytes)
     const found = await image.metadata()
     if (found.width !== width || found.height !== height)
       throw badOutput(`the backend drew ${found.width}x${found.height} instead of ${width}x${height}`)
     pixels = await image.flatten().toColourspace('srgb').raw({ depth: 'uchar' }).toBuffer()
   } catch (error) {
     if (error instanceof BackendError) throw error
-    throw badOutput(`the backend's picture can't be decoded: ${error instanceof Error ? error.message : error}`, error)
+    throw badOutput(`the backend's image can't be decoded: ${error instanceof Error ? error.message : error}`, error)
   }
-  if (pixels.length !== width * height * CHANNELS) throw badOutput("the backend's picture is not RGB")
+  if (pixels.length !== width * height * CHANNELS) throw badOutput("the backend's image is not RGB")
   // Every pixel equals its neighbour: one native comparison that ends at the first difference.
   if (pixels.subarray(CHANNELS).equals(pixels.subarray(0, -CHANNELS)))
     throw badOutput(`the backend drew a single colour, ${pixels.toString('hex', 0, CHANNELS)}`)
@@ -51,7 +51,7 @@ async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffe
 }
 
 const badOutput = (message: string, cause?: unknown) =>
-  new BackendError('bad_output', message, 'The picture came out damaged and could not be used; try again.', { cause })
+  new BackendError('bad_output', message, 'The image came out damaged and could not be used; try again.', { cause })
 
 /** As a data URI, a third longer, it stays below 24 KiB. */
 const MAX_BYTES = 17 * 1024
@@ -63,7 +63,7 @@ const LADDER = [
   { side: 64, quality: 30 },
 ]
 
-/** Shrinks what backends show to a WebP of some kilobytes, without metadata; what is no picture is not shown. */
+/** Shrinks what backends show to a WebP of some kilobytes, without metadata; what is no image is not shown. */
 export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
   async set(id, attempt, image) {
     const small = await shrink(image)
@@ -74,7 +74,7 @@ export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
 
 async function shrink(image: Buffer): Promise<Buffer | undefined> {
   for (const { side, quality } of LADDER) {
-    const webp = await openPicture(image)
+    const webp = await openImage(image)
       .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
       .webp({ quality })
       .toBuffer()

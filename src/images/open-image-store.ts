@@ -10,7 +10,7 @@ const ABANDONED_AFTER_MS = 3_600_000
 const EVERYBODY = 0o002
 
 /**
- * Opens the picture directory, creating it if need be.
+ * Opens the image directory, creating it if need be.
  * @throws Error with one sentence when the directory can't be created or written; ForeignDirectory
  */
 export async function createImageStore(config: {
@@ -27,7 +27,7 @@ export async function createImageStore(config: {
     if (error instanceof ForeignDirectory) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
-      `Pictures can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`,
+      `Images can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`,
       {
         cause: error,
       },
@@ -38,7 +38,7 @@ export async function createImageStore(config: {
 
 /**
  * For processes that must start all the same: a store that is away at start is treated as one that goes away later.
- * Requests are answered, pictures are not to be had, and workers put their generations back until it returns. What killed
+ * Requests are answered, images are not to be had, and workers put their generations back until it returns. What killed
  * processes left half-written is cleared away meanwhile: nobody waits for a look through a directory of millions.
  * @param onUnusable told once, with the sentence for the operator
  * @throws ForeignDirectory

@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 import { pngChunks } from '../image-bytes.js'
 
-/** All that a published picture keeps of what the encoder wrote; sRGB and our own text are added. */
+/** All that a published image keeps of what the encoder wrote; sRGB and our own text are added. */
 const KEPT = new Set(['IHDR', 'IDAT', 'IEND'])
 const SIGNATURE_LENGTH = 8
-/** Perceptual rendering intent, the usual one for pictures. */
+/** Perceptual rendering intent, the usual one for images. */
 const SRGB = chunk('sRGB', Buffer.from([0]))
 
 /**
@@ -38,7 +38,7 @@ const TRAINED_ALGORITHMIC_MEDIA = 'http://cv.iptc.org/newscodes/digitalsourcetyp
 /** The packet identifier that the XMP specification (ISO 16684-1) fixes for every packet. */
 const PACKET_ID = 'W5M0MpCehiHzreSzNTczkc9d'
 
-/** The XMP packet of a generated picture: how it was made, with which model and seed, and nothing of who asked for what. */
+/** The XMP packet of a generated image: how it was made, with which model and seed, and nothing of who asked for what. */
 export function generatedByAi({ seed, model }: { readonly seed: number; readonly model: string }): string {
   return [
     `<?xpacket begin="\uFEFF" id="${PACKET_ID}"?>`,

@@ -11,8 +11,8 @@ interface StoreConfig {
   readonly cdnBaseUrl: string
 }
 
-/** The picture directory, only read: unlike createImageStore it makes and clears away nothing. */
-export function storedPictures({ storagePath, cdnBaseUrl }: StoreConfig) {
+/** The image directory, only read: unlike createImageStore it makes and clears away nothing. */
+export function storedImages({ storagePath, cdnBaseUrl }: StoreConfig) {
   const { read } = fileImageStore({ root: storagePath, cdnBaseUrl })
   const changedAt = (slug: string) => stat(join(storagePath, `${slug}.png`)).then((found) => found.mtime, ifMissing)
   return {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { timeLimit } from '../abort-signals.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/run/backend.js'
-import type { FinishPicture } from '../generation/run/publish.js'
+import type { FinishImage } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './backend-failure.js'
 
@@ -15,10 +15,10 @@ export interface BackendCheck {
   readonly maxSeed: number
   readonly sizeMultiple: number
   /** Undefined where the server has none of the models, or no sampler, to make one with. */
-  readonly picture: CheckPicture | undefined
+  readonly image: CheckImage | undefined
 }
 
-interface CheckPicture {
+interface CheckImage {
   readonly png: Buffer
   readonly model: string
   readonly sampler: Sampler
@@ -42,19 +42,17 @@ const SEED = 42
 export async function checkBackend(
   backend: InferenceBackend,
   wanted: readonly string[],
-  finishPicture: FinishPicture,
+  finishImage: FinishImage,
   signal: AbortSignal,
 ): Promise<BackendCheck> {
   const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
-  const picture =
-    model === undefined || sampler === undefined
-      ? undefined
-      : await draw(backend, model, sampler, finishPicture, signal)
+  const image =
+    model === undefined || sampler === undefined ? undefined : await draw(backend, model, sampler, finishImage, signal)
   return {
-    ...{ models, ambiguous, maxSeed, sizeMultiple, picture },
+    ...{ models, ambiguous, maxSeed, sizeMultiple, image },
     missingModels: wanted.filter((filename) => !has(filename)),
     missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
   }
@@ -77,9 +75,9 @@ async function draw(
   backend: InferenceBackend,
   model: string,
   sampler: Sampler,
-  finishPicture: FinishPicture,
+  finishImage: FinishImage,
   signal: AbortSignal,
-): Promise<CheckPicture> {
+): Promise<CheckImage> {
   const begun = performance.now()
   const [image] = await backend.generate(
     {
@@ -89,7 +87,7 @@ async function draw(
     { signal },
   )
   const tookMs = Math.round(performance.now() - begun)
-  if (!image) throw failure('bad_output', `${backend.name} sent no picture`)
-  const { png } = await finishPicture(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
+  if (!image) throw failure('bad_output', `${backend.name} sent no image`)
+  const { png } = await finishImage(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
   return { png, model, sampler, side: SIDE, steps: STEPS, seed: SEED, tookMs }
 }

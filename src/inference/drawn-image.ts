@@ -6,7 +6,7 @@ export type Bad = (what: string, cause?: unknown) => Error
 
 interface DrawnImage {
   readonly bytes: Buffer
-  /** What the server wrote into the picture about how it was drawn. */
+  /** What the server wrote into the image about how it was drawn. */
   readonly infotext: string | undefined
 }
 
@@ -15,14 +15,14 @@ interface Size {
   readonly height: number
 }
 
-/** A picture out of a reply's base64 (or data URL), held against the size that was asked for. */
+/** An image out of a reply's base64 (or data URL), held against the size that was asked for. */
 export async function drawnImage(base64: string, asked: Size, bad: Bad): Promise<DrawnImage> {
   const bytes = Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')
   const { comments } = await requireSize(bytes, asked, bad)
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
 }
 
-/** What a picture's header says, which is held against the size. Whoever stores the picture decodes it. */
+/** What an image's header says, which is held against the size. Whoever stores the image decodes it. */
 export async function requireSize(bytes: Buffer, asked: Size, bad: Bad): Promise<Metadata> {
   const header = await headerOf(bytes, bad)
   if (header.width !== asked.width || header.height !== asked.height)

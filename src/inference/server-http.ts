@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, FormData, request } from 'undici'
 import { networkFailure } from './backend-failure.js'
 
-/** Four pictures of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
+/** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
 const MAX_REPLY_BYTES = 128 * 1024 * 1024
 const CONNECT_TIMEOUT_MS = 5_000
 

@@ -25,7 +25,7 @@ export const publicWords = (words: string, prompts: readonly string[]): string =
   prompts.some((prompt) => prompt !== '' && words.includes(prompt.slice(0, 20))) ? '' : words.slice(0, 300)
 
 /**
- * What an answer without the pictures means.
+ * What an answer without the images means.
  * @param prompts what must not appear in the message
  */
 export function replyFailure(

@@ -86,7 +86,7 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
       troubles.tell()
       throw error
     }
-    terminal.say('Stopped before the picture was there.')
+    terminal.say('Stopped before the image was there.')
     return INTERRUPTED
   }
 }
@@ -184,12 +184,12 @@ async function download({ show, signal }: ImageClient, url: string) {
   } catch (cause) {
     signal.throwIfAborted()
     throw new Error(
-      `The picture was made, but ${url} can't be fetched (${reasonOf(cause)}): CDN_BASE_URL must lead to it.`,
+      `The image was made, but ${url} can't be fetched (${reasonOf(cause)}): CDN_BASE_URL must lead to it.`,
       { cause },
     )
   }
   if (png.toString('latin1', 1, 4) !== 'PNG')
-    throw new Error(`What ${url} gives is no PNG: CDN_BASE_URL must lead to the pictures.`)
+    throw new Error(`What ${url} gives is no PNG: CDN_BASE_URL must lead to the images.`)
   return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) }
 }
 
@@ -201,13 +201,13 @@ function reasonOf(error: unknown): string {
 }
 
 async function save({ png, slug }: Image, prompt: string, directory: string): Promise<string> {
-  const words = prompt.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['picture']
+  const words = prompt.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['image']
   const file = join(directory, `${[...words.join('-')].slice(0, 40).join('')}-${slug.slice(0, 6)}.png`)
   try {
     await mkdir(directory, { recursive: true })
     await writeFile(file, png)
   } catch (cause) {
-    throw new Error(`The picture was made, but it can't be saved as ${file} (${errorCode(cause)}): make room for it.`, {
+    throw new Error(`The image was made, but it can't be saved as ${file} (${errorCode(cause)}): make room for it.`, {
       cause,
     })
   }

@@ -184,7 +184,7 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
     `           of the user ${account.username}, who has ${account.credits} credits; kept in .easel/demo-key`,
     `  Data     ${state.path}`,
     '',
-    title('Ask for a picture'),
+    title('Ask for an image'),
     '',
     `curl -s "${generate}" ${authorization} -H "Content-Type: application/json" -d '${body}'`,
     '',
@@ -200,7 +200,7 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
 /** Where nothing but the preview backend draws: how to attach a GPU server. */
 export function howToGetRealImages({ inferenceUrls }: Config, command: string): string | undefined {
   if (!inferenceUrls.every(isPreview)) return undefined
-  return `Pictures here are stand-ins, drawn without a GPU. For real ones: INFERENCE_URL=a1111+http://host:7860 ${command}`
+  return `Images here are stand-ins, drawn without a GPU. For real ones: INFERENCE_URL=a1111+http://host:7860 ${command}`
 }
 
 /** Where generations will wait: what is missing. */

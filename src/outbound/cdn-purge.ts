@@ -8,7 +8,7 @@ const PATH = '{path}'
 const NO_COPY = [404, 412]
 
 /**
- * Purges by a template of CDN_PURGE_URL. With `{path}`, which stands for the path of the picture's URL without the first
+ * Purges by a template of CDN_PURGE_URL. With `{path}`, which stands for the path of the image's URL without the first
  * slash: `PURGE` for that, as Varnish, nginx, Squid and Fastly take it. Without: a POST of `{"files": [url]}`, as
  * Cloudflare takes it. A user and password in the template are sent as Basic, a password alone as Bearer.
  */
@@ -21,7 +21,7 @@ export function cdnPurge(template: string): PurgeCdn {
     try {
       const { statusCode, body } = await request(target.origin + target.pathname + target.search, {
         ...(byPath
-          ? // A cache keeps a picture under the name that it was asked for by.
+          ? // A cache keeps an image under the name that it was asked for by.
             { method: 'PURGE', headers: { ...authorizationOf(target), host: image.host } }
           : {
               method: 'POST',

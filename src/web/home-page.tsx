@@ -10,7 +10,7 @@ export const homePage = (baseUrl: string): string =>
     </>,
     <main class="home">
       <section>
-        <h1>Pictures from text, over HTTP</h1>
+        <h1>Images from text, over HTTP</h1>
         <p>Submit a prompt with your API key, poll until it has succeeded, and keep the link: it is permanent.</p>
         <pre>{`curl ${baseUrl}/api/v1/generate \\
   -H "Authorization: Bearer $EASEL_KEY" \\

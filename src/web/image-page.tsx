@@ -1,10 +1,10 @@
-import type { Picture } from '../generation/library/picture.js'
+import type { PublishedImage } from '../generation/library/published-image.js'
 import { page } from './page.js'
 
 /** The page of one image as HTML: image, model, seed and size, with Open Graph tags and without the prompt. */
-export function imagePage(image: Picture, imageUrl: string, pageUrl: string): string {
+export function imagePage(image: PublishedImage, imageUrl: string, pageUrl: string): string {
   const { modelName, width, height, seed, createdAt } = image
-  const title = `Picture made with ${modelName}`
+  const title = `Image made with ${modelName}`
   const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with Easel.`
   return page(
     title,
@@ -49,7 +49,7 @@ export function imagePage(image: Picture, imageUrl: string, pageUrl: string): st
             </dd>
           </div>
         </dl>
-        <p class="note">This picture is AI-generated.</p>
+        <p class="note">This image is AI-generated.</p>
         <a class="button" href={imageUrl} download={`${image.slug}.png`}>
           Download PNG
         </a>

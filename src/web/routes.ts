@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { SLUG } from '../generation/generation.js'
-import type { PictureStore } from '../generation/library/picture.js'
+import type { PublishedImages } from '../generation/library/published-image.js'
 import { homePage } from './home-page.js'
 import { imagePage, noticePage } from './image-page.js'
 
 export interface PageOptions {
-  readonly images: PictureStore
+  readonly images: PublishedImages
   readonly imageUrl: (slug: string) => string
   /** The website's origin; the page's own address is <baseUrl>/image/<slug>. */
   readonly baseUrl: string
@@ -29,10 +29,10 @@ export async function pages(app: FastifyInstance, { images, imageUrl, baseUrl }:
     const image = SLUG.test(slug) ? await images.find(slug) : undefined
     reply.headers(headers)
     if (!image) {
-      return reply.code(404).send(noticePage('No such picture', 'There is no picture at this address. Check the link.'))
+      return reply.code(404).send(noticePage('No such image', 'There is no image at this address. Check the link.'))
     }
     if (image.removed) {
-      return reply.code(410).send(noticePage('Picture removed', 'This picture was removed and is no longer available.'))
+      return reply.code(410).send(noticePage('Image removed', 'This image was removed and is no longer available.'))
     }
     return imagePage(image, imageUrl(slug), `${baseUrl}/image/${slug}`)
   })

@@ -80,7 +80,7 @@ export interface WebhookJobs {
 
 /** What an event says, read when it is sent. */
 export interface WebhookSubject extends Pick<GenerationView, 'id' | 'seed' | 'slugs' | 'error' | 'createdAt'> {
-  /** The first slug that was drawn for it, whether or not its picture is there. */
+  /** The first slug that was drawn for it, whether or not its image is there. */
   readonly imageId: string
   readonly batchSize: number
   readonly prompt: string

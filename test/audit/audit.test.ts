@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
 import { parseConfig } from '../../src/config.js'
-import { storedPictures } from '../../src/images/stored-images.js'
+import { storedImages } from '../../src/images/stored-images.js'
 import { useEasel } from '../cli/easel.js'
 import { until } from '../support/until.js'
 
@@ -20,9 +20,9 @@ it('ends at once when it is told to, and so does its statement', async () => {
   }
   try {
     const telling = new AbortController()
-    const pictures = storedPictures(config)
+    const images = storedImages(config)
     const looks = { redis: undefined, sample: 1, whole: false, everyFile: false, signal: telling.signal }
-    const ended = expect(audit({ databaseUrl, refundFailed, pictures, ...looks })).rejects.toThrow('terminated')
+    const ended = expect(audit({ databaseUrl, refundFailed, images, ...looks })).rejects.toThrow('terminated')
     await until(waiting, 'its statement')
     telling.abort()
     await ended

@@ -5,7 +5,7 @@ import { beforeEach, expect } from 'vitest'
 import { runStore } from '../../src/db/run-store.js'
 import type { Generation } from '../../src/generation/generation.js'
 import { type Easel, useEasel } from '../cli/easel.js'
-import { givenPicture, givenProcessing, SIDE } from '../cli/given-pictures.js'
+import { givenImage, givenProcessing, SIDE } from '../cli/given-images.js'
 import { type GivenUser, givenGeneration, givenUser } from '../support/givens.js'
 import { redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -13,13 +13,13 @@ import { until } from '../support/until.js'
 export interface Audited {
   readonly easel: Easel
   readonly user: GivenUser
-  /** The user's, three pictures, the second of them taken down. */
+  /** The user's, three images, the second of them taken down. */
   readonly succeeded: Generation
   /** The user's, canceled before it was started. */
   readonly failed: Generation
   /** The user's, being run. */
   readonly running: Generation
-  /** Of a developer, two pictures. */
+  /** Of a developer, two images. */
   readonly metered: Generation
   readonly developer: GivenUser
   /** Of somebody else. */
@@ -92,7 +92,7 @@ async function atItsLastCheck({ db }: Easel): Promise<boolean> {
 async function givenSucceeded(easel: Easel, user: GivenUser, batchSize: number): Promise<Generation> {
   const generation = await givenGeneration(easel.db, user, { batchSize, width: SIDE, height: SIDE })
   await givenProcessing(easel, generation)
-  const stored = await Promise.all(generation.slugs.map((slug) => givenPicture(easel, slug)))
+  const stored = await Promise.all(generation.slugs.map((slug) => givenImage(easel, slug)))
   const images = stored.map((image, n) => ({ ...image, seed: generation.seed + n }))
   const claimed = { ...generation, attempt: 1, tries: 0 }
   if (!(await runStore(easel.db, { refundFailed: true }).succeed(claimed, images))) throw new Error('not succeeded')

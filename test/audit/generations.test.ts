@@ -128,7 +128,7 @@ describe('states', () => {
     expect(await violated()).not.toHaveProperty('job-states-are-consistent')
   }, 60_000)
 
-  it('are found when charge, refund, pictures or usage are of another moment than their job', async () => {
+  it('are found when charge, refund, images or usage are of another moment than their job', async () => {
     const { succeeded, failed, metered } = audited
     const found = async (table: string, where: string, id: string) => {
       const shifted = (by: string) =>

@@ -3,14 +3,14 @@ import { readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
-import { givenPicture } from '../cli/given-pictures.js'
+import { givenImage } from '../cli/given-images.js'
 import { useAudited } from './audited.js'
 
 const audited = useAudited()
 const { breaking, fileOf, set, violated } = audited
 const slug = () => audited.succeeded.slugs[0] as string
 
-it('finds a picture that is missing or changed', async () => {
+it('finds an image that is missing or changed', async () => {
   await rm(fileOf(slug()))
   expect(await violated()).toEqual({ 'images-are-stored-intact': 1 })
   await writeFile(fileOf(audited.metered.slugs[0] as string), 'something else')
@@ -44,7 +44,7 @@ it('finds all of them in a directory that is not there', async () => {
 })
 
 it('finds the file of one that was taken down', async () => {
-  await givenPicture(audited.easel, audited.succeeded.slugs[1] as string)
+  await givenImage(audited.easel, audited.succeeded.slugs[1] as string)
   expect(await violated()).toEqual({ 'removed-images-have-no-file': 1 })
   expect(await violated({}, 'audit --full')).toEqual({ 'removed-images-have-no-file': 1 })
 })
@@ -55,8 +55,8 @@ it('finds a file that belongs to nothing, once it had time to be recorded', asyn
   const stray = newSlug()
   const coming = audited.running.slugs[0] as string
   const notes = join(audited.easel.storage, 'notes.txt')
-  await givenPicture(audited.easel, stray)
-  await givenPicture(audited.easel, coming)
+  await givenImage(audited.easel, stray)
+  await givenImage(audited.easel, coming)
   await writeFile(notes, 'not ours')
   expect(await violated({}, 'audit --full')).toEqual({})
   for (const file of [fileOf(stray), fileOf(coming), notes]) await utimes(file, past, past)
@@ -65,7 +65,7 @@ it('finds a file that belongs to nothing, once it had time to be recorded', asyn
 
 it('finds what a failed job has left, once that should have been swept away', async () => {
   const left = audited.failed.slugs[0] as string
-  await givenPicture(audited.easel, left)
+  await givenImage(audited.easel, left)
   await set(audited.failed, 'started_at = created_at')
   expect(await violated()).toEqual({})
   await breaking(

@@ -42,7 +42,7 @@ function givenLog() {
 
 describe('a running service', () => {
   const held = useService({ worker: true })
-  // What it has done so far: a batch through one interface, a metered picture through the other.
+  // What it has done so far: a batch through one interface, a metered image through the other.
   beforeAll(async () => {
     const { url, db } = held.service
     const [user, developer] = [await givenUser(db), await givenUser(db, { developer: { concurrency: 1 } })]

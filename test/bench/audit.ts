@@ -89,7 +89,7 @@ async function givenEnded(from: number, to: number): Promise<void> {
   await client.query('ANALYZE')
 }
 
-/** As without --full, and without a look at pictures. */
+/** As without --full, and without a look at images. */
 async function audit(): Promise<void> {
   const checks = await auditService(config, { sample: 0, whole: false, everyFile: false })
   const violated = checks.filter(({ violations }) => violations > 0)

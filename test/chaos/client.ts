@@ -96,13 +96,13 @@ export type ChaosClient = ReturnType<typeof chaosClient>
 function toAnswered(status: number, headers: Record<string, string | string[] | undefined>, bytes: Buffer): Answered {
   const header = (name: string) => headers[name]?.toString()
   const type = header('content-type') ?? ''
-  const picture = type === 'image/png' ? pngSize(bytes) : undefined
+  const image = type === 'image/png' ? pngSize(bytes) : undefined
   return {
     status,
     body: type.includes('json') ? parse(bytes) : undefined,
     requestId: header('x-request-id'),
     retryAfter: header('retry-after'),
-    ...(picture && { picture: { ...picture, sha256: createHash('sha256').update(bytes).digest('hex') } }),
+    ...(image && { image: { ...image, sha256: createHash('sha256').update(bytes).digest('hex') } }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault as StandInFault } from '../support/a1111-stand-in-faults.js'
 import type { Gpus } from './gpus.js'
-import type { PictureDirectory } from './picture-directory.js'
+import type { ImageDirectory } from './image-directory.js'
 import type { AttackedPostgres } from './postgres.js'
 import type { TcpProxy } from './proxy.js'
 import type { AttackedRedis } from './redis.js'
@@ -17,7 +17,7 @@ export interface Victims {
   readonly postgres: AttackedPostgres
   readonly proxies: { readonly postgres: TcpProxy; readonly redis: TcpProxy }
   readonly gpus: Gpus
-  readonly pictures: PictureDirectory
+  readonly images: ImageDirectory
   readonly windows: Windows
 }
 
@@ -64,7 +64,7 @@ export function startFaults(schedule: readonly Scheduled[], victims: Victims, op
 type Pause = (ms: number) => Promise<void>
 
 async function inject(fault: Fault, victims: Victims, options: FaultOptions, pause: Pause): Promise<void> {
-  const { servers, workers, redis, postgres, proxies, gpus, pictures, windows } = victims
+  const { servers, workers, redis, postgres, proxies, gpus, images, windows } = victims
   /** Postgres is out of order until it answers again. */
   const withoutPostgres = async (work: () => Promise<void>) => {
     const close = windows.open('postgres')
@@ -171,7 +171,7 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
       return
     }
     case 'store.gone':
-      return between('store', pictures.takeAway, fault.forMs, pictures.bringBack)
+      return between('store', images.takeAway, fault.forMs, images.bringBack)
     case 'gpu.refuse':
       gpus.listen(fault.target, false)
       await pause(fault.forMs)

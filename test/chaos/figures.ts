@@ -16,7 +16,7 @@ export function spreadOf(times: readonly number[]): Spread {
 
 /**
  * From a worker's death to the moment when what it ran runs again somewhere. A death between two runs heals nothing;
- * neither does one after the picture was recorded.
+ * neither does one after the image was recorded.
  * @param deaths by worker, whose GPU is the one of the same number
  */
 export function healTimes(
@@ -46,7 +46,7 @@ export function healTimes(
 /** What ended longer before a death was not in the dead worker's hands any more. */
 const STALE_MS = 1000
 
-/** Runs that drew a picture which nobody got; those that were to draw a useless one don't count. */
+/** Runs that drew an image which nobody got; those that were to draw a useless one don't count. */
 export function wastedRuns(runs: readonly GpuRun[], succeededTags: ReadonlySet<string>): number {
   const answered = runs.filter(({ answered, kind }) => answered && kind !== 'broken')
   const delivered = new Set(answered.filter(({ tag }) => succeededTags.has(tag)).map(({ tag }) => tag))

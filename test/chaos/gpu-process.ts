@@ -1,7 +1,7 @@
 /** Entry point: the GPU hosts, one per worker, in a process of their own that the chaos run tells what to break. */
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
 import type { Fault } from '../support/a1111-stand-in-faults.js'
-import { drawPicture } from '../support/a1111-stand-in-pictures.js'
+import { drawImage } from '../support/a1111-stand-in-images.js'
 
 export type GpuCommand =
   | { readonly target: number; readonly fault: Fault }
@@ -17,7 +17,7 @@ const report = (what: GpuReport) => void process.send?.(what)
 /** Long enough for its progress and previews to be seen. */
 const SLOW_MS = 1200
 const size = { width: 64, height: 64 }
-const currentImage = await drawPicture({ ...size, key: 'preview', parameters: '', look: 'unfinished' })
+const currentImage = await drawImage({ ...size, key: 'preview', parameters: '', look: 'unfinished' })
 let runs = 0
 
 const gpus: A1111StandIn[] = []
@@ -30,7 +30,7 @@ for (let gpu = 0; gpu < Number(count); gpu++) {
       const prompt = String(body.prompt)
       gpus[gpu]?.set({ latencyMs: prompt.includes(' slow ') ? SLOW_MS : Number(latencyMs) })
       report({ run, gpu, prompt, at: Date.now() })
-      // Some requests get a useless picture on every host, as a job does that is itself at fault.
+      // Some requests get a useless image on every host, as a job does that is itself at fault.
       if (prompt.includes(' broken ')) gpus[gpu]?.set({ fault: 'wrong_size', times: 1 })
       void ended.then((answered) => report({ ended: run, at: Date.now(), answered }))
     },

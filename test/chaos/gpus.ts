@@ -11,7 +11,7 @@ export interface GpuRun {
   readonly kind: string
   readonly at: number
   endedAt: number | undefined
-  /** The picture was sent whole: the GPU's work is done, whatever became of it. */
+  /** The image was sent whole: the GPU's work is done, whatever became of it. */
   answered: boolean
 }
 

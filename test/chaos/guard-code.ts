@@ -104,7 +104,7 @@ export const CODE_GUARDS: readonly Guard[] = [
       plant(scene, { not_before: `now() + interval '1 hour'`, deadline_at: `now() + interval '3 seconds'` }),
   },
   {
-    name: 'the reconciler removes pictures of what has failed',
+    name: 'the reconciler removes images of what has failed',
     off: ['reconcile.sweep'],
     noticedBy: ['I14'],
     probe: rebuiltAfterWipe,

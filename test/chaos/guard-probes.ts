@@ -70,7 +70,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
     ...{ status: `'failed'`, error: `'Canceled.'`, worker: `'gone'`, created_at: `now() - interval '1 minute'` },
     ...{ started_at: `now() - interval '50 seconds'`, finished_at: `now() - interval '40 seconds'` },
   })
-  const file = join(stage.pictures.path, `${failed.slugs[0]}.png`)
+  const file = join(stage.images.path, `${failed.slugs[0]}.png`)
   writeFileSync(file, 'of an attempt that nobody waits for any more')
   const key = randomUUID()
   await client.query(
@@ -91,7 +91,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
       `UPDATE leases SET holder = 'nobody', until = now() + interval '1 second' WHERE name = 'reconciler'`,
     )
     if (!(await within(CLEARED_WITHIN_MS, () => !existsSync(file))))
-      found.push({ invariant: 'I14', what: `a picture of the failed ${failed.id} is still there` })
+      found.push({ invariant: 'I14', what: `an image of the failed ${failed.id} is still there` })
     const forgotten = async () =>
       (await client.query('SELECT FROM idempotency_keys WHERE key = $1', [key])).rowCount === 0
     if (!(await within(CLEARED_WITHIN_MS, forgotten)))
@@ -122,7 +122,7 @@ export async function putBackIsEnqueued(scene: Scene): Promise<Violation[]> {
 }
 
 /**
- * A worker stops with a picture in its hands, another one takes over, and the first wakes up amid that: what comes of
+ * A worker stops with an image in its hands, another one takes over, and the first wakes up amid that: what comes of
  * it the run's own checks tell. Needs failpoints that stop a worker there and hold the other one for a while.
  */
 export async function takenOver(scene: Scene): Promise<Violation[]> {

@@ -83,7 +83,7 @@ export const SQL_GUARDS: readonly Guard[] = [
     attack: (scene) => strike(scene, OVERDRAW),
   },
   {
-    name: 'a picture has one row (unique generation and place)',
+    name: 'an image has one row (unique generation and place)',
     drop: 'ALTER TABLE images DROP CONSTRAINT images_generation_id_idx_key',
     noticedBy: ['I10'],
     attack: (scene) => strike(scene, SHOW_TWICE),

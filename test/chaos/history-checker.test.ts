@@ -44,7 +44,7 @@ const polled = (n: number, status: string, more: PollMore = {}) => {
 const fetched = (more: Partial<Answered> = {}) =>
   exchange(
     { what: 'image', url: 'http://easel/cdn/a.png', size: 256 },
-    answered(200, undefined, { picture: { sha256: 'a', width: 256, height: 256 }, ...more }),
+    answered(200, undefined, { image: { sha256: 'a', width: 256, height: 256 }, ...more }),
   )
 
 const row = (more: Partial<FinalGeneration> = {}): FinalGeneration => ({
@@ -110,7 +110,7 @@ describe('money', () => {
     expect(judged([], outcome({ [GEN(1)]: row({ status: 'failed' }) }, { credits }))).toEqual(['I3'])
   })
 
-  it('I3: a picture for nothing', () => {
+  it('I3: an image for nothing', () => {
     const credits = new Map([['ann', { granted: 10, left: 10 }]])
     expect(judged([], outcome({ [GEN(1)]: row() }, { credits }))).toEqual(['I3'])
   })
@@ -161,17 +161,17 @@ describe('promises', () => {
     expect(judged([], outcome({ [GEN(1)]: row({ status: 'processing' }) }))).toEqual(['I8'])
   })
 
-  it('I10: fewer pictures than asked for', () => {
+  it('I10: fewer images than asked for', () => {
     expect(judged([submitted(1, { batch: 2 }), polled(1, 'succeeded')])).toEqual(['I10'])
   })
 
-  it('I10: a picture that is not there, not whole, or another one later', () => {
+  it('I10: an image that is not there, not whole, or another one later', () => {
     const missing = exchange(
       { what: 'image', url: 'http://easel/cdn/b.png', size: 256 },
       answered(404, { error: 'No.' }),
     )
     const torn = exchange({ what: 'image', url: 'http://easel/cdn/c.png', size: 256 }, answered(200, undefined))
-    const other = fetched({ picture: { sha256: 'b', width: 256, height: 256 } })
+    const other = fetched({ image: { sha256: 'b', width: 256, height: 256 } })
     expect(judged([missing, torn, fetched(), other])).toEqual(['I10', 'I10', 'I10'])
   })
 
@@ -180,7 +180,7 @@ describe('promises', () => {
     ['goes on after its cancel', [submitted(1), polled(1, 'queued', { what: 'cancel' })]],
     ['ends in two ways', [submitted(1), polled(1, 'succeeded'), polled(1, 'failed')]],
     [
-      'changes its pictures',
+      'changes its images',
       [submitted(1), polled(1, 'succeeded'), polled(1, 'succeeded', { urls: ['http://easel/cdn/z.png'] })],
     ],
     ['has another seed at its end', [submitted(1), polled(1, 'succeeded', { seed: 8 })]],

@@ -40,7 +40,7 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
   const byKey = new Map<string, string>()
   /** When a key was sent first: from then on its generation may have been stored. */
   const firstSent = new Map<string, number>()
-  const pictures = new Map<string, string>()
+  const images = new Map<string, string>()
   const accuse = (invariant: string, what: string) => void violations.push({ invariant, what })
   const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 1)
 
@@ -140,7 +140,7 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
     if (status === 'succeeded' && seed !== known.seed)
       accuse('I11', `${id} has the seed ${seed} instead of ${known.seed}`)
     if (status === 'succeeded' && (!Array.isArray(images) || images.length !== known.batch))
-      accuse('I10', `${id} shows ${Array.isArray(images) ? images.length : 'no'} pictures instead of ${known.batch}`)
+      accuse('I10', `${id} shows ${Array.isArray(images) ? images.length : 'no'} images instead of ${known.batch}`)
   }
 
   /** What it says of the generation is judged like polls that were sent when it was opened. */
@@ -153,19 +153,19 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
       if (event === 'status' || event === 'end') polled(exchange, { what: 'poll', id }, { ...got, body: data })
   }
 
-  function fetched(exchange: Exchange, asked: Asked & { what: 'image' }, { status, picture }: Answered): void {
+  function fetched(exchange: Exchange, asked: Asked & { what: 'image' }, { status, image }: Answered): void {
     const { url, size } = asked
     if (status !== 200) {
       if (!excused(exchange)) accuse('I10', `${url} got ${status} ${when(exchange)}`)
       return
     }
-    if (!picture || picture.width !== size || picture.height !== size) {
+    if (!image || image.width !== size || image.height !== size) {
       accuse('I10', `${url} is not a whole PNG of ${size} × ${size} pixels`)
       return
     }
-    const before = pictures.get(url)
-    if (before !== undefined && before !== picture.sha256) accuse('I10', `${url} has changed its bytes`)
-    pictures.set(url, picture.sha256)
+    const before = images.get(url)
+    if (before !== undefined && before !== image.sha256) accuse('I10', `${url} has changed its bytes`)
+    images.set(url, image.sha256)
   }
 
   /** Two generations of one user that were active at the same moment for certain. */

@@ -19,7 +19,7 @@ export interface Answered {
   readonly retryAfter: string | undefined
   /** What came over a stream until it ended, broke off or was left. */
   readonly events?: readonly Message[]
-  readonly picture?: { readonly sha256: string; readonly width: number; readonly height: number }
+  readonly image?: { readonly sha256: string; readonly width: number; readonly height: number }
 }
 
 /** Why no answer came: the connection broke, the client's patience ended, or the client itself hung up. */

@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } 
 import { join } from 'node:path'
 
 /**
- * A picture directory that can go away: a file takes its place, so that every put and every read fails, as on a disk
+ * An image directory that can go away: a file takes its place, so that every put and every read fails, as on a disk
  * that is full or gone. Unlike permission bits that also binds root.
  */
-export function pictureDirectory(directory: string) {
+export function imageDirectory(directory: string) {
   const path = join(directory, 'images')
   const away = join(directory, 'images.away')
   let gone = false
@@ -35,4 +35,4 @@ export function pictureDirectory(directory: string) {
   }
 }
 
-export type PictureDirectory = ReturnType<typeof pictureDirectory>
+export type ImageDirectory = ReturnType<typeof imageDirectory>

@@ -26,7 +26,7 @@ export interface LoadOptions {
   readonly doubles: number
   /** A catalog id that no GPU has, where there is time for a generation to miss its deadline. */
   readonly missingModel: number | undefined
-  /** Now and then a generation that is slow, kills its worker whenever it runs, or never gets a picture; false ends that. */
+  /** Now and then a generation that is slow, kills its worker whenever it runs, or never gets an image; false ends that. */
   readonly hopeless: () => boolean
 }
 
@@ -194,7 +194,7 @@ export function startLoad({
       method: 'GET',
       path: new URL(url).pathname,
     }
-    // A server that dies amid the picture owes nothing; the next one has it.
+    // A server that dies amid the image owes nothing; the next one has it.
     for (let tries = 0; tries < 100; tries++) {
       const got = await client.send(call)
       if (isAnswer(got) && got.status === 200) return

@@ -148,7 +148,7 @@ describe('a server that is told to end while Create Image clients wait for a slo
   })
   afterAll(() => gpu.close())
 
-  it('serves those whose picture comes in time, and sends the others away with their generations going on', async () => {
+  it('serves those whose image comes in time, and sends the others away with their generations going on', async () => {
     const { service } = context
     const { db } = service
     const leaving = await service.server({ noticeMs: 100, waitersMs: 1400 })

@@ -61,7 +61,7 @@ it('measures from a death to the next run of what was running', () => {
   expect(healTimes(runs, [{ gpu: 1, at: 5000 }])).toEqual([])
 })
 
-it('counts the pictures drawn for nobody', () => {
+it('counts the images drawn for nobody', () => {
   const runs = [run(0, 'a', 0, 1), run(1, 'a', 2, 3), run(0, 'b', 4, 5), run(0, 'c', 6, 7, false), run(0, 'c', 8, 9)]
   expect(wastedRuns(runs, new Set(['a', 'c']))).toBe(2)
 })

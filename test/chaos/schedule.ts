@@ -51,7 +51,7 @@ const LANES: Readonly<Record<string, Lane>> = {
       const r = chance.next()
       if (r < 0.65) return { kind: 'worker.kill', target }
       if (r < 0.8) return { kind: 'worker.term', target }
-      // Some longer than the lease: another worker takes over, and this one wakes up with a picture in its hands.
+      // Some longer than the lease: another worker takes over, and this one wakes up with an image in its hands.
       return { kind: 'worker.stop', target, forMs: chance.between(500, 16_000) }
     },
   },

@@ -15,8 +15,8 @@ import { givenUser } from '../support/givens.js'
 import { named, recordEvents } from './event-checks.js'
 import type { Victims } from './faults.js'
 import { type Gpus, startGpus } from './gpus.js'
+import { imageDirectory } from './image-directory.js'
 import type { ChaosUser } from './load.js'
-import { pictureDirectory } from './picture-directory.js'
 import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
 import { startReceiver, type WebhookReceiver } from './receiver.js'
@@ -129,14 +129,14 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     closing.push(() => receiver.close())
     const users = await givenUsers(postgres.url, options.users, receiver)
 
-    const pictures = pictureDirectory(directory)
+    const images = imageDirectory(directory)
     const failpointsLog = join(directory, 'failpoints.log')
     const ports = await freePorts(SERVERS)
     const serverUrls = ports.map((port) => `http://127.0.0.1:${port}`)
     const proxied = Object.assign(new URL(postgres.url), { port: String(proxies.postgres.port) }).href
     const shared = {
       REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
-      STORAGE_URL: `file:${pictures.path}`,
+      STORAGE_URL: `file:${images.path}`,
       BASE_URL: serverUrls[0] as string,
       INFERENCE_TIMEOUT_SECONDS: String(INFERENCE_TIMEOUT_SECONDS),
       GENERATION_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
@@ -171,7 +171,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     await Promise.all([...servers, ...workers].map((each) => each.start()))
     return {
       ...{ directory, users, models: MODELS, serverUrls, failpointsLog, receiver, connect, close },
-      ...{ servers, workers, redis, postgres, gpus, pictures, windows: options.windows },
+      ...{ servers, workers, redis, postgres, gpus, images, windows: options.windows },
       proxies: { postgres: proxies.postgres, redis: proxies.redis },
       config: parseConfig({ ...shared, DATABASE_URL: postgres.url, PORT: String(ports[0]) }),
     }

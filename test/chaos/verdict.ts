@@ -35,7 +35,7 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     ...(await eventViolations(postgres)),
     ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),
     ...(await queueLeftovers(redis.url())),
-    ...(await strayFiles(postgres, stage.pictures.path)),
+    ...(await strayFiles(postgres, stage.images.path)),
     ...(await readRedis(redis.url(), SECRET)),
     ...(options.mayExpire ? [] : await expired(postgres)),
   ]

@@ -10,7 +10,7 @@ import { startOpenAiStandIn } from '../support/openai-stand-in.js'
 import { startSdCppStandIn } from '../support/sdcpp-stand-in.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-check-'))
-const output = join(directory, 'picture.png')
+const output = join(directory, 'image.png')
 afterAll(() => rm(directory, { recursive: true, force: true }))
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -42,7 +42,7 @@ async function checkInto(path: string, ...args: readonly string[]) {
 }
 
 describe('backend check', () => {
-  it('has a server draw one picture and says where it is and how long it took', async () => {
+  it('has a server draw one image and says where it is and how long it took', async () => {
     const server = await givenServer({ dialect: 'forge', models: ['mine.safetensors'] })
     const { code, stdout, stderr } = await check(server.inferenceUrl, '--model', 'mine.safetensors')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -136,14 +136,14 @@ describe('backend check', () => {
     const { stdout } = await check(server.inferenceUrl, '--model', 'mine.safetensors', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ models: ['mine.safetensors'], missing_models: [], max_seed: 4294967295, size_multiple: 8 },
-      picture: { path: output, model: 'mine.safetensors', sampler: 'euler_a', took_ms: expect.any(Number) },
+      image: { path: output, model: 'mine.safetensors', sampler: 'euler_a', took_ms: expect.any(Number) },
     })
   })
 
   it.each([
     ['wrong password', /401.*put the right user:password@ into the URL\.$/],
     ['nobody listens', /cannot be reached: ECONNREFUSED; check the address/],
-    ['a picture of another size', /drew .* instead of 512x512; look at its log/],
+    ['an image of another size', /drew .* instead of 512x512; look at its log/],
     ['no answer', /did not say within 4 s what it has; check the address, and that it runs with its API on\.$/],
   ])('exits 1 with a sentence: %s', async (what, sentence) => {
     const server = await givenServer({
@@ -151,7 +151,7 @@ describe('backend check', () => {
       ...(what === 'wrong password' && { auth: 'me:secret' }),
     })
     if (what === 'nobody listens') await server.refuse()
-    if (what === 'a picture of another size') server.set({ fault: 'wrong_size' })
+    if (what === 'an image of another size') server.set({ fault: 'wrong_size' })
     if (what === 'no answer') server.set({ fault: 'hang', scope: 'all' })
     const { code, stderr } = await check(`a1111+${server.url}`, '--model', 'mine.safetensors')
     expect(code).toBe(1)
@@ -160,12 +160,12 @@ describe('backend check', () => {
     expect(stderr).not.toContain('secret')
   })
 
-  it('asks nothing of a server when the picture could not be written', async () => {
+  it('asks nothing of a server when the image could not be written', async () => {
     const server = await givenServer({ models: ['mine.safetensors'] })
-    const path = join(directory, 'nowhere', 'picture.png')
+    const path = join(directory, 'nowhere', 'image.png')
     expect(await checkInto(path, server.inferenceUrl, '--model', 'mine.safetensors')).toEqual({
       ...{ code: 1, stdout: '' },
-      stderr: `error: The picture can't be written to ${path} (ENOENT); name another file with --output.\n`,
+      stderr: `error: The image can't be written to ${path} (ENOENT); name another file with --output.\n`,
     })
     expect(server.journal).toEqual([])
   })

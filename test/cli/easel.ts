@@ -1,4 +1,4 @@
-/** Easel's command line as an operator meets it, over a database and a picture directory of the file's own. */
+/** Easel's command line as an operator meets it, over a database and an image directory of the file's own. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export interface Ran {
 export interface Easel {
   readonly db: Database
   readonly databaseUrl: string
-  /** The picture directory. */
+  /** The image directory. */
   readonly storage: string
   readonly env: Record<string, string>
   /** One command line, its words separated by blanks or given one by one. */

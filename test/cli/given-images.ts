@@ -14,8 +14,8 @@ const png = sharp({ create: { width: SIDE, height: SIDE, channels: 3, background
 
 export const imagesOf = ({ storage }: Easel) => fileImageStore({ root: storage, cdnBaseUrl: 'https://easel.test/cdn' })
 
-/** Stores a picture's file as the worker does. */
-export async function givenPicture(easel: Easel, slug: string): Promise<StoredImage> {
+/** Stores an image's file as the worker does. */
+export async function givenImage(easel: Easel, slug: string): Promise<StoredImage> {
   const bytes = await png
   await imagesOf(easel).put(slug, bytes)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
@@ -31,7 +31,7 @@ export async function givenProcessing({ db }: Easel, { id }: { readonly id: stri
   )
 }
 
-/** A generation that succeeded, with the files of its pictures. */
+/** A generation that succeeded, with the files of its images. */
 export async function givenSucceeded(
   easel: Easel,
   user: GivenUser,
@@ -39,7 +39,7 @@ export async function givenSucceeded(
 ): Promise<Generation> {
   const generation = await givenGeneration(easel.db, user, asked)
   await givenProcessing(easel, generation)
-  const images = await Promise.all(generation.slugs.map((slug) => givenPicture(easel, slug)))
+  const images = await Promise.all(generation.slugs.map((slug) => givenImage(easel, slug)))
   const claimed: ClaimedGeneration = { ...generation, attempt: 1, tries: 0 }
   if (!(await runStore(easel.db, { refundFailed: true }).succeed(claimed, images))) throw new Error('not succeeded')
   return generation

@@ -6,7 +6,7 @@ import { publishedImages } from '../../src/db/image-records.js'
 import { pollStore } from '../../src/db/poll-store.js'
 import { creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useEasel } from './easel.js'
-import { givenPicture, givenProcessing, givenSucceeded, imagesOf } from './given-pictures.js'
+import { givenImage, givenProcessing, givenSucceeded, imagesOf } from './given-images.js'
 
 const easel = useEasel()
 const fileOf = (slug: string) => imagesOf(easel).read(slug)
@@ -29,29 +29,29 @@ describe('images remove', () => {
     const { slugs } = await givenSucceeded(easel, user)
     const [slug] = slugs as [string]
     const first = await easel.json(['images', 'remove', slug, '--reason', 'first'])
-    await givenPicture(easel, slug)
+    await givenImage(easel, slug)
     expect(await easel.json(['images', 'remove', slug, '--reason', 'second'])).toEqual(first)
     expect(await fileOf(slug)).toBeUndefined()
-    expect(await easel.text(`images remove ${slug}`)).toBe(`Picture ${slug} is removed.`)
+    expect(await easel.text(`images remove ${slug}`)).toBe(`Image ${slug} is removed.`)
   })
 
-  it('marks the picture as removed even where its file cannot be', async () => {
+  it('marks the image as removed even where its file cannot be', async () => {
     const { slugs } = await givenSucceeded(easel, await givenUser(easel.db))
     const [slug] = slugs as [string]
     const directory = await mkdtemp(join(tmpdir(), 'easel-file-'))
     const occupied = join(directory, 'a-file')
     await writeFile(occupied, '')
     expect(await easel.error(`images remove ${slug}`, { STORAGE_URL: `file:${occupied}` })).toMatch(
-      /^Pictures can't be stored in .*a-file; make it a writable directory or change STORAGE_URL/,
+      /^Images can't be stored in .*a-file; make it a writable directory or change STORAGE_URL/,
     )
     await rm(directory, { recursive: true })
     expect(await publishedImages(easel.db).find(slug)).toMatchObject({ removed: true })
   })
 
-  it('refuses an ID that is no picture', async () => {
+  it('refuses an ID that is no image', async () => {
     for (const slug of ['../../etc/passwd', '0123456789abcdefghijKL', 'x']) {
       expect(await easel.error(['images', 'remove', slug])).toBe(
-        `No picture has the ID "${slug}": it is the last part of the picture's address.`,
+        `No image has the ID "${slug}": it is the last part of the image's address.`,
       )
     }
     expect(await easel.error(['images', 'remove', '0123456789abcdefghijKL', '--reason', ''])).toBe(
@@ -61,7 +61,7 @@ describe('images remove', () => {
 })
 
 describe('user delete', () => {
-  it('cancels what is active and gives the credits back, but keeps pictures and prompts', async () => {
+  it('cancels what is active and gives the credits back, but keeps images and prompts', async () => {
     const user = await givenUser(easel.db, { credits: 10 })
     const done = await givenSucceeded(easel, user)
     const active = await givenGeneration(easel.db, user, { batchSize: 2 })
@@ -80,7 +80,7 @@ describe('user delete', () => {
     await expect(givenGeneration(easel.db, user)).rejects.toThrow('gone')
   })
 
-  it('with --purge wipes prompts and pictures, also of a user deleted before, and nobody else’s', async () => {
+  it('with --purge wipes prompts and images, also of a user deleted before, and nobody else’s', async () => {
     const user = await givenUser(easel.db)
     const other = await givenSucceeded(easel, await givenUser(easel.db))
     const first = await givenSucceeded(easel, user, { batchSize: 2, negativePrompt: 'fog' })
@@ -88,12 +88,12 @@ describe('user delete', () => {
     const second = await givenSucceeded(easel, user)
     const active = await givenGeneration(easel.db, user)
     // Left by an attempt that failed.
-    await givenPicture(easel, active.slugs[0] as string)
+    await givenImage(easel, active.slugs[0] as string)
     await easel.json(`user delete ${user.username}`)
     expect(await easel.json(`user delete ${user.username} --purge`)).toMatchObject({
       id: user.id,
       canceled_jobs: [],
-      purged: { prompts: 3, pictures: 2 },
+      purged: { prompts: 3, images: 2 },
     })
     for (const generation of [first, second, active]) {
       expect(await rowOf(easel.db, generation)).toMatchObject({ prompt: '', negative_prompt: '' })
@@ -106,7 +106,7 @@ describe('user delete', () => {
     expect(await rowOf(easel.db, other)).toMatchObject({ prompt: 'a lighthouse at dusk' })
     expect(await fileOf(other.slugs[0] as string)).toBeDefined()
     expect(await easel.text(`user delete ${user.username} --purge`)).toBe(
-      `deleted           ${user.username}\ncanceled jobs     -\nprompts wiped     0\npictures removed  0`,
+      `deleted         ${user.username}\ncanceled jobs   -\nprompts wiped   0\nimages removed  0`,
     )
   })
 
@@ -116,7 +116,7 @@ describe('user delete', () => {
     const active = await givenGeneration(easel.db, user)
     expect(await easel.json(`user delete ${user.username} --purge`)).toMatchObject({
       canceled_jobs: [active.id],
-      purged: { prompts: 2, pictures: 1 },
+      purged: { prompts: 2, images: 1 },
     })
     expect(await fileOf(done.slugs[0] as string)).toBeUndefined()
     expect(await rowOf(easel.db, active)).toMatchObject({ prompt: '' })
@@ -143,9 +143,9 @@ describe('user delete', () => {
       user.id,
     ])
     const last = '2001'.padStart(22, '0')
-    await givenPicture(easel, last)
+    await givenImage(easel, last)
     expect(await easel.json(`user delete ${user.username} --purge`)).toMatchObject({
-      purged: { prompts: 2001 - 1111, pictures: 2001 },
+      purged: { prompts: 2001 - 1111, images: 2001 },
     })
     expect(await fileOf(last)).toBeUndefined()
   })

@@ -5,7 +5,7 @@ import { redisActiveGenerationLock } from '../../src/redis/active-generation-loc
 import { chargesOf, creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { useEasel } from './easel.js'
-import { givenProcessing, givenSucceeded, SIDE } from './given-pictures.js'
+import { givenProcessing, givenSucceeded, SIDE } from './given-images.js'
 
 const easel = useEasel()
 const idsOf = (jobs: { id: string }[]) => jobs.map(({ id }) => id)

@@ -3,7 +3,7 @@ import type { ModelVersion } from '../../src/catalog/model-version.js'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { type GivenUser, givenKey, givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
-import { givenSucceeded } from './given-pictures.js'
+import { givenSucceeded } from './given-images.js'
 
 const easel = useEasel()
 const PONY = SEED_MODELS.find(({ id }) => id === 10) as ModelVersion

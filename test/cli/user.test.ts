@@ -199,7 +199,7 @@ describe('user delete', () => {
     const { username } = await givenUser(easel.db)
     await easel.json(`user delete ${username}`)
     expect(await easel.error(`user delete ${username}`)).toBe(
-      `User "${username}" is already deleted; --purge wipes prompts and pictures.`,
+      `User "${username}" is already deleted; --purge wipes prompts and images.`,
     )
     for (const command of ['credits history', 'key list', 'key create', 'usage', 'jobs list --user']) {
       expect(await easel.error(`${command} ${username}`)).toBe(`User "${username}" was deleted.`)

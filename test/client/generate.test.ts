@@ -39,7 +39,7 @@ const GIVEN_BACK = [
 ]
 
 describe('generate', () => {
-  it('resolves to the pictures, each with its seed, and tells how it goes', async () => {
+  it('resolves to the images, each with its seed, and tells how it goes', async () => {
     const owner = await user()
     const seen: Progress[] = []
     const generating = clientOf(owner).generate(

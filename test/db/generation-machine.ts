@@ -171,7 +171,7 @@ export async function givenMachine(db: Database, credits: number): Promise<Machi
   const write = async (by: ClaimedGeneration, what: Write): Promise<Answer> => {
     if (what.do === 'requeue') return runs.requeue(by, { countTry: what.countTry, delayMs: what.delayed ? HOUR_MS : 0 })
     if (what.do === 'heartbeat') return runs.heartbeat(by.id, by.attempt)
-    return what.do === 'succeed' ? runs.succeed(by, picturesOf(by)) : runs.fail(by, 'It failed.')
+    return what.do === 'succeed' ? runs.succeed(by, imagesOf(by)) : runs.fail(by, 'It failed.')
   }
 
   const force = async (id: string, set: string): Promise<Told> => {
@@ -302,5 +302,5 @@ const SEE = {
      ORDER BY g.seq`,
 }
 
-const picturesOf = ({ slugs, seed, width, height }: ClaimedGeneration): StoredImage[] =>
+const imagesOf = ({ slugs, seed, width, height }: ClaimedGeneration): StoredImage[] =>
   slugs.map((slug, i) => ({ slug, seed: seed + i, width, height, bytes: 1, sha256: 'x' }))

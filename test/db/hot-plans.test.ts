@@ -37,7 +37,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'history of a status': ['generations_history_of_status', 'images_generation_id_idx_key'],
   'history of a model': ['generations_history_of_model', 'images_generation_id_idx_key'],
   // There are few in here.
-  pictures: ['generations_history_of_status', 'images_generation_id_idx_key', 'all of images'],
+  images: ['generations_history_of_status', 'images_generation_id_idx_key', 'all of images'],
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
   failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
@@ -177,7 +177,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history', () => history.generations(past.id, {}, page))
   await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
-  await ask('pictures', () => history.pictures(past.id, {}, page))
+  await ask('images', () => history.images(past.id, {}, page))
   for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())

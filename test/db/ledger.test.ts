@@ -50,8 +50,8 @@ describe('credits and generations', () => {
           if (step.startsWith('submit')) await submit(user, Number(step.slice(-1)))
           else if (step === 'claim')
             claims.push(...[await runs.claim({ worker: 'w', backend: 'b' }, SERVES)].flatMap((c) => c ?? []))
-          else if (step === 'succeed' && latest) await runs.succeed(latest, picturesOf(latest))
-          else if (step === 'succeed as before' && before) await runs.succeed(before, picturesOf(before))
+          else if (step === 'succeed' && latest) await runs.succeed(latest, imagesOf(latest))
+          else if (step === 'succeed as before' && before) await runs.succeed(before, imagesOf(before))
           else if (step === 'fail' && latest) await runs.fail(latest, 'It failed.')
           else if (step === 'fail as before' && before) await runs.fail(before, 'It failed.')
           else if (step === 'requeue' && latest) await runs.requeue(latest, { countTry: false, delayMs: 0 })
@@ -113,7 +113,7 @@ describe('credits and generations', () => {
   })
 })
 
-const picturesOf = (generation: ClaimedGeneration) =>
+const imagesOf = (generation: ClaimedGeneration) =>
   generation.slugs.map((slug, i) => ({
     slug,
     seed: generation.seed + i,

@@ -47,7 +47,7 @@ async function givenClaimed(developer = false): Promise<ClaimedGeneration> {
   return (await runStore(context.db, { refundFailed: true }).claim(BY, ANYTHING)) as ClaimedGeneration
 }
 
-const pictures = ({ slugs, seed }: ClaimedGeneration) =>
+const images = ({ slugs, seed }: ClaimedGeneration) =>
   slugs.map((slug, i) => ({ slug, seed: seed + i, width: 832, height: 1216, bytes: 10, sha256: 'x' }))
 const count = async (table: 'images' | 'usage', { id }: { readonly id: string }): Promise<number> =>
   (await context.db.pool.query(`SELECT count(*) AS n FROM ${table} WHERE generation_id = $1`, [id])).rows[0].n
@@ -90,11 +90,11 @@ describe('a submit whose answer from Postgres is lost', () => {
 
 describe('a worker whose answer from Postgres is lost', () => {
   it.each([false, true])(
-    'succeeds by saying so again, with its pictures stored and billed once (metered: %s)',
+    'succeeds by saying so again, with its images stored and billed once (metered: %s)',
     async (metered) => {
       const claimed = await givenClaimed(metered)
       const runs = runStore(db, { refundFailed: true })
-      const say = () => runs.succeed(claimed, pictures(claimed))
+      const say = () => runs.succeed(claimed, images(claimed))
       expect(await losingAnswer(/succeed_generation/, say)).toBe('no answer')
       expect(await say()).toBe(true)
       expect(await runs.fail(claimed, 'It failed.')).toBe(false)
@@ -110,7 +110,7 @@ describe('a worker whose answer from Postgres is lost', () => {
     const say = () => runs.fail(claimed, 'It failed.')
     expect(await losingAnswer(/WITH ended/, say)).toBe('no answer')
     expect(await say()).toBe(true)
-    expect(await runs.succeed(claimed, pictures(claimed))).toBe(false)
+    expect(await runs.succeed(claimed, images(claimed))).toBe(false)
     expect(await chargesOf(context.db, { id: claimed.accountId })).toEqual([
       ['charge', -2],
       ['refund', 2],

@@ -27,7 +27,7 @@ beforeEach(async () => {
   )
 })
 
-const pictures = (generation: ClaimedGeneration) =>
+const images = (generation: ClaimedGeneration) =>
   generation.slugs.map((slug, i) => ({
     slug,
     seed: generation.seed + i,
@@ -186,8 +186,8 @@ describe('a claimed attempt', () => {
     const user = await givenUser(context.db)
     const { id } = await givenGeneration(context.db, user, { batchSize: 2 })
     const claimed = (await claim()) as ClaimedGeneration
-    expect(await runs().succeed(claimed, pictures(claimed))).toBe(true)
-    expect(await runs().succeed(claimed, pictures(claimed))).toBe(true) // the first answer was lost
+    expect(await runs().succeed(claimed, images(claimed))).toBe(true)
+    expect(await runs().succeed(claimed, images(claimed))).toBe(true) // the first answer was lost
     expect(await runs().fail(claimed, 'late')).toBe(false)
     expect(await rowOf(context.db, { id })).toMatchObject({ status: 'succeeded', lease_until: null })
     const { rows } = await context.db.pool.query(
@@ -219,7 +219,7 @@ describe('a claimed attempt', () => {
        ALTER TABLE generations ENABLE TRIGGER USER`,
     )
     const claimed = (await claim()) as ClaimedGeneration
-    expect(await runs().succeed(claimed, pictures(claimed))).toBe(true)
+    expect(await runs().succeed(claimed, images(claimed))).toBe(true)
     const { created_at: createdAt, started_at: startedAt, finished_at: finishedAt } = await rowOf(context.db, claimed)
     expect([startedAt, finishedAt]).toEqual([createdAt, createdAt])
     const { rows } = await context.db.pool.query(
@@ -243,17 +243,17 @@ describe('a claimed attempt', () => {
     expect(await runs().heartbeat(stale.id, stale.attempt)).toBe(false)
     const fresh = (await claim()) as ClaimedGeneration
     expect(fresh).toMatchObject({ id: stale.id, attempt: 2, tries: 1, slugs: stale.slugs, seed: stale.seed })
-    expect(await runs().succeed(stale, pictures(stale))).toBe(false)
+    expect(await runs().succeed(stale, images(stale))).toBe(false)
     expect(await runs().fail(stale, 'stale')).toBe(false)
     expect(await runs().heartbeat(fresh.id, fresh.attempt)).toBe(true)
-    expect(await runs().succeed(fresh, pictures(fresh))).toBe(true)
+    expect(await runs().succeed(fresh, images(fresh))).toBe(true)
   })
 
   it('is counted for its owner instead of charged when metered', async () => {
     const user = await givenUser(context.db, { developer: { concurrency: 4 } })
     await givenGeneration(context.db, user, { batchSize: 2 })
     const claimed = (await claim()) as ClaimedGeneration
-    await runs().succeed(claimed, pictures(claimed))
+    await runs().succeed(claimed, images(claimed))
     const { rows } = await context.db.pool.query('SELECT idx, api_key_id FROM usage WHERE user_id = $1 ORDER BY idx', [
       user.id,
     ])

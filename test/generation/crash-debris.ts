@@ -10,7 +10,7 @@ const DEBRIS = {
     lease_until = now(), tries = 2, attempt = 3`,
   'past its deadline': `deadline_at = now()`,
   'that nobody has rung for': `attempt = 2, tries = 1`,
-  'that has failed and left its pictures': `started_at = now() - interval '50 seconds'`,
+  'that has failed and left its images': `started_at = now() - interval '50 seconds'`,
 } as const
 
 type Debris = keyof typeof DEBRIS
@@ -43,7 +43,7 @@ async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene):
   await ports.lock.keep([{ accountId: user.id, generationId: generation.id, ttlMs: 3_600_000 }])
   if (kind === 'past its deadline') return
   await Promise.all(generation.slugs.map((slug) => ports.images.put(slug, LEFT)))
-  if (kind !== 'that has failed and left its pictures') return
+  if (kind !== 'that has failed and left its images') return
   await ports.cancels.cancel(generation.id, 'Canceled.', { onlyQueued: false })
   await rewrite(`UPDATE generations SET finished_at = now() - interval '40 seconds' WHERE id = '${generation.id}'`)
 }

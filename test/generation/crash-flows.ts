@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../src/account/account.js'
 import { cancelGeneration } from '../../src/generation/cancel.js'
-import { waitForPicture } from '../../src/generation/follow/wait.js'
+import { waitForImage } from '../../src/generation/follow/wait.js'
 import { BackendError, type InferenceBackend } from '../../src/generation/run/backend.js'
 import { runGeneration } from '../../src/generation/run/run.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
@@ -73,7 +73,7 @@ export const submit = (ports: Ports, { caller, submission }: Scene): Promise<Sub
 
 async function createImage(ports: Ports, scene: Scene, timeoutSeconds: number) {
   const submitted = await submit(ports, scene)
-  return waitForPicture(ports, submitted, { timeoutSeconds, gone: NEVER, leaving: NEVER })
+  return waitForImage(ports, submitted, { timeoutSeconds, gone: NEVER, leaving: NEVER })
 }
 
 /** Claims the scene's generation, if it can be claimed, and runs it. */

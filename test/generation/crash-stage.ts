@@ -1,4 +1,4 @@
-/** Real Postgres, Redis, queue and picture files, on which processes die, time passes and others put things right. */
+/** Real Postgres, Redis, queue and image files, on which processes die, time passes and others put things right. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ import type { InferenceBackend } from '../../src/generation/run/backend.js'
 import { runGeneration } from '../../src/generation/run/run.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { TEMPORARY_FILE } from '../../src/images/file-image-store.js'
-import { finishPicture } from '../../src/images/finish-image.js'
+import { finishImage } from '../../src/images/finish-image.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
 import { createModerator } from '../../src/moderation/create-moderator.js'
@@ -60,7 +60,7 @@ export async function openStage() {
   const ports = {
     moderator: createModerator({ ...config.moderation, logger: log }),
     ends: { watch: () => () => undefined },
-    ...{ lock, queue, progress, previews, watch, finishPicture, log },
+    ...{ lock, queue, progress, previews, watch, finishImage, log },
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),
     cancels: cancelStore(db),
@@ -96,7 +96,7 @@ export async function openStage() {
     }
   }
 
-  /** What has failed so far is swept no more: whoever stores a picture of it from here on must remove it himself. */
+  /** What has failed so far is swept no more: whoever stores an image of it from here on must remove it himself. */
   const endSweeps = () =>
     rewrite(
       `UPDATE generations SET finished_at = finished_at - interval '1 hour' WHERE finished_at > now() - interval '1 hour'`,
@@ -163,7 +163,7 @@ export async function openStage() {
   const intact = new Set<string>()
 
   /**
-   * Nothing is active, every credit and every picture is accounted for, and nothing is left behind, but for what sleepers
+   * Nothing is active, every credit and every image is accounted for, and nothing is left behind, but for what sleepers
    * have not given its name yet.
    */
   async function expectSound({ whileSomeSleep = false } = {}): Promise<void> {
@@ -201,13 +201,13 @@ export async function openStage() {
   }
 }
 
-/** Generations whose charges, refunds, pictures or usage are not what their status says, and wrong balances. */
+/** Generations whose charges, refunds, images or usage are not what their status says, and wrong balances. */
 const WRONG = `
   SELECT * FROM (
     SELECT g.id, g.status, g.metered, g.batch_size, g.cost, u.credits, coalesce(sum_of.ledger, 0) AS ledger,
            ARRAY(SELECT delta FROM credit_ledger l WHERE l.generation_id = g.id AND kind = 'charge') AS charges,
            ARRAY(SELECT delta FROM credit_ledger l WHERE l.generation_id = g.id AND kind = 'refund') AS refunds,
-           ARRAY(SELECT slug FROM images i WHERE i.generation_id = g.id ORDER BY idx) AS pictures,
+           ARRAY(SELECT slug FROM images i WHERE i.generation_id = g.id ORDER BY idx) AS images,
            (SELECT count(*) FROM usage WHERE usage.generation_id = g.id) AS billed, g.slugs
       FROM users u
            LEFT JOIN (SELECT user_id, sum(delta) AS ledger FROM credit_ledger GROUP BY 1) sum_of ON user_id = u.id
@@ -215,10 +215,10 @@ const WRONG = `
    WHERE credits <> ledger
       OR charges <> CASE WHEN id IS NULL OR metered THEN '{}' ELSE ARRAY[-cost] END
       OR refunds <> CASE WHEN status = 'failed' AND NOT metered THEN ARRAY[cost] ELSE '{}' END
-      OR pictures <> CASE WHEN status = 'succeeded' THEN slugs ELSE '{}' END
+      OR images <> CASE WHEN status = 'succeeded' THEN slugs ELSE '{}' END
       OR billed <> CASE WHEN status = 'succeeded' AND metered THEN batch_size ELSE 0 END`
 
-/** The preview backend draws the same pictures for the same request: drawn once, for any model, they are shown again. */
+/** The preview backend draws the same images for the same request: drawn once, for any model, they are shown again. */
 function quick(preview: InferenceBackend): InferenceBackend {
   const drawn = new Map<string, ReturnType<InferenceBackend['generate']>>()
   return {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { OwnPicture } from '../../src/generation/library/history.js'
+import type { OwnImage } from '../../src/generation/library/history.js'
 import { infotextOf } from '../../src/generation/library/infotext.js'
 import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../src/generation/sampler.js'
 import { fieldsOf } from '../../src/inference/drawn-image.js'
 
-const picture: OwnPicture = {
+const image: OwnImage = {
   ...{ slug: 's', generationId: 'g', modelVersionId: 1, modelName: 'm', filename: 'pony.v6.safetensors' },
   ...{ prompt: 'a lighthouse, at dusk', negativePrompt: '', width: 832, height: 1216, steps: 30, cfgScale: 6.5 },
   ...{ sampler: 'dpmpp_2m_karras', seed: 4294967295, bytes: 1, sha256: '', createdAt: new Date(0) },
@@ -16,18 +16,18 @@ describe('an infotext', () => {
     const fields =
       'Steps: 30, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 6.5, Seed: 4294967295, Size: 832x1216, ' +
       'Model: pony.v6, Version: v1.10.1'
-    expect(infotextOf(picture)).toBe(`a lighthouse, at dusk\n${fields}`)
-    expect(infotextOf({ ...picture, negativePrompt: 'fog\nrain' })).toBe(
+    expect(infotextOf(image)).toBe(`a lighthouse, at dusk\n${fields}`)
+    expect(infotextOf({ ...image, negativePrompt: 'fog\nrain' })).toBe(
       `a lighthouse, at dusk\nNegative prompt: fog\nrain\n${fields}`,
     )
   })
 
   it('has A1111’s names whatever server drew it, and says which one did', () => {
     const madeWith = { backend: 'comfyui', version: '0.3.64', sampler: 'dpmpp_2m', scheduler: 'karras' }
-    const said = fieldsOf(infotextOf({ ...picture, madeWith }))
+    const said = fieldsOf(infotextOf({ ...image, madeWith }))
     expect([said('Sampler'), said('Schedule type'), said('Version')]).toEqual(['DPM++ 2M', 'Karras', 'comfyui 0.3.64'])
-    expect(fieldsOf(infotextOf({ ...picture, madeWith: { ...madeWith, version: null } }))('Version')).toBe('comfyui')
-    expect(fieldsOf(infotextOf({ ...picture, madeWith: null }))('Version')).toBe('Easel')
+    expect(fieldsOf(infotextOf({ ...image, madeWith: { ...madeWith, version: null } }))('Version')).toBe('comfyui')
+    expect(fieldsOf(infotextOf({ ...image, madeWith: null }))('Version')).toBe('Easel')
   })
 
   it('keeps the samplers apart, but for the two that are the same', () => {
@@ -37,7 +37,7 @@ describe('an infotext', () => {
   })
 
   it('quotes what would end a field', () => {
-    const said = fieldsOf(infotextOf({ ...picture, filename: 'models\\one, two: three.safetensors' }))
+    const said = fieldsOf(infotextOf({ ...image, filename: 'models\\one, two: three.safetensors' }))
     expect(said('Model')).toBe('one, two: three')
     expect(said('Version')).toBe('v1.10.1')
   })

@@ -27,7 +27,7 @@ describe.each(['Postgres', ...(redis ? ['Redis'] : [])])('the live boards in %s'
     expect(await board.get(['gen_a'])).toEqual(new Map([['gen_a', 0.25]]))
   })
 
-  it('keep a picture byte for byte', async () => {
+  it('keep an image byte for byte', async () => {
     const image = Buffer.concat([Buffer.from('0:1:'), randomBytes(2000)])
     await previews().set('gen_a', 2, image)
     await previews().set('gen_a', 1, randomBytes(20))

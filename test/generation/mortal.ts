@@ -34,7 +34,7 @@ export function mortal<T extends object>(ports: T, death?: Death): Mortal<T> {
   const effects: string[] = []
   const calls = new Map<string, number>()
   const underWay = new Map<Promise<unknown>, string>()
-  /** Of a dead process: each keeps a picture from being stored, which asks by it first. */
+  /** Of a dead process: each keeps an image from being stored, which asks by it first. */
   let heartbeatsHeldBack = 0
   let asleep = false
   let isDead = false

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { keepLease } from '../../src/generation/run/lease.js'
-import { type FinishPicture, publish, TakenOver } from '../../src/generation/run/publish.js'
+import { type FinishImage, publish, TakenOver } from '../../src/generation/run/publish.js'
 import { fileImageStore } from '../../src/images/file-image-store.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
@@ -24,7 +24,7 @@ it('a server’s version in words that Postgres can’t hold is stored without t
     version: `v1\u0000.9\n\ud800${'x'.repeat(500)}`,
   }
   const ports = {
-    finishPicture: async () => ({ png: Buffer.from('png'), sha256: 'x' }),
+    finishImage: async () => ({ png: Buffer.from('png'), sha256: 'x' }),
     images: { put: async () => true, remove: async () => undefined, check: async () => undefined, url: () => '' },
   }
   const inferred = [{ bytes: Buffer.from('png'), seed: 1, madeWith }]
@@ -34,22 +34,22 @@ it('a server’s version in words that Postgres can’t hold is stored without t
   expect(rows[0].made_with).toEqual({ ...madeWith, version: `v1.9\ufffd${'x'.repeat(95)}` })
 })
 
-it('an attempt that was taken over while its machine was suspended leaves the delivered picture alone', async () => {
+it('an attempt that was taken over while its machine was suspended leaves the delivered image alone', async () => {
   const { db } = context.service
   const { id } = await givenGeneration(db, await givenUser(db))
   const root = await mkdtemp(join(tmpdir(), 'easel-publish-'))
   onTestFinished(() => rm(root, { recursive: true, force: true }))
   const images = fileImageStore({ root, cdnBaseUrl: 'http://cdn' })
-  const finishPicture: FinishPicture = async (png) => ({ png, sha256: 'x' })
+  const finishImage: FinishImage = async (png) => ({ png, sha256: 'x' })
   const madeWith = { backend: 'fake', version: null, sampler: 'euler_a', scheduler: null }
-  const attempt = async (picture: string) => {
+  const attempt = async (image: string) => {
     const generation = await standInWorker(db).claim()
     const lease = keepLease(runStore(db, { refundFailed: true }), { watch: () => () => undefined }, generation)
     onTestFinished(() => lease.stop())
-    const inferred = [{ bytes: Buffer.from(picture), seed: 1, madeWith }]
+    const inferred = [{ bytes: Buffer.from(image), seed: 1, madeWith }]
     return {
       slug: generation.slugs[0] as string,
-      store: () => publish({ finishPicture, images }, generation, inferred, lease.stillOurs),
+      store: () => publish({ finishImage, images }, generation, inferred, lease.stillOurs),
     }
   }
   // Neither of its clocks, nor any of its timers, goes on until it is resumed.

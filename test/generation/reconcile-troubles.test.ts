@@ -160,7 +160,7 @@ describe('a rule that fails', () => {
   })
 })
 
-describe('a picture store that hangs', () => {
+describe('an image store that hangs', () => {
   const images = { remove: () => new Promise<never>(() => undefined) }
   const givenStarted = async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db))

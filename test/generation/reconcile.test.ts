@@ -153,7 +153,7 @@ describe('a queued generation whose delivery was lost', () => {
   })
 })
 
-describe('pictures of a generation that failed', () => {
+describe('images of a generation that failed', () => {
   it('are removed by a full pass, unless it failed just now', async () => {
     const { db } = context
     const long = await givenClaimed()

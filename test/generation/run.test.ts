@@ -53,7 +53,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
     },
     progress: { set: async () => undefined, get: async () => new Map() },
     previews: { set: async () => undefined, get: async () => new Map() },
-    finishPicture: async (bytes) => ({ png: bytes, sha256: 'x' }),
+    finishImage: async (bytes) => ({ png: bytes, sha256: 'x' }),
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   }
   return { ports, done }
@@ -81,13 +81,13 @@ const run = (
 ) => runGeneration(ports, backend, generation, leaving, atOnce(), { ...noExperience, ...experience })
 
 describe('an attempt', () => {
-  it('stores its pictures, records success and only then frees the account', async () => {
+  it('stores its images, records success and only then frees the account', async () => {
     const { ports, done } = givenOutside()
     expect(await run(ports, drawing)).toBe('succeeded')
     expect(done).toEqual(['put', 'put', 'succeed', 'release'])
   })
 
-  it('leaves nothing that listens for the worker’s end, or its pictures would stay in memory', async () => {
+  it('leaves nothing that listens for the worker’s end, or its images would stay in memory', async () => {
     const { ports } = givenOutside()
     const leaving = new AbortController().signal
     const given: AbortSignal[] = []
@@ -220,7 +220,7 @@ describe('an attempt', () => {
 })
 
 describe('an attempt whose surroundings fail', () => {
-  it('goes back without losing a try when the store refuses its pictures', async () => {
+  it('goes back without losing a try when the store refuses its images', async () => {
     vi.useFakeTimers()
     try {
       const { ports, done } = givenOutside({
@@ -282,17 +282,17 @@ describe('an attempt whose surroundings fail', () => {
     }
   })
 
-  it('replaces no picture when it was taken over while its process stood still', async () => {
+  it('replaces no image when it was taken over while its process stood still', async () => {
     const now = performance.now.bind(performance)
     let stoodStillMs = 0
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + stoodStillMs)
     try {
       const { ports, done } = givenOutside({ heartbeat: async () => false })
-      const finishPicture: RunPorts['finishPicture'] = async (bytes) => {
+      const finishImage: RunPorts['finishImage'] = async (bytes) => {
         stoodStillMs = 60_000
         return { png: bytes, sha256: 'x' }
       }
-      expect(await run({ ...ports, finishPicture }, drawing)).toBe('lost')
+      expect(await run({ ...ports, finishImage }, drawing)).toBe('lost')
       expect(done).toEqual([])
     } finally {
       clock.mockRestore()

@@ -24,22 +24,22 @@ const isGone = (file: string) =>
   )
 const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM picture_takedowns')).rowCount === 0
 
-it('removes the file of a picture whose removal was cut short', async () => {
+it('removes the file of an image whose removal was cut short', async () => {
   const { service, slug, file } = await given({})
   await imageRemovals(service.db).remove(slug, undefined)
   await until(() => isGone(file), 'the end of the file')
   await until(() => isFinished(service), 'the end of the removal')
 })
 
-it('tells the CDN of each removed picture until it has taken it in, over a restart, too', async () => {
+it('tells the CDN of each removed image until it has taken it in, over a restart, too', async () => {
   const cdn = await givenReceiver(503)
-  const env = { CDN_BASE_URL: 'https://cdn.example/pictures', CDN_PURGE_URL: cdn.url.replace('//', '//:t%2Fken@') }
+  const env = { CDN_BASE_URL: 'https://cdn.example/images', CDN_PURGE_URL: cdn.url.replace('//', '//:t%2Fken@') }
   const { service, key, slug, file } = await given(env)
   expect(await call(service.url, 'DELETE', `/api/v1/images/${slug}`, { key })).toMatchObject({ status: 204 })
   expect(await cdn.nth(1)).toMatchObject({
     method: 'POST',
     headers: { authorization: 'Bearer t/ken', 'content-type': 'application/json' },
-    body: { files: [`https://cdn.example/pictures/${slug}.png`] },
+    body: { files: [`https://cdn.example/images/${slug}.png`] },
   })
   expect(await isGone(file)).toBe(true)
   await service.stopServer()
@@ -47,6 +47,6 @@ it('tells the CDN of each removed picture until it has taken it in, over a resta
   cdn.behaviour = 200
   await service.server()
   await service.db.pool.query('UPDATE picture_takedowns SET due_at = now()')
-  expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/pictures/${slug}.png`] })
+  expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/images/${slug}.png`] })
   await until(() => isFinished(service), 'the end of the removal')
 })

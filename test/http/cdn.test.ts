@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { config } = context.service
   const images = await createImageStore(config)
   await images.put(slug, PNG)
-  // What must never be reached: beside the directory, below it, and under names that are no picture's.
+  // What must never be reached: beside the directory, below it, and under names that are no image's.
   await writeFile(join(config.storagePath, 'secret.txt'), 'secret')
   await writeFile(join(config.storagePath, `${'a'.repeat(22)}.txt`), 'secret')
   await writeFile(join(config.storagePath, `.${slug}.0123456789abcdef.tmp`), 'secret')
@@ -26,7 +26,7 @@ beforeAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${context.service.url}${path}`, { method, headers })
 
-const PICTURE_HEADERS = {
+const IMAGE_HEADERS = {
   'content-type': 'image/png',
   'cache-control': 'public, max-age=31536000, immutable',
   'x-content-type-options': 'nosniff',
@@ -35,23 +35,23 @@ const PICTURE_HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
 }
 
-function expectPictureHeaders(headers: Headers) {
-  for (const [name, value] of Object.entries(PICTURE_HEADERS)) expect(headers.get(name), name).toBe(value)
+function expectImageHeaders(headers: Headers) {
+  for (const [name, value] of Object.entries(IMAGE_HEADERS)) expect(headers.get(name), name).toBe(value)
 }
 
 describe('GET /cdn/<slug>.png', () => {
-  it('serves the picture to anyone, to be kept for ever and shown anywhere', async () => {
+  it('serves the image to anyone, to be kept for ever and shown anywhere', async () => {
     const answer = await get(`/cdn/${slug}.png`)
     expect(answer.status).toBe(200)
-    expectPictureHeaders(answer.headers)
+    expectImageHeaders(answer.headers)
     expect(answer.headers.get('content-length')).toBe(String(PNG.length))
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
   })
 
-  it('tells a HEAD the same, without the picture', async () => {
+  it('tells a HEAD the same, without the image', async () => {
     const answer = await get(`/cdn/${slug}.png`, {}, 'HEAD')
     expect(answer.status).toBe(200)
-    expectPictureHeaders(answer.headers)
+    expectImageHeaders(answer.headers)
     expect(answer.headers.get('content-length')).toBe(String(PNG.length))
     expect((await answer.arrayBuffer()).byteLength).toBe(0)
   })
@@ -59,7 +59,7 @@ describe('GET /cdn/<slug>.png', () => {
   it('serves a range of it', async () => {
     const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=0-7' })
     expect(answer.status).toBe(206)
-    expectPictureHeaders(answer.headers)
+    expectImageHeaders(answer.headers)
     expect(answer.headers.get('content-range')).toBe(`bytes 0-7/${PNG.length}`)
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG.subarray(0, 8))).toBe(true)
   })
@@ -72,7 +72,7 @@ describe('GET /cdn/<slug>.png', () => {
     expect(await answer.json()).toEqual({ error: expect.any(String) })
   })
 
-  it('says that an unchanged picture is unchanged', async () => {
+  it('says that an unchanged image is unchanged', async () => {
     const { headers } = await get(`/cdn/${slug}.png`)
     for (const condition of [
       `If-None-Match: ${headers.get('etag')}`,
@@ -86,7 +86,7 @@ describe('GET /cdn/<slug>.png', () => {
     }
   })
 
-  it('is a 404 that nobody keeps where there is no picture', async () => {
+  it('is a 404 that nobody keeps where there is no image', async () => {
     const answer = await call(context.service.url, 'GET', `/cdn/${newSlug()}.png`)
     expectPersonalError(answer, 404, /^No such endpoint: /)
     expect(answer.headers.get('cache-control')).toBeNull()
@@ -157,7 +157,7 @@ describe('GET /cdn/<slug>.png', () => {
   })
 })
 
-describe('a picture whose whole store is away', () => {
+describe('an image whose whole store is away', () => {
   it('is unavailable for the moment, not gone', async () => {
     const { storagePath } = context.service.config
     await rename(storagePath, `${storagePath}-away`)

@@ -78,13 +78,13 @@ describe('where API_BASE_URL is another host', () => {
     },
   )
 
-  it('the website’s alone shows the pages of pictures', async () => {
+  it('the website’s alone shows the pages of images', async () => {
     const path = `/image/${'0'.repeat(22)}`
     expect(await to(SITE, 'GET', path)).toMatchObject({ status: 404, body: expect.stringContaining('<!doctype html>') })
     expectPersonalError(await to(API, 'GET', path), 404, /^No such endpoint: /)
   })
 
-  it('every host answers health checks and serves pictures', async () => {
+  it('every host answers health checks and serves images', async () => {
     for (const host of [SITE, API, 'localhost', '10.0.0.7:3000']) {
       expect(await to(host, 'GET', '/health')).toMatchObject({ status: 200 })
       expect(await to(host, 'GET', '/ready')).toMatchObject({ status: 200 })
@@ -97,7 +97,7 @@ describe('where API_BASE_URL is another host', () => {
     expect(answer).toMatchObject({ status: 404, body: { success: false, error: { code: 'not_found' } } })
   })
 
-  it('poll_url leads to BASE_URL, and pictures to its CDN path', async () => {
+  it('poll_url leads to BASE_URL, and images to its CDN path', async () => {
     const owner = await givenUser(context.service.db)
     const { body } = await to(SITE, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT })
     expect(body.poll_url).toBe(`https://${SITE}/api/v1/generate/${body.id}`)

@@ -24,7 +24,7 @@ async function failureOf(work: Promise<unknown>): Promise<APIError> {
 }
 
 describe('OpenAI’s own client', () => {
-  it('gets the public URL of a picture, and its credit is charged', async () => {
+  it('gets the public URL of an image, and its credit is charged', async () => {
     const owner = await user()
     const { data, created } = await clientOf(owner).images.generate({ ...SMALL, model: 'plant-milk' })
     expect(data).toEqual([{ url: expect.stringMatching(/^http:\/\/easel\.test\/cdn\/[0-9A-Za-z]{22}\.png$/) }])
@@ -34,7 +34,7 @@ describe('OpenAI’s own client', () => {
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
-  it('gets the picture itself as base64, from a model version by its ID', async () => {
+  it('gets the image itself as base64, from a model version by its ID', async () => {
     const asked = { ...SMALL, model: '10', response_format: 'b64_json', output_format: 'png' } as const
     const { data } = await clientOf(await user()).images.generate(asked)
     expect(Object.keys(data?.[0] ?? {})).toEqual(['b64_json'])
@@ -53,7 +53,7 @@ describe('OpenAI’s own client', () => {
     expect(rows).toEqual([{ model_version_id: 10 }])
   })
 
-  it('gets two pictures for n = 2, charged together', async () => {
+  it('gets two images for n = 2, charged together', async () => {
     const owner = await user()
     const { data } = await clientOf(owner).images.generate({ ...SMALL, n: 2 })
     expect(new Set(data?.map(({ url }) => url)).size).toBe(2)
@@ -89,7 +89,7 @@ describe('OpenAI’s own client', () => {
     expect(await failureOf(poor.images.generate(SMALL))).toMatchObject({ status: 402, code: 'insufficient_quota' })
   })
 
-  it('works with a developer key, whose pictures are counted instead of charged', async () => {
+  it('works with a developer key, whose images are counted instead of charged', async () => {
     const { db } = context.service
     const developer = await user({ developer: { concurrency: 1 } })
     const { data } = await clientOf(developer).images.generate({ ...SMALL, n: 2 })

@@ -6,7 +6,7 @@ import { useService } from '../support/service.js'
 const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
 const PRICE = 7
 
-/** A user who holds so many credits, and a model version that costs PRICE a picture. */
+/** A user who holds so many credits, and a model version that costs PRICE an image. */
 async function given(credits: number): Promise<GivenUser> {
   const { pool } = context.service.db
   await pool.query('UPDATE model_versions SET credits_per_image = $1 WHERE id IN (1, 10)', [PRICE])
@@ -20,7 +20,7 @@ const create = ({ key }: GivenUser) => {
 }
 
 describe('a model version with a price of its own', () => {
-  it('costs it for each picture of a batch, and gives all of it back', async () => {
+  it('costs it for each image of a batch, and gives all of it back', async () => {
     const owner = await given(50)
     const { body, headers } = await submit(owner, { batch_size: 3 })
     expect(body.credits_charged).toBe(3 * PRICE)

@@ -151,7 +151,7 @@ for (const [mode, redis] of [
       expect(await statuses(owner.key, 10)).toEqual(Array(10).fill(400))
     })
 
-    it('does not hold on health checks and pictures', async () => {
+    it('does not hold on health checks and images', async () => {
       const { url } = context.service
       for (const path of ['/health', '/ready', `/cdn/${'0'.repeat(22)}.png`, `/image/${'0'.repeat(22)}`]) {
         const answers = await Promise.all(Array.from({ length: 25 }, () => call(url, 'GET', path)))

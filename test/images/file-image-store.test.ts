@@ -11,9 +11,9 @@ import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const run = promisify(execFile)
-const cdnBaseUrl = 'https://cdn.example/pictures'
+const cdnBaseUrl = 'https://cdn.example/images'
 const slug = 'AbCdEfGhIjKlMnOpQrSt09'
-const png = Buffer.from('the bytes of a picture')
+const png = Buffer.from('the bytes of an image')
 
 let directory: string
 let root: string
@@ -31,7 +31,7 @@ describe('the file store', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('stores a picture under its slug, readable by owner and group only, and nothing beside it', async () => {
+  it('stores an image under its slug, readable by owner and group only, and nothing beside it', async () => {
     await store.put(slug, png)
     expect(await readdir(root)).toEqual([`${slug}.png`])
     expect(await readFile(join(root, `${slug}.png`))).toEqual(png)
@@ -39,11 +39,11 @@ describe('the file store', () => {
   })
 
   it('names the permanent URL', () => {
-    expect(store.url(slug)).toBe(`https://cdn.example/pictures/${slug}.png`)
+    expect(store.url(slug)).toBe(`https://cdn.example/images/${slug}.png`)
   })
 
   it('replaces what an earlier attempt left', async () => {
-    await store.put(slug, Buffer.from('a longer picture of an earlier attempt'))
+    await store.put(slug, Buffer.from('a longer image of an earlier attempt'))
     expect(await store.put(slug, Buffer.from('of a later one'), async () => false)).toBe(false)
     expect(await store.put(slug, png, async () => true)).toBe(true)
     expect(await store.read(slug)).toEqual(png)
@@ -59,22 +59,22 @@ describe('the file store', () => {
   })
 
   it('lets two attempts write the same slug at once and keeps one of them whole', async () => {
-    const pictures = Array.from({ length: 8 }, (_, i) => Buffer.alloc(100_000, i))
+    const images = Array.from({ length: 8 }, (_, i) => Buffer.alloc(100_000, i))
     // A late read-back may meet another attempt's file; of equal length it can't tell, and needn't.
-    await Promise.all(pictures.map((picture) => store.put(slug, picture)))
+    await Promise.all(images.map((image) => store.put(slug, image)))
     const kept = await store.read(slug)
-    expect(pictures.some((picture) => kept?.equals(picture))).toBe(true)
+    expect(images.some((image) => kept?.equals(image))).toBe(true)
     expect(await readdir(root)).toEqual([`${slug}.png`])
   })
 
-  it('reads a stored picture, and undefined where there is none', async () => {
+  it('reads a stored image, and undefined where there is none', async () => {
     await store.put(slug, png)
     expect(await store.read(slug)).toEqual(png)
     expect(await store.read(newSlug())).toBeUndefined()
   })
 
   it.runIf(process.getuid?.() === 0)(
-    'leaves a picture to the group of a directory that hands its group on',
+    'leaves an image to the group of a directory that hands its group on',
     async () => {
       await chown(root, 0, 33)
       await chmod(root, 0o2750)
@@ -84,12 +84,12 @@ describe('the file store', () => {
     },
   )
 
-  it('does not wait for a pipe in place of a picture', async () => {
+  it('does not wait for a pipe in place of an image', async () => {
     await run('mkfifo', [join(root, `${slug}.png`)])
     expect(await store.read(slug)).toBeUndefined()
   })
 
-  it('removes a picture, and does not mind when it is gone', async () => {
+  it('removes an image, and does not mind when it is gone', async () => {
     await store.put(slug, png)
     await store.remove(slug)
     await store.remove(slug)
@@ -144,7 +144,7 @@ describe('opening the file store', () => {
     await writeFile(join(directory, 'file'), '')
     const storagePath = join(directory, 'file', 'images')
     await expect(createImageStore({ storagePath, cdnBaseUrl })).rejects.toThrow(
-      `Pictures can't be stored in ${storagePath}; make it a writable directory or change STORAGE_URL`,
+      `Images can't be stored in ${storagePath}; make it a writable directory or change STORAGE_URL`,
     )
   })
 

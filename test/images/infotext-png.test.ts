@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { finishPicture } from '../../src/images/finish-image.js'
+import { finishImage } from '../../src/images/finish-image.js'
 import { withInfotext } from '../../src/images/png-text.js'
 import { pngChunks, xmpOf } from '../support/png-chunks.js'
 
@@ -11,9 +11,9 @@ const drawn = sharp({
 const published = drawn
   .png()
   .toBuffer()
-  .then((bytes) => finishPicture(bytes, { ...size, seed: 7, model: 'Pony' }))
+  .then((bytes) => finishImage(bytes, { ...size, seed: 7, model: 'Pony' }))
 
-describe('a picture with an infotext', () => {
+describe('an image with an infotext', () => {
   it.each([
     ['ASCII', 'tEXt', 'a lighthouse\nSteps: 20'],
     ['Latin-1', 'iTXt', 'un café'],

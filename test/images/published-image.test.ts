@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import { BackendError } from '../../src/generation/run/backend.js'
-import { finishPicture } from '../../src/images/finish-image.js'
+import { finishImage } from '../../src/images/finish-image.js'
 import { chunk } from '../../src/images/png-text.js'
 import { drawnImage } from '../../src/inference/drawn-image.js'
 import { pngChunks, xmpOf } from '../support/png-chunks.js'
@@ -11,25 +11,25 @@ import { pngChunks, xmpOf } from '../support/png-chunks.js'
 const SIZE = { width: 64, height: 48 }
 const facts = { ...SIZE, seed: 42, model: 'Pony Diffusion' }
 
-/** A picture with something in it, as sharp's own pipeline to encode from. */
+/** An image with something in it, as sharp's own pipeline to encode from. */
 function sketch({ width, height } = SIZE) {
   const pixels = Buffer.from(Array.from({ length: width * height * 3 }, (_, i) => (i * 7 + (i >> 6)) % 256))
   return sharp(pixels, { raw: { width, height, channels: 3 } })
 }
 
 const refusal = (bytes: Buffer, asked = facts) =>
-  finishPicture(bytes, asked).then(
-    () => expect.fail('the picture was accepted'),
+  finishImage(bytes, asked).then(
+    () => expect.fail('the image was accepted'),
     (error: unknown) => error,
   )
 
-describe('finishing a picture', () => {
+describe('finishing an image', () => {
   it.each([
     ['PNG', sketch().png()],
     ['JPEG', sketch().jpeg()],
     ['WebP', sketch().webp({ lossless: true })],
   ])('makes an 8-bit RGB PNG of the asked size out of a %s', async (_, image) => {
-    const { png, sha256 } = await finishPicture(await image.toBuffer(), facts)
+    const { png, sha256 } = await finishImage(await image.toBuffer(), facts)
     expect(await sharp(png).metadata()).toMatchObject({
       format: 'png',
       ...SIZE,
@@ -41,14 +41,14 @@ describe('finishing a picture', () => {
     expect(sha256).toBe(createHash('sha256').update(png).digest('hex'))
   })
 
-  it('keeps the pixels of a lossless picture', async () => {
-    const { png } = await finishPicture(await sketch().png().toBuffer(), facts)
+  it('keeps the pixels of a lossless image', async () => {
+    const { png } = await finishImage(await sketch().png().toBuffer(), facts)
     expect(await sharp(png).raw().toBuffer()).toEqual(await sketch().raw().toBuffer())
   })
 
   it('gives the same file for the same bytes and facts', async () => {
     const bytes = await sketch().png().toBuffer()
-    expect((await finishPicture(bytes, facts)).sha256).toBe((await finishPicture(bytes, facts)).sha256)
+    expect((await finishImage(bytes, facts)).sha256).toBe((await finishImage(bytes, facts)).sha256)
   })
 
   it.each([
@@ -58,15 +58,15 @@ describe('finishing a picture', () => {
     ['transparent', () => sketch().ensureAlpha(0.5).png()],
     ['Display P3', () => sketch().withIccProfile('p3').png()],
     ['CMYK', () => sketch().toColourspace('cmyk').jpeg()],
-  ])('turns a %s picture into plain sRGB', async (_, image) => {
-    const { png } = await finishPicture(await image().toBuffer(), facts)
+  ])('turns a %s image into plain sRGB', async (_, image) => {
+    const { png } = await finishImage(await image().toBuffer(), facts)
     const header = pngChunks(png)[0]
     expect([header?.data[8], header?.data[9]]).toEqual([8, 2]) // bit depth, colour type RGB
     expect((await sharp(png).metadata()).icc).toBeUndefined()
   })
 })
 
-describe('what a finished picture says', () => {
+describe('what a finished image says', () => {
   /** What SD WebUI and cameras leave behind. */
   const chatty = () =>
     sketch()
@@ -76,7 +76,7 @@ describe('what a finished picture says', () => {
 
   it('keeps nothing of what the backend wrote beside the pixels', async () => {
     for (const bytes of [await chatty().png().toBuffer(), await chatty().jpeg().toBuffer()]) {
-      const { png } = await finishPicture(bytes, facts)
+      const { png } = await finishImage(bytes, facts)
       const names = pngChunks(png).map(({ name }) => name)
       expect(names.filter((name) => name !== 'IDAT')).toEqual(['IHDR', 'iTXt', 'sRGB', 'IEND'])
       expect(png.includes('secret')).toBe(false)
@@ -86,12 +86,12 @@ describe('what a finished picture says', () => {
   it('drops text chunks that hold a prompt', async () => {
     const bytes = await sketch().png().toBuffer()
     const text = Buffer.from([0, 0, 0, 19, ...Buffer.from('tEXtparameters\0a secret'), 0, 0, 0, 0])
-    const { png } = await finishPicture(Buffer.concat([bytes.subarray(0, 33), text, bytes.subarray(33)]), facts)
+    const { png } = await finishImage(Buffer.concat([bytes.subarray(0, 33), text, bytes.subarray(33)]), facts)
     expect(png.includes('secret')).toBe(false)
   })
 
   it('says in readable XMP right after the header that it is AI-generated, with seed and model', async () => {
-    const { png } = await finishPicture(await chatty().png().toBuffer(), { ...facts, seed: 4294967295 })
+    const { png } = await finishImage(await chatty().png().toBuffer(), { ...facts, seed: 4294967295 })
     expect(pngChunks(png)[1]?.name).toBe('iTXt')
     const xmp = xmpOf(png)
     expect(xmp).toContain(
@@ -104,7 +104,7 @@ describe('what a finished picture says', () => {
   })
 
   it('writes any model name as well-formed text', async () => {
-    const { png } = await finishPicture(await sketch().png().toBuffer(), {
+    const { png } = await finishImage(await sketch().png().toBuffer(), {
       ...facts,
       model: 'A<b>&"\'\0\x1b\n\ud800 é 模型 🎨',
     })
@@ -112,9 +112,9 @@ describe('what a finished picture says', () => {
   })
 })
 
-describe('refusing a picture', () => {
+describe('refusing an image', () => {
   it.each([
-    ['no picture at all', () => Buffer.from('{"error":"out of memory"}')],
+    ['no image at all', () => Buffer.from('{"error":"out of memory"}')],
     ['nothing', () => Buffer.alloc(0)],
     ['a GIF', () => sketch().gif().toBuffer()],
     ['an SVG', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>')],
@@ -122,7 +122,7 @@ describe('refusing a picture', () => {
     ['a PNG cut short within its header', async () => (await sketch().png().toBuffer()).subarray(0, 20)],
     ['a JPEG cut short', async () => (await sketch().jpeg().toBuffer()).subarray(0, -1000)],
     ['a WebP cut short', async () => (await sketch().webp({ lossless: true }).toBuffer()).subarray(0, -1000)],
-    ['a picture of another size', () => sketch({ width: 48, height: 64 }).png().toBuffer()],
+    ['an image of another size', () => sketch({ width: 48, height: 64 }).png().toBuffer()],
     [
       'a black PNG',
       () =>
@@ -141,7 +141,7 @@ describe('refusing a picture', () => {
   ])('refuses %s as bad output', async (_, bytes) => {
     const error = await refusal(await bytes())
     expect(error).toBeInstanceOf(BackendError)
-    expect(error).toMatchObject({ kind: 'bad_output', publicMessage: expect.stringMatching(/^The picture .*\.$/) })
+    expect(error).toMatchObject({ kind: 'bad_output', publicMessage: expect.stringMatching(/^The image .*\.$/) })
   })
 
   it('names both sizes for the operator', async () => {
@@ -149,7 +149,7 @@ describe('refusing a picture', () => {
     expect(error).toMatchObject({ message: 'the backend drew 64x48 instead of 72x48' })
   })
 
-  it('does not decode a picture of very many pixels', async () => {
+  it('does not decode an image of very many pixels', async () => {
     const bomb = await sharp({ create: { width: 5000, height: 5000, channels: 3, background: '#123' } })
       .png()
       .toBuffer()
@@ -162,18 +162,18 @@ describe('refusing a picture', () => {
     const texts = Array.from({ length: 60 }, (_, n) => chunk('zTXt', Buffer.concat([Buffer.from(`${n}\0\0`), text])))
     const bomb = Buffer.concat([plain.subarray(0, 33), ...texts, plain.subarray(33)])
     const most = process.resourceUsage().maxRSS
-    const finished = await finishPicture(bomb, facts)
+    const finished = await finishImage(bomb, facts)
     await drawnImage(bomb.toString('base64'), SIZE, (what) => new Error(what))
-    expect(finished).toEqual(await finishPicture(plain, facts))
+    expect(finished).toEqual(await finishImage(plain, facts))
     expect(process.resourceUsage().maxRSS - most).toBeLessThan(200_000) // KiB
   })
 
-  it('accepts a picture that differs from a single colour in its last pixel only', async () => {
+  it('accepts an image that differs from a single colour in its last pixel only', async () => {
     const pixels = Buffer.alloc(SIZE.width * SIZE.height * 3)
     pixels[pixels.length - 1] = 1
     const bytes = await sharp(pixels, { raw: { ...SIZE, channels: 3 } })
       .png()
       .toBuffer()
-    await expect(finishPicture(bytes, facts)).resolves.toHaveProperty('png')
+    await expect(finishImage(bytes, facts)).resolves.toHaveProperty('png')
   })
 })

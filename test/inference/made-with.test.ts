@@ -8,7 +8,7 @@ import * as sdcpp from './sdcpp/given.js'
 
 const SAMPLER = 'dpmpp_2m_karras'
 
-describe('a picture says how the server was asked for it, in the server’s own words:', () => {
+describe('an image says how the server was asked for it, in the server’s own words:', () => {
   it.each([
     ['a1111', ['a1111', 'v1.10.1', 'DPM++ 2M', 'Karras']],
     ['legacy', ['a1111', 'v1.10.1', 'DPM++ 2M Karras', null]],

@@ -33,7 +33,7 @@ function expectPlainLines(stdout: string): void {
 }
 
 describe('npm run demo', { timeout: 180_000 }, () => {
-  it('draws, saves and shows one picture, on a port of its own where PORT is taken, and leaves nothing running', async () => {
+  it('draws, saves and shows one image, on a port of its own where PORT is taken, and leaves nothing running', async () => {
     const squatter = createServer().listen(port, '127.0.0.1')
     await once(squatter, 'listening')
     const demo = runDemo('A lighthouse, at dusk!')
@@ -66,7 +66,7 @@ describe('npm run demo', { timeout: 180_000 }, () => {
     await demo.prints('Starting server and worker')
     demo.signalGroup('SIGINT')
     expect([await demo.exit, demo.output.stderr]).toEqual([130, ''])
-    expect(demo.output.stdout).toMatch(/Stopped before the picture was there\.\n$/)
+    expect(demo.output.stdout).toMatch(/Stopped before the image was there\.\n$/)
     await expectNothingLeft()
   })
 

@@ -125,7 +125,7 @@ describe('generateImage', () => {
     [
       'that the URL gives no image',
       [submitted, events(succeeded('http://127.0.0.1:1/s.png'))],
-      /^The picture was made, but http:.*s\.png can't be fetched \(.+\): CDN_BASE_URL must lead to it\.$/,
+      /^The image was made, but http:.*s\.png can't be fetched \(.+\): CDN_BASE_URL must lead to it\.$/,
     ],
   ] as const)('says %s', async (_what, answers, sentence) => {
     const { generate } = await given(() => [...answers])

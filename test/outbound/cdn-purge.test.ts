@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { cdnPurge } from '../../src/outbound/cdn-purge.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 
-const URL_OF_PICTURE = 'https://cdn.example/pictures/AbCdEfGhIjKlMnOpQrSt09.png'
-const purge = (template: string) => cdnPurge(template)(URL_OF_PICTURE, new AbortController().signal)
+const URL_OF_IMAGE = 'https://cdn.example/images/AbCdEfGhIjKlMnOpQrSt09.png'
+const purge = (template: string) => cdnPurge(template)(URL_OF_IMAGE, new AbortController().signal)
 
 describe('purging by path', () => {
-  it('asks the cache for the picture’s path, under the name that it is cached by', async () => {
+  it('asks the cache for the image’s path, under the name that it is cached by', async () => {
     const cache = await givenReceiver()
     await purge(`http://easel:secret@127.0.0.1:${cache.port}/{path}?soft=1`)
     expect(cache.received).toMatchObject([
       {
         method: 'PURGE',
-        path: '/pictures/AbCdEfGhIjKlMnOpQrSt09.png?soft=1',
+        path: '/images/AbCdEfGhIjKlMnOpQrSt09.png?soft=1',
         headers: { host: 'cdn.example', authorization: `Basic ${btoa('easel:secret')}` },
       },
     ])

@@ -153,14 +153,14 @@ describe.skipIf(!redisAvailable)('while Redis', () => {
       // Whoever submits is told so and charged once; whoever has one active is refused all the same.
       const during = await submit(second)
       expect(await post(busy)).toMatchObject({ status: 429 })
-      // Whoever waits for his picture gets it.
-      const picture = createImage(third)
+      // Whoever waits for his image gets it.
+      const image = createImage(third)
       await succeeds(first, amid)
       // Nobody is locked out by what he had.
       const next = await submit(first)
       await succeeds(second, during)
       await succeeds(first, next)
-      expect(await picture).toMatchObject({ status: 200, body: { success: true } })
+      expect(await image).toMatchObject({ status: 200, body: { success: true } })
     } finally {
       await end()
     }

@@ -204,7 +204,7 @@ describe('a place', () => {
     expect(await account(user)).toMatchObject({ status: 200 })
   })
 
-  it('is not held by a Create Image client that waits for its picture', async () => {
+  it('is not held by a Create Image client that waits for its image', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const waiting = call(url, 'POST', '/v1/images/generate', { key: user.key, body: { prompt: 'x' } })

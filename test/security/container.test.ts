@@ -23,7 +23,7 @@ describe('the image', () => {
     expect(argumentsOf('CMD', last)).toEqual(['["node", "dist/server.js"]'])
   })
 
-  it('owns nothing of its code: only the directory of pictures is the user’s', () => {
+  it('owns nothing of its code: only the directory of images is the user’s', () => {
     expect(lines.filter((line) => line.includes('chown'))).toEqual(['  && chown node:node /data/images'])
   })
 

@@ -62,7 +62,7 @@ describe('an answer', () => {
     },
   )
 
-  it('that is a picture may be shown by other sites, and is nothing but a picture to a browser', async () => {
+  it('that is an image may be shown by other sites, and is nothing but an image to a browser', async () => {
     const slug = newSlug()
     await writeFile(join(context.service.config.storagePath, `${slug}.png`), '<script>alert(1)</script>')
     const answer = await send('GET', `/cdn/${slug}.png`)
@@ -74,7 +74,7 @@ describe('an answer', () => {
         ...['cross-origin-resource-policy', 'x-content-type-options'],
       ].sort(),
     )
-    // What is no picture is not shown as anything else: the type is not guessed, and a page would have no rights.
+    // What is no image is not shown as anything else: the type is not guessed, and a page would have no rights.
     expect(answer.headers.get('content-type')).toBe('image/png')
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
     expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")

@@ -1,14 +1,14 @@
 import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { finishPicture } from '../../src/images/finish-image.js'
+import { finishImage } from '../../src/images/finish-image.js'
 import { pngChunks } from '../support/png-chunks.js'
 
 const SIZE = { width: 64, height: 64 }
 const PAGE = '<html><script>alert(document.domain)</script></html>'
 const FACTS = { ...SIZE, seed: 42, model: 'Pony Diffusion' }
 
-const picture = () =>
+const image = () =>
   sharp(Buffer.from(Array.from({ length: SIZE.width * SIZE.height * 3 }, (_, n) => (n * 13 + (n >> 5)) % 256)), {
     raw: { ...SIZE, channels: 3 },
   })
@@ -24,7 +24,7 @@ function chunk(name: string, data: Buffer): Buffer {
 
 /** A PNG with one more chunk right behind its header. */
 async function withChunk(name: string, data: string): Promise<Buffer> {
-  const png = await picture().png().toBuffer()
+  const png = await image().png().toBuffer()
   const headerEnd = 8 + 25
   return Buffer.concat([png.subarray(0, headerEnd), chunk(name, Buffer.from(data, 'latin1')), png.subarray(headerEnd)])
 }
@@ -35,7 +35,7 @@ const HIDDEN: [string, () => Promise<Buffer>][] = [
   [
     'an EXIF chunk',
     () =>
-      picture()
+      image()
         .withExif({ IFD0: { ImageDescription: PAGE } })
         .png()
         .toBuffer(),
@@ -43,12 +43,12 @@ const HIDDEN: [string, () => Promise<Buffer>][] = [
   ['an XMP chunk of its own', () => withChunk('iTXt', `XML:com.adobe.xmp\0\0\0\0\0${PAGE}`)],
   ['a time stamp', () => withChunk('tIME', '\x07\xea\x01\x02\x03\x04\x05')],
   ['a chunk that nobody knows', () => withChunk('prVt', PAGE)],
-  ['bytes behind the end of a PNG', async () => Buffer.concat([await picture().png().toBuffer(), Buffer.from(PAGE)])],
-  ['bytes behind the end of a JPEG', async () => Buffer.concat([await picture().jpeg().toBuffer(), Buffer.from(PAGE)])],
+  ['bytes behind the end of a PNG', async () => Buffer.concat([await image().png().toBuffer(), Buffer.from(PAGE)])],
+  ['bytes behind the end of a JPEG', async () => Buffer.concat([await image().jpeg().toBuffer(), Buffer.from(PAGE)])],
   [
     'the comment of a JPEG',
     async () => {
-      const jpeg = await picture().jpeg().toBuffer()
+      const jpeg = await image().jpeg().toBuffer()
       const comment = Buffer.from(`\xff\xfe\0${String.fromCharCode(PAGE.length + 2)}${PAGE}`, 'latin1')
       return Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)])
     },
@@ -56,16 +56,16 @@ const HIDDEN: [string, () => Promise<Buffer>][] = [
   [
     'the EXIF data of a WebP',
     () =>
-      picture()
+      image()
         .withExif({ IFD0: { Artist: PAGE } })
         .webp({ lossless: true })
         .toBuffer(),
   ],
 ]
 
-describe('what a picture hides', () => {
+describe('what an image hides', () => {
   it.each(HIDDEN)('in %s is not published: only pixels and our own mark are', async (_where, bytes) => {
-    const { png } = await finishPicture(await bytes(), FACTS)
+    const { png } = await finishImage(await bytes(), FACTS)
     expect(
       pngChunks(png)
         .map(({ name }) => name)
@@ -76,7 +76,7 @@ describe('what a picture hides', () => {
   })
 
   it('is no page either when the operator named the model like one', async () => {
-    const { png } = await finishPicture(await picture().png().toBuffer(), { ...FACTS, model: PAGE })
+    const { png } = await finishImage(await image().png().toBuffer(), { ...FACTS, model: PAGE })
     expect(png.includes('<script>')).toBe(false)
     expect(png.includes('&lt;script&gt;')).toBe(true)
   })

@@ -11,7 +11,7 @@ const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 /** Made by chance: the random part alone, without prefix and checksum. */
 const RANDOM: [string, () => string, RegExp, string, number][] = [
   ['API keys', () => newApiKey('easel').slice(6, -6), /^[0-9A-Za-z]{32}$/, BASE62, 160],
-  ['slugs of pictures', newSlug, SLUG, BASE62, 128],
+  ['slugs of images', newSlug, SLUG, BASE62, 128],
   // The first character of the 26 carries 3 bits of the 128.
   ['IDs of generations', () => newGenerationId().slice(5), /^[0-9a-hjkmnp-tv-z]{25}$/, BASE32, 125],
 ]

@@ -40,7 +40,7 @@ describe('an address in a request', () => {
       ...{ 'idempotency-key': address, referer: address, origin: address, 'x-forwarded-host': `127.0.0.1:${port}` },
       ...{ 'x-callback-url': address, 'webhook-url': address, link: `<${address}>` },
     }
-    const prompt = addresses.map((it) => `a picture of ${it} <lora:${it}:1> ![x](${it}) <img src="${it}">`).join(' ')
+    const prompt = addresses.map((it) => `an image of ${it} <lora:${it}:1> ![x](${it}) <img src="${it}">`).join(' ')
     const body = { prompt, negative_prompt: prompt, model_version_id: 10, width: 256, height: 256, steps: 1 }
     const submitted = await call(url, 'POST', '/api/v1/generate', { key: owner.key, headers, body })
     expect(submitted.status).toBe(201)

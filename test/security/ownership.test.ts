@@ -57,14 +57,14 @@ describe.each(STATES)('another user’s generation that is %s', (state) => {
     })
   })
 
-  it('is not hidden behind the slugs of its pictures either', async () => {
+  it('is not hidden behind the slugs of its images either', async () => {
     const { slug } = theirs.get(state) ?? expect.fail('no such generation')
     const [met, unmet] = [
       await send('GET', `/api/v1/generate/${slug}`, stranger),
       await send('GET', `/api/v1/generate/${newSlug()}`, stranger),
     ]
     expect(shown(met)).toEqual(shown(unmet))
-    // A picture is anyone's who has its link, once there is one.
+    // An image is anyone's who has its link, once there is one.
     const page = await send('GET', `/image/${slug}`, stranger)
     expect(page.status).toBe(state === 'succeeded' ? 200 : 404)
   })

@@ -31,14 +31,14 @@ const get = (path: string, key = 'none') =>
   `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nAuthorization: Bearer ${key}\r\n\r\n`
 
 /** Larger than what a socket takes without a reader. */
-async function givenLargePicture(): Promise<string> {
+async function givenLargeImage(): Promise<string> {
   const slug = newSlug()
   await writeFile(join(context.service.config.storagePath, `${slug}.png`), Buffer.alloc(8 * 1024 * 1024))
   return slug
 }
 
-/** How many pictures this process has open; undefined where the system does not tell. */
-function openPictures(): number | undefined {
+/** How many images this process has open; undefined where the system does not tell. */
+function openImages(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').filter((fd) => {
       try {
@@ -99,22 +99,22 @@ describe('a connection that sends its next requests before it has its answers', 
     )
   })
 
-  it.skipIf(openPictures() === undefined)('opens few pictures, and none stays open when it is gone', async () => {
-    const slug = await givenLargePicture()
+  it.skipIf(openImages() === undefined)('opens few images, and none stays open when it is gone', async () => {
+    const slug = await givenLargeImage()
     for (let n = 0; n < 5; n++) {
       const socket = await open()
       socket.pause()
       socket.write(get(`/cdn/${slug}.png`).repeat(300))
-      await until(() => (openPictures() ?? 0) >= PER_CONNECTION, 'the pictures')
+      await until(() => (openImages() ?? 0) >= PER_CONNECTION, 'the images')
       await call(context.service.url, 'GET', '/health') // whatever it would have opened beyond, it has
-      expect(openPictures()).toBe(PER_CONNECTION)
+      expect(openImages()).toBe(PER_CONNECTION)
       socket.destroy()
-      await until(() => openPictures() === 0, 'the end of all reading')
+      await until(() => openImages() === 0, 'the end of all reading')
     }
   })
 
-  it.skipIf(openPictures() === undefined)('leaves none open when it is gone before they are', async () => {
-    const slug = await givenLargePicture()
+  it.skipIf(openImages() === undefined)('leaves none open when it is gone before they are', async () => {
+    const slug = await givenLargeImage()
     let opened = 0
     for (let n = 0; n < 5; n++) {
       const socket = await open()
@@ -123,12 +123,12 @@ describe('a connection that sends its next requests before it has its answers', 
       socket.destroy()
       // The server may meet its requests later than this; what it opens for them is closed as well.
       for (let turn = 0; turn < 20; turn++) {
-        opened = Math.max(opened, openPictures() ?? 0)
+        opened = Math.max(opened, openImages() ?? 0)
         await new Promise(setImmediate)
       }
     }
     await call(context.service.url, 'GET', '/health')
-    await until(() => openPictures() === 0, 'the end of all reading')
+    await until(() => openImages() === 0, 'the end of all reading')
     expect(opened).toBeLessThanOrEqual(5 * PER_CONNECTION)
   })
 })

@@ -37,7 +37,7 @@ const WEBHOOKS = [
 ]
 /** Streams, which have no HEAD. */
 const STREAMS = ['GET /api/v1/generate/:id/events']
-/** Without a key: health checks, the API's description, pictures for those who have their link, the website. */
+/** Without a key: health checks, the API's description, images for those who have their link, the website. */
 const WITHOUT_KEY = [
   'GET /',
   'GET /cdn/:file',
@@ -62,7 +62,7 @@ function routesOf(drawn: string): string[] {
 }
 
 describe('the routes of the server', () => {
-  it('are the spec’s and those beside it, the health checks, the pictures and the website, and no other', async () => {
+  it('are the spec’s and those beside it, the health checks, the images and the website, and no other', async () => {
     const app = await buildBareApp()
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))

@@ -131,7 +131,7 @@ export interface Drawn {
   readonly model: StandInModel
 }
 
-/** The text that goes into `infotexts` and the picture's `parameters` chunk. */
+/** The text that goes into `infotexts` and the image's `parameters` chunk. */
 export function infotextOf(dialect: Drawing, drawn: Drawn, n: number): string {
   const { prompt, negativePrompt, steps, cfgScale, sampler, schedule, width, height, model } = drawn
   const size = `Size: ${width}x${height}`

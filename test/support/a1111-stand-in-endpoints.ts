@@ -13,7 +13,7 @@ interface Asked {
   readonly dialect: StandInDialect
   readonly models: readonly StandInModel[]
   readonly gpu: Gpu
-  /** Whether the progress is asked for with the picture. */
+  /** Whether the progress is asked for with the image. */
   readonly showsImage: boolean
 }
 

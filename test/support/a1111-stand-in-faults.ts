@@ -31,11 +31,11 @@ export interface StandInSettings {
   times: number
   /** Which requests the fault hits. */
   scope: 'txt2img' | 'all'
-  /** Only pictures with this sampler, by the server's name; null: any. */
+  /** Only images with this sampler, by the server's name; null: any. */
   sampler: string | null
   /** GPU time per image. */
   latencyMs: number
-  /** What the progress shows while a picture is drawn and someone asks for it, as base64. */
+  /** What the progress shows while an image is drawn and someone asks for it, as base64. */
   currentImage: string | null
   /** What loading another checkpoint takes. */
   swapMs: number

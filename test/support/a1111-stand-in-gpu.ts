@@ -11,7 +11,7 @@ import {
   scheduleListing,
 } from './a1111-stand-in-dialects.js'
 import type { Fault, StandInSettings } from './a1111-stand-in-faults.js'
-import { drawPicture } from './a1111-stand-in-pictures.js'
+import { drawImage } from './a1111-stand-in-images.js'
 
 export interface Reply {
   readonly status: number
@@ -129,9 +129,9 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
   async function reply(body: Body, drawn: Drawn, fault: string) {
     const { prompt, negativePrompt, width, height, steps, cfgScale, sampler, model } = drawn
     const look = fault === 'black' ? 'black' : interrupted ? 'unfinished' : 'finished'
-    const pictures = await Promise.all(
+    const pngs = await Promise.all(
       drawn.seeds.map((seed, n) =>
-        drawPicture({
+        drawImage({
           width,
           height,
           look,
@@ -151,13 +151,13 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
         }),
       ),
     )
-    const images = pictures.map(
+    const images = pngs.map(
       (png) => `${fault === 'data_urls' ? 'data:image/png;base64,' : ''}${png.toString('base64')}`,
     )
     const info = infoOf(dialect, drawn)
-    if (fault === 'broken_image') images[0] = Buffer.from('not a picture').toString('base64')
+    if (fault === 'broken_image') images[0] = Buffer.from('not an image').toString('base64')
     if (fault === 'grid_and_extra' && images[0]) {
-      const grid = await drawPicture({ width: width * 2, height, look, key: 'grid', parameters: '' })
+      const grid = await drawImage({ width: width * 2, height, look, key: 'grid', parameters: '' })
       images.unshift(grid.toString('base64'))
       images.push(grid.toString('base64'))
       ;(info.infotexts as string[]).unshift(infotextOf(dialect, drawn, 0))

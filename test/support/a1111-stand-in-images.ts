@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 
-export interface Picture {
+export interface Image {
   readonly width: number
   readonly height: number
-  /** The same key gives the same picture, another key another one. */
+  /** The same key gives the same image, another key another one. */
   readonly key: string
   /** What goes into the `parameters` text chunk. */
   readonly parameters: string
@@ -13,7 +13,7 @@ export interface Picture {
 }
 
 /** A PNG of coloured 8-pixel blocks (cheap to draw and to compress) with a `parameters` chunk, as A1111 writes it. */
-export async function drawPicture({ width, height, key, parameters, look }: Picture): Promise<Buffer> {
+export async function drawImage({ width, height, key, parameters, look }: Image): Promise<Buffer> {
   const cells = { width: Math.ceil(width / 8), height: Math.ceil(height / 8) }
   const raw = noise(key, cells.width * cells.height * 3)
   if (look === 'black') raw.fill(0)

@@ -61,7 +61,7 @@ const toModel = (filename: string): StandInModel => ({
   hash: createHash('sha256').update(filename).digest('hex').slice(0, 10),
 })
 
-/** A server that speaks /sdapi like A1111 and its relatives, draws noise instead of pictures, and fails on request. */
+/** A server that speaks /sdapi like A1111 and its relatives, draws noise instead of images, and fails on request. */
 export async function startA1111StandIn(options: StandInOptions = {}): Promise<A1111StandIn> {
   const {
     dialect = 'a1111',

@@ -11,7 +11,7 @@ export type Fault =
   /** This status with this body. */
   | { readonly status: number; readonly body?: unknown }
 
-/** What goes wrong while a prompt runs: it ends with an error, or its pictures are not what was asked. */
+/** What goes wrong while a prompt runs: it ends with an error, or its images are not what was asked. */
 export type RunFault =
   | 'none'
   | 'out_of_memory'

@@ -5,7 +5,7 @@ import sharp from 'sharp'
 /**
  * A PNG of coloured 8-pixel blocks, the same for the same key, with the prompt in a text chunk, as ComfyUI writes it.
  */
-export async function drawPicture(width: number, height: number, key: string, prompt: object): Promise<Buffer> {
+export async function drawImage(width: number, height: number, key: string, prompt: object): Promise<Buffer> {
   const cells = { width: Math.ceil(width / 8), height: Math.ceil(height / 8) }
   const outputLength = cells.width * cells.height * 3
   const noise = createHash('shake256', { outputLength }).update(key).digest()

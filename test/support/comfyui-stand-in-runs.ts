@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunFault, StandInSettings } from './comfyui-stand-in-faults.js'
+import { drawImage } from './comfyui-stand-in-images.js'
 import { above, OUTPUT_NODES, type Prompt, type PromptNode } from './comfyui-stand-in-nodes.js'
-import { drawPicture } from './comfyui-stand-in-pictures.js'
 
 /** A prompt in the queue. */
 export interface QueuedPrompt {
@@ -151,8 +151,8 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
     const key = keyOf(prompt, idOf(images))
     const bytes =
       settings.run === 'broken_image'
-        ? Buffer.from('not a picture')
-        : await drawPicture(width, floor(latent.inputs.height), key, prompt)
+        ? Buffer.from('not an image')
+        : await drawImage(width, floor(latent.inputs.height), key, prompt)
     const count = { no_file: 0, two_files: 2 }[settings.run as string] ?? 1
     return Array.from({ length: count }, () => {
       const filename = `${prefix}_${String(files.size + 1).padStart(5, '0')}_.png`

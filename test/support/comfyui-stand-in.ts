@@ -56,7 +56,7 @@ export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   readonly close: () => Promise<void>
 }
 
-/** A server that speaks ComfyUI's API, draws noise instead of pictures, and fails on request. */
+/** A server that speaks ComfyUI's API, draws noise instead of images, and fails on request. */
 export async function startComfyuiStandIn(options: StandInOptions = {}): Promise<ComfyuiStandIn> {
   const {
     version = '0.3.64',

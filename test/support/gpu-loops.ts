@@ -1,10 +1,10 @@
-/** Backend loops as a worker runs them, over a service's Postgres and queue, with a picture store as slow as asked. */
+/** Backend loops as a worker runs them, over a service's Postgres and queue, with an image store as slow as asked. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { backendRegistry } from '../../src/db/backend-store.js'
 import { generationEnds } from '../../src/db/generation-watch.js'
 import { runStore } from '../../src/db/run-store.js'
 import { BackendLoop } from '../../src/generation/run/backend-loop.js'
-import { finishPicture } from '../../src/images/finish-image.js'
+import { finishImage } from '../../src/images/finish-image.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
 import { openFoundation } from '../../src/wiring.js'
@@ -13,7 +13,7 @@ import { type Service, silentLog } from './service.js'
 
 export interface LoopsOptions {
   readonly inferenceUrls: readonly string[]
-  /** What storing a picture takes at least. */
+  /** What storing an image takes at least. */
   readonly putMs?: number
   readonly affinityMaxDelayMs?: number
 }
@@ -40,7 +40,7 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
       progress,
       previews,
       ends,
-      finishPicture,
+      finishImage,
       log,
     },
     images: { ...images, put },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { drawPicture } from './a1111-stand-in-pictures.js'
+import { drawImage } from './a1111-stand-in-images.js'
 import {
   authorizationFor,
   inferenceUrlOf,
@@ -107,14 +107,14 @@ async function draw(body: Record<string, unknown>, dialect: OpenAiDialect, fault
   const read = READ[dialect](body)
   const images = await Promise.all(
     Array.from({ length: Number(body.n ?? 1) }, async (_, n) => {
-      const png = await drawPicture({
+      const png = await drawImage({
         width: width + (fault === 'wrong_size' ? 8 : 0),
         height,
         look: 'finished',
         key: JSON.stringify([read, n, width, height]),
         parameters: dialect === 'sdcpp' ? `${read.prompt}\nSteps: 20, Seed: ${read.seed}, Sampler: euler_a` : '',
       })
-      const bytes = fault === 'broken_image' ? Buffer.from('not a picture') : png
+      const bytes = fault === 'broken_image' ? Buffer.from('not an image') : png
       if (fault === 'url_only') return { url: 'http://127.0.0.1:1/generated-images/b64.png' }
       return { b64_json: bytes.toString('base64'), revised_prompt: body.prompt }
     }),

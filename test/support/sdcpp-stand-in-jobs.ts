@@ -1,4 +1,4 @@
-import { drawPicture } from './a1111-stand-in-pictures.js'
+import { drawImage } from './a1111-stand-in-images.js'
 import type { SdCppSettings } from './sdcpp-stand-in.js'
 import type { StandInReply } from './stand-in-server.js'
 
@@ -11,7 +11,7 @@ export type DrawnWrong =
   | 'wrong_steps'
   | 'default_sampler'
   | 'broken_image'
-  /** As with --disable-image-metadata: the pictures say nothing. */
+  /** As with --disable-image-metadata: the images say nothing. */
   | 'no_metadata'
   | 'shuffled'
   | 'fails'
@@ -137,14 +137,14 @@ export function createJobs(
     const images = await Promise.all(
       Array.from({ length: count }, async (_, index) => {
         const seed = drawn.seed + index + (fault === 'wrong_seeds' ? 1 : 0)
-        const png = await drawPicture({
+        const png = await drawImage({
           width: drawn.width + (fault === 'wrong_size' ? 64 : 0),
           height: drawn.height,
           look: 'finished',
           key: JSON.stringify([{ ...drawn, seed: 0, count: 0 }, seed, settings.model]),
           parameters: parametersOf(drawn, seed),
         })
-        const bytes = fault === 'broken_image' ? Buffer.from('not a picture') : png
+        const bytes = fault === 'broken_image' ? Buffer.from('not an image') : png
         return { b64_json: bytes.toString('base64'), index }
       }),
     )

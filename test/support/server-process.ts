@@ -12,7 +12,7 @@ export interface ServerProcess {
   readonly pid: number
   readonly url: string
   readonly databaseUrl: string
-  /** Where it keeps pictures. */
+  /** Where it keeps images. */
   readonly storagePath: string
   /** Null while it runs, or when a signal ended it. */
   exitCode(): number | null

@@ -4,7 +4,7 @@ import { type GivenUser, givenGeneration, givenUser, MODEL } from '../support/gi
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 
-const context = useService({ env: { CDN_BASE_URL: 'https://cdn.test/pictures' } })
+const context = useService({ env: { CDN_BASE_URL: 'https://cdn.test/images' } })
 const HOSTILE = `</title><script>alert(1)</script> "onload='x' & <b>${'é'.repeat(3)}`
 let owner: GivenUser
 
@@ -12,8 +12,8 @@ beforeAll(async () => {
   owner = await givenUser(context.service.db)
 })
 
-/** The slug of a picture that has been made. */
-async function givenPicture(modelName = 'Pony Diffusion'): Promise<string> {
+/** The slug of an image that has been made. */
+async function givenImage(modelName = 'Pony Diffusion'): Promise<string> {
   const { db } = context.service
   const { slugs } = await givenGeneration(db, owner, {
     prompt: 'a secret garden',
@@ -37,12 +37,12 @@ const propertyOf = (html: string, property: string): string | undefined =>
   new RegExp(`<meta property="${property}" content="([^"]*)"`).exec(html)?.[1]
 
 describe('GET /image/<slug>', () => {
-  it('shows the picture, its model, seed and size, to anyone', async () => {
-    const slug = await givenPicture()
+  it('shows the image, its model, seed and size, to anyone', async () => {
+    const slug = await givenImage()
     const { status, html } = await page(slug)
     expect(status).toBe(200)
     expect(html).toMatch(/^<!doctype html>/)
-    expect(html).toContain(`src="https://cdn.test/pictures/${slug}.png"`)
+    expect(html).toContain(`src="https://cdn.test/images/${slug}.png"`)
     expect(html).toContain('<h1>Pony Diffusion</h1>')
     expect(html).toContain('123456789')
     expect(html).toContain('1024 × 768')
@@ -50,12 +50,12 @@ describe('GET /image/<slug>', () => {
   })
 
   it('has Open Graph tags for those who share its link', async () => {
-    const slug = await givenPicture()
+    const slug = await givenImage()
     const { html } = await page(slug)
-    expect(propertyOf(html, 'og:title')).toBe('Picture made with Pony Diffusion')
+    expect(propertyOf(html, 'og:title')).toBe('Image made with Pony Diffusion')
     expect(propertyOf(html, 'og:type')).toBe('website')
     expect(propertyOf(html, 'og:url')).toBe(`http://easel.test/image/${slug}`)
-    expect(propertyOf(html, 'og:image')).toBe(`https://cdn.test/pictures/${slug}.png`)
+    expect(propertyOf(html, 'og:image')).toBe(`https://cdn.test/images/${slug}.png`)
     expect(propertyOf(html, 'og:image:type')).toBe('image/png')
     expect(propertyOf(html, 'og:image:width')).toBe('1024')
     expect(propertyOf(html, 'og:image:height')).toBe('768')
@@ -63,12 +63,12 @@ describe('GET /image/<slug>', () => {
   })
 
   it('tells neither the prompt nor the user', async () => {
-    const { html } = await page(await givenPicture())
+    const { html } = await page(await givenImage())
     for (const secret of ['secret garden', 'weeds', owner.username, owner.id]) expect(html).not.toContain(secret)
   })
 
-  it('runs no script and loads nothing but the picture', async () => {
-    const { headers } = await page(await givenPicture())
+  it('runs no script and loads nothing but the image', async () => {
+    const { headers } = await page(await givenImage())
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy.split('; ').sort()).toEqual([
       "base-uri 'none'",
@@ -83,25 +83,25 @@ describe('GET /image/<slug>', () => {
   })
 
   it('shows a hostile model name as text, in the page and in its tags', async () => {
-    const { status, html } = await page(await givenPicture(HOSTILE))
+    const { status, html } = await page(await givenImage(HOSTILE))
     expect(status).toBe(200)
     expect(html).not.toContain('<script')
     expect(html).not.toContain('<b>')
     expect(html).toContain('&lt;/title>&lt;script>alert(1)')
     // No quote ends an attribute early.
     const title = propertyOf(html, 'og:title') ?? ''
-    expect(asText(title)).toBe(`Picture made with ${HOSTILE}`)
+    expect(asText(title)).toBe(`Image made with ${HOSTILE}`)
     expect(html.match(/<title>/g)).toHaveLength(1)
   })
 
   it('tells a HEAD the same, without the page', async () => {
-    const { status, headers, html } = await page(await givenPicture(), 'HEAD')
+    const { status, headers, html } = await page(await givenImage(), 'HEAD')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(html).toBe('')
   })
 
-  it('is a 404 page where there is no picture', async () => {
+  it('is a 404 page where there is no image', async () => {
     for (const slug of [
       newSlug(),
       'x',
@@ -116,33 +116,33 @@ describe('GET /image/<slug>', () => {
       expect(status).toBe(404)
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
       expect(headers.get('content-security-policy')).toContain("default-src 'none'")
-      expect(html).toContain('There is no picture at this address')
+      expect(html).toContain('There is no image at this address')
       expect(html).not.toContain('<script')
     }
   })
 
-  it('is a 404 page while the picture is being made, since nobody can see it yet', async () => {
+  it('is a 404 page while the image is being made, since nobody can see it yet', async () => {
     const { slugs } = await givenGeneration(context.service.db, owner)
     expect((await page(slugs[0] as string)).status).toBe(404)
     await standInWorker(context.service.db).fail(await standInWorker(context.service.db).claim(), 'x')
     expect((await page(slugs[0] as string)).status).toBe(404)
   })
 
-  it('is a 410 page once the picture was removed, without the picture', async () => {
-    const slug = await givenPicture()
+  it('is a 410 page once the image was removed, without the image', async () => {
+    const slug = await givenImage()
     await context.service.db.pool.query(
       `UPDATE images SET removed_at = now(), removed_reason = 'asked' WHERE slug = $1`,
       [slug],
     )
     const { status, html } = await page(slug)
     expect(status).toBe(410)
-    expect(html).toContain('Picture removed')
+    expect(html).toContain('Image removed')
     expect(html).not.toContain('.png')
     expect(html).not.toContain('Pony Diffusion')
   })
 
   it('needs no key and is in nobody’s rate limit', async () => {
-    const slug = await givenPicture()
+    const slug = await givenImage()
     const answers = await Promise.all(Array.from({ length: 30 }, () => page(slug)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   })

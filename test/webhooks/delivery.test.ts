@@ -68,7 +68,7 @@ describe('an endpoint', () => {
     expect(successes.received).toHaveLength(1)
   })
 
-  it('is told of every picture that was asked for at once in OpenAI’s shape', async () => {
+  it('is told of every image that was asked for at once in OpenAI’s shape', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver()
@@ -80,7 +80,7 @@ describe('an endpoint', () => {
     expect(images.map(({ url }: { url: string }) => ({ url }))).toEqual((await created).body.data)
   })
 
-  it('is told of a Create Image picture in the words of its answer', async () => {
+  it('is told of a Create Image image in the words of its answer', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver()

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
-import { drawPicture } from '../support/a1111-stand-in-pictures.js'
+import { drawImage } from '../support/a1111-stand-in-images.js'
 import { givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { startLoops } from '../support/gpu-loops.js'
 import { type Service, startService } from '../support/service.js'
@@ -16,20 +16,20 @@ const [FIRST, SECOND] = SEED_MODELS.map(({ filename }) => filename) as [string, 
 interface TimedServer {
   readonly inferenceUrl: string
   readonly models: Set<string>
-  /** Answers the nth call for a picture, from 0; by default at once. */
+  /** Answers the nth call for an image, from 0; by default at once. */
   answer: (n: number, response: ServerResponse, body: Buffer) => Promise<unknown>
   readonly drawn: () => number
   readonly close: () => Promise<void>
 }
 
 async function startTimedServer(): Promise<TimedServer> {
-  const png = await drawPicture({ width: 64, height: 64, key: 'busy', parameters: '', look: 'finished' })
-  const picture = Buffer.from(JSON.stringify({ data: [{ b64_json: png.toString('base64') }] }))
+  const png = await drawImage({ width: 64, height: 64, key: 'busy', parameters: '', look: 'finished' })
+  const image = Buffer.from(JSON.stringify({ data: [{ b64_json: png.toString('base64') }] }))
   let calls = 0
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json')
     if (request.method === 'GET') return response.end(JSON.stringify({ data: [...timed.models].map((id) => ({ id })) }))
-    void timed.answer(calls++, response, picture)
+    void timed.answer(calls++, response, image)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -50,8 +50,8 @@ describe('a fault that names the job', () => {
     ['another size', 'wrong_size'],
     ['too few images', 'wrong_count'],
     ['another sampler', 'default_sampler'],
-    ['a black picture', 'black'],
-    ['a broken picture', 'broken_image'],
+    ['a black image', 'black'],
+    ['a broken image', 'broken_image'],
   ])('is tried again, and the second try delivers: %s', async (_name, fault) => {
     gpu.set({ fault, times: 1 })
     const { user, id } = await submit()

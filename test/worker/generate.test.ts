@@ -13,7 +13,7 @@ describe.each([
 ])('a generation, queue and locks on %s', (_mode, redis) => {
   const context = useService({ redis: redis && redisAvailable, worker: true, env: { RATE_LIMIT_MAX: '100000' } })
 
-  it.skipIf(redis && !redisAvailable)('goes from prompt to picture', async () => {
+  it.skipIf(redis && !redisAvailable)('goes from prompt to image', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const submitted = await call(service.url, 'POST', '/api/v1/generate', {
@@ -34,12 +34,12 @@ describe.each([
     })
     for (const { url, id } of done.output.images) {
       expect(url).toBe(`http://easel.test/cdn/${id}.png`)
-      const picture = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
-      expect(await sharp(picture).metadata()).toMatchObject({ format: 'png', width: 512, height: 640 })
+      const image = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
+      expect(await sharp(image).metadata()).toMatchObject({ format: 'png', width: 512, height: 640 })
       const { rows } = await service.db.pool.query('SELECT sha256, bytes, seed FROM images WHERE slug = $1', [id])
       expect(rows[0]).toMatchObject({
-        sha256: createHash('sha256').update(picture).digest('hex'),
-        bytes: picture.length,
+        sha256: createHash('sha256').update(image).digest('hex'),
+        bytes: image.length,
       })
     }
     const { rows } = await service.db.pool.query('SELECT seed FROM images WHERE generation_id = $1 ORDER BY idx', [
@@ -92,7 +92,7 @@ describe.each([
 })
 
 describe('a worker on an A1111 server', () => {
-  it('has the asked picture made and publishes it without the server’s metadata', async () => {
+  it('has the asked image made and publishes it without the server’s metadata', async () => {
     const gpu = await startA1111StandIn({ models: ['ponyDiffusionV6XL.safetensors'] })
     try {
       const service = await startService({
@@ -108,10 +108,10 @@ describe('a worker on an A1111 server', () => {
         const done = await endOf(service, user, submitted.body.id)
         expect(done.status).toBe('succeeded')
         const [{ id }] = done.output.images
-        const picture = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
-        expect(await sharp(picture).metadata()).toMatchObject({ width: 256, height: 320 })
-        expect(picture.includes('lighthouse')).toBe(false)
-        expect(picture.includes('trainedAlgorithmicMedia')).toBe(true)
+        const image = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
+        expect(await sharp(image).metadata()).toMatchObject({ width: 256, height: 320 })
+        expect(image.includes('lighthouse')).toBe(false)
+        expect(image.includes('trainedAlgorithmicMedia')).toBe(true)
       } finally {
         await service.close()
       }

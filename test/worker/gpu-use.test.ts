@@ -43,22 +43,22 @@ async function workOff(service: Service, options: LoopsOptions, total: number): 
 const ended = async ({ db }: Service): Promise<number> =>
   (await db.pool.query(`SELECT count(*)::integer AS n FROM generations WHERE status = 'succeeded'`)).rows[0].n
 
-/** How many inferences began while the picture before them was still being stored. */
+/** How many inferences began while the image before them was still being stored. */
 async function overlaps({ db }: Service, { runs }: WatchedGpu): Promise<number> {
   const { rows } = await db.pool.query<{ seed: string; finished_at: Date }>('SELECT seed, finished_at FROM generations')
   const stored = new Map(rows.map(({ seed, finished_at }) => [Number(seed), finished_at.getTime()]))
   return runs.filter(({ from }, i) => from < (stored.get(runs[i - 1]?.seed ?? -1) ?? 0)).length
 }
 
-const loadsPerPicture = ({ runs }: WatchedGpu): number =>
+const loadsPerImage = ({ runs }: WatchedGpu): number =>
   runs.filter(({ model }, i) => model !== runs[i - 1]?.model).length / runs.length
 
 describe('a backend', () => {
   it.each([1, 2])(
-    'draws the next picture while the last one is being stored: %i on one worker',
+    'draws the next image while the last one is being stored: %i on one worker',
     async (backends) => {
       const count = (FULL ? 100 : 12) * backends
-      // Divided by four only: what a picture costs beside them would count for too much.
+      // Divided by four only: what an image costs beside them would count for too much.
       const [latencyMs, putMs] = FULL ? [1000, 500] : [250, 125]
       const service = await givenQueue(count, MODELS.slice(0, 1))
       const gpus = []
@@ -70,7 +70,7 @@ describe('a backend', () => {
       await workOff(service, { inferenceUrls: gpus.map((gpu) => gpu.inferenceUrl), putMs }, count)
       for (const gpu of gpus) {
         expect(gpu.mostAtOnce()).toBe(1)
-        console.log(`busy for ${(gpu.busyShare() * 100).toFixed(2)} % of the time, ${gpu.answered()} pictures`)
+        console.log(`busy for ${(gpu.busyShare() * 100).toFixed(2)} % of the time, ${gpu.answered()} images`)
         expect(await overlaps(service, gpu)).toBeGreaterThan((gpu.answered() - 1) / 2)
       }
     },
@@ -99,8 +99,8 @@ describe('a backend', () => {
       [maxDelayMs / 1000],
     )
     const [{ passed, late }] = rows
-    console.log(`loads per picture: ${loadsPerPicture(quick)}, in strict order ${loadsPerPicture(slow)}`)
-    expect(loadsPerPicture(quick)).toBeLessThan(loadsPerPicture(slow) / 2)
+    console.log(`loads per image: ${loadsPerImage(quick)}, in strict order ${loadsPerImage(slow)}`)
+    expect(loadsPerImage(quick)).toBeLessThan(loadsPerImage(slow) / 2)
     expect(passed).toBeGreaterThan(0)
     expect(late).toBe(0)
   })
@@ -110,13 +110,13 @@ describe('a backend', () => {
     const gpu = await startWatchedGpu({ models: FILES, latencyMs: 100 })
     closers.push(() => gpu.close())
     const all = workOff(service, { inferenceUrls: [gpu.inferenceUrl] }, 20)
-    await until(() => gpu.answered() >= 5, 'some pictures')
+    await until(() => gpu.answered() >= 5, 'some images')
     await gpu.refuse()
     await delay(scaled(60_000))
     const before = gpu.answered()
     await gpu.accept()
     const back = performance.now()
-    await until(() => gpu.answered() > before, 'the next picture')
+    await until(() => gpu.answered() > before, 'the next image')
     expect(performance.now() - back).toBeLessThan(5000)
     await all
     const { rows } = await service.db.pool.query(

@@ -77,11 +77,11 @@ interface WaitOptions {
 const NO_GPU_IN_TIME = 'Canceled: no GPU was free in time. Please try again later.'
 
 /**
- * Waits for the picture of a submitted generation, holding no database connection. Nothing is given back here while it
+ * Waits for the image of a submitted generation, holding no database connection. Nothing is given back here while it
  * may still come: only a generation that has not started is canceled at the time-out.
  * @throws generation_failed, timeout or unavailable
  */
-export async function waitForPicture(
+export async function waitForImage(
   ports: CreateImagePorts,
   { id }: Submitted,
   { timeoutSeconds, gone, leaving }: WaitOptions,

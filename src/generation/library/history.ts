@@ -22,15 +22,15 @@ export interface PastGeneration extends Omit<Generation, 'accountId' | 'keyId' |
   /** In credits. */
   readonly charged: number
   readonly refunded: number
-  /** In batch order; pictures that were removed are absent. */
+  /** In batch order; images that were removed are absent. */
   readonly images: readonly { readonly slug: string; readonly seed: number }[]
 }
 
-/** A picture as its owner sees it: with all that it was made from. */
-export interface OwnPicture extends Drawing, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
+/** An image as its owner sees it: with all that it was made from. */
+export interface OwnImage extends Drawing, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
   readonly slug: string
   readonly generationId: string
-  /** This picture's own. */
+  /** This image's own. */
   readonly seed: number
   /** Of the published file. */
   readonly bytes: number
@@ -45,13 +45,13 @@ export interface HistoryStore {
   /** By the time of their submit. */
   generations(accountId: string, filter: GenerationFilter, page: PageRequest): Promise<Page<PastGeneration>>
   /** By their generations' submits, and within a batch in its order. Removed ones are absent. */
-  pictures(
+  images(
     accountId: string,
     filter: Pick<GenerationFilter, 'modelVersionId'>,
     page: PageRequest,
-  ): Promise<Page<OwnPicture>>
+  ): Promise<Page<OwnImage>>
   /** Undefined where it was removed, too. */
-  picture(accountId: string, slug: string): Promise<OwnPicture | undefined>
+  image(accountId: string, slug: string): Promise<OwnImage | undefined>
 }
 
 export interface LedgerEntry {

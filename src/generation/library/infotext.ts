@@ -1,32 +1,32 @@
 import { INFOTEXT_SAMPLERS } from '../sampler.js'
-import type { OwnPicture } from './history.js'
+import type { OwnImage } from './history.js'
 
 const MODEL_EXTENSION = /\.(safetensors|ckpt|gguf|sft|pth?|bin)$/i
 
 /**
- * A picture's parameters as AUTOMATIC1111 writes them, which most tools read: the prompt, the negative prompt on a line
+ * An image's parameters as AUTOMATIC1111 writes them, which most tools read: the prompt, the negative prompt on a line
  * of its own if there is one, and a last line of `Key: value` pairs.
  */
-export function infotextOf(picture: OwnPicture): string {
-  const [sampler, schedule] = INFOTEXT_SAMPLERS[picture.sampler]
+export function infotextOf(image: OwnImage): string {
+  const [sampler, schedule] = INFOTEXT_SAMPLERS[image.sampler]
   const fields = [
-    ['Steps', picture.steps],
+    ['Steps', image.steps],
     ['Sampler', sampler],
     ['Schedule type', schedule],
-    ['CFG scale', picture.cfgScale],
-    ['Seed', picture.seed],
-    ['Size', `${picture.width}x${picture.height}`],
-    ['Model', picture.filename.replace(/^.*[\\/]/, '').replace(MODEL_EXTENSION, '')],
-    ['Version', versionOf(picture)],
+    ['CFG scale', image.cfgScale],
+    ['Seed', image.seed],
+    ['Size', `${image.width}x${image.height}`],
+    ['Model', image.filename.replace(/^.*[\\/]/, '').replace(MODEL_EXTENSION, '')],
+    ['Version', versionOf(image)],
   ] as const
   return [
-    picture.prompt,
-    ...(picture.negativePrompt === '' ? [] : [`Negative prompt: ${picture.negativePrompt}`]),
+    image.prompt,
+    ...(image.negativePrompt === '' ? [] : [`Negative prompt: ${image.negativePrompt}`]),
     fields.map(([key, value]) => `${key}: ${quoted(`${value}`)}`).join(', '),
   ].join('\n')
 }
 
-function versionOf({ madeWith }: OwnPicture): string {
+function versionOf({ madeWith }: OwnImage): string {
   if (!madeWith) return 'Easel'
   const { backend, version } = madeWith
   // A1111's own are known by the number alone.

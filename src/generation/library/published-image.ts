@@ -1,5 +1,5 @@
-/** A published picture, as its page shows it to anyone who has the link: no prompt, no user. */
-export interface Picture {
+/** A published image, as its page shows it to anyone who has the link: no prompt, no user. */
+export interface PublishedImage {
   readonly slug: string
   readonly modelName: string
   readonly width: number
@@ -9,6 +9,6 @@ export interface Picture {
   readonly removed: boolean
 }
 
-export interface PictureStore {
-  find(slug: string): Promise<Picture | undefined>
+export interface PublishedImages {
+  find(slug: string): Promise<PublishedImage | undefined>
 }

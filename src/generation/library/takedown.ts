@@ -1,6 +1,6 @@
 import type { ImageStore } from '../image-store.js'
 
-/** Pictures that were taken down, and of which the file, or the CDN's copy, may still be there. */
+/** Images that were taken down, and of which the file, or the CDN's copy, may still be there. */
 export interface Takedowns {
   /** Some that are due, for whoever asks first; each is due again later, and ever later, until it is finished. */
   claimDue(): Promise<string[]>
@@ -21,7 +21,7 @@ interface TakedownPorts {
 
 const EVERY_MS = 1000
 
-/** Brings to an end what was begun by whoever took a picture down, in any process and however often it takes. */
+/** Brings to an end what was begun by whoever took an image down, in any process and however often it takes. */
 export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPorts): { stop(): void } {
   const leaving = new AbortController()
   const { signal } = leaving

@@ -226,7 +226,7 @@ export class BackendLoop {
 
   #wentDown(error: unknown): void {
     const sentence = this.#storeFailed
-      ? 'backend waits until pictures can be stored again: make room where STORAGE_URL leads'
+      ? 'backend waits until images can be stored again: make room where STORAGE_URL leads'
       : 'backend is down'
     if (this.#up || this.#outages === 0) this.#ports.log.warn({ err: error, backend: this.#backend.name }, sentence)
     this.#up = false

@@ -18,13 +18,13 @@ export interface InferenceRequest extends Drawing {
 }
 
 export interface InferredImage {
-  /** An encoded picture (PNG, JPEG or WebP), not yet checked or stripped of metadata. */
+  /** An encoded image (PNG, JPEG or WebP), not yet checked or stripped of metadata. */
   readonly bytes: Buffer
   readonly seed: number
   readonly madeWith: MadeWith
 }
 
-/** How a server was asked for a picture, in its own words: what a person needs to have it made again elsewhere. */
+/** How a server was asked for an image, in its own words: what a person needs to have it made again elsewhere. */
 export interface MadeWith {
   /** The kind of server, never its address: `a1111`, `sdnext`, `sdcpp`, `comfyui`, `openai`, `preview`. */
   readonly backend: string
@@ -59,7 +59,7 @@ export interface InferenceOptions {
   readonly onWaiting?: (before: number) => void
   /** Fraction done, 0 to 1, never falling within an attempt. */
   readonly onProgress?: (progress: number) => void
-  /** An encoded picture of what is drawn so far, where the server has one; as often as it likes. */
+  /** An encoded image of what is drawn so far, where the server has one; as often as it likes. */
   readonly onPreview?: (image: Buffer) => void
   /** Everything is drawn and only the answer is on its way: the server can take its next request. */
   readonly onDrawn?: () => void

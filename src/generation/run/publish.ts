@@ -4,23 +4,23 @@ import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
 import { retryFor } from './retry-for.js'
 
-export interface FinishedPicture {
+export interface FinishedImage {
   readonly png: Buffer
   readonly sha256: string
 }
 
 /**
- * Checks what a backend returned and makes the picture that is published: PNG, marked as AI-generated, nothing else.
+ * Checks what a backend returned and makes the image that is published: PNG, marked as AI-generated, nothing else.
  * @throws BackendError `bad_output`
  */
-export type FinishPicture = (
+export type FinishImage = (
   bytes: Buffer,
   expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },
-) => Promise<FinishedPicture>
+) => Promise<FinishedImage>
 
 export interface PublishPorts {
   readonly images: ImageStore
-  readonly finishPicture: FinishPicture
+  readonly finishImage: FinishImage
 }
 
 /** The image store failed: no generation is to blame, and the next one would fail, too. */
@@ -53,13 +53,13 @@ export async function publish(
 }
 
 async function publishOne(
-  { finishPicture, images }: PublishPorts,
+  { finishImage, images }: PublishPorts,
   { width, height, modelName, slugs }: ClaimedGeneration,
   { bytes, seed, madeWith }: InferredImage,
   i: number,
   stillOurs: () => Promise<boolean>,
 ): Promise<StoredImage> {
-  const { png, sha256 } = await finishPicture(bytes, { width, height, seed, model: modelName })
+  const { png, sha256 } = await finishImage(bytes, { width, height, seed, model: modelName })
   const slug = slugs[i] as string
   try {
     await failpoint('run.before_put')
@@ -68,7 +68,7 @@ async function publishOne(
     await failpoint('run.after_put')
   } catch (cause) {
     if (cause instanceof TakenOver) throw cause
-    throw new StoreFault(`picture ${slug} could not be stored`, { cause })
+    throw new StoreFault(`image ${slug} could not be stored`, { cause })
   }
   return { slug, seed, width, height, bytes: png.length, sha256, madeWith: storable(madeWith) }
 }

@@ -106,7 +106,7 @@ async function afterFault(
   facts: object,
 ): Promise<RunOutcome> {
   if (error instanceof StoreFault) {
-    ports.log.error({ ...facts, err: error }, 'pictures could not be stored')
+    ports.log.error({ ...facts, err: error }, 'images could not be stored')
     await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
     return { down: error }
   }

@@ -124,13 +124,13 @@ const imageAnswer = <U extends z.ZodType, const S extends string>(imageId: strin
   })
 
 const createdImage = imageAnswer(
-  'The slug: {base_url}/image/<image_id> shows the picture',
+  'The slug: {base_url}/image/<image_id> shows the image',
   z.string().describe('Permanent and public'),
   'completed',
 ).meta({ id: 'CreatedImage', examples: [{ success: true, data: EXAMPLE }] })
 
 const queuedImage = imageAnswer(
-  'The slug that the picture will have',
+  'The slug that the image will have',
   z.null().describe('Comes with the event image.completed'),
   'queued',
 ).meta({ id: 'QueuedImage', examples: [{ success: true, data: { ...EXAMPLE, url: null, status: 'queued' } }] })
@@ -185,7 +185,7 @@ export const createImageSchema = {
   tags: ['Create Image'],
   summary: 'Create one image',
   description:
-    'Answers when the picture is stored, within 120 s. With `webhook_url` it answers 202 at once; that URL is then told ' +
+    'Answers when the image is stored, within 120 s. With `webhook_url` it answers 202 at once; that URL is then told ' +
     '`image.completed` with the `data` of the 200, or `generation.failed`.',
   headers: idempotencyKeyHeader,
   body: createImageBody,

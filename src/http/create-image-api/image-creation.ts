@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, generationFailed, imageRemoved } from '../../errors.js'
 import { sayWhenFree, type TimeLeftPorts } from '../../generation/follow/eta.js'
-import { type CreateImagePorts, waitForPicture } from '../../generation/follow/wait.js'
+import { type CreateImagePorts, waitForImage } from '../../generation/follow/wait.js'
 import type { Submission, Submitted } from '../../generation/submit/submission.js'
 import { submitGeneration } from '../../generation/submit/submit.js'
 import { setSubmittedHeaders } from '../response-headers.js'
@@ -29,7 +29,7 @@ interface CreatedImages {
 
 /**
  * Submits a generation and waits for its images.
- * @throws whatever submitGeneration and waitForPicture do; rate_limited when too many requests wait already
+ * @throws whatever submitGeneration and waitForImage do; rate_limited when too many requests wait already
  */
 export type CreateImages = (
   request: FastifyRequest,
@@ -56,7 +56,7 @@ export function imageCreation({
       setSubmittedHeaders(reply, submitted)
       const gone = clientGone(request, reply)
       request.releaseSlot?.()
-      const { slugs } = await waitForPicture(ports, submitted, { timeoutSeconds, gone, leaving }).catch((error) => {
+      const { slugs } = await waitForImage(ports, submitted, { timeoutSeconds, gone, leaving }).catch((error) => {
         const hasFailed = error instanceof AppError && error.code === 'generation_failed'
         throw hasFailed ? generationFailed(withPublicSampler(error.message)) : error
       })
@@ -72,6 +72,6 @@ export function imageCreation({
 const tooManyWaiting = () =>
   new AppError(
     'rate_limited',
-    'So many pictures are being waited for that the rate limit of this server is reached. Try again in 5 s.',
+    'So many images are being waited for that the rate limit of this server is reached. Try again in 5 s.',
     { retryAfterSeconds: 5 },
   )

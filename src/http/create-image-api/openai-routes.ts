@@ -1,7 +1,7 @@
 import { type ModelStore, type ModelVersion, readableNames } from '../../catalog/model-version.js'
 import { type AppError, type ErrorCode, imageRemoved } from '../../errors.js'
 import type { Abilities } from '../../generation/failure-reason.js'
-import type { ImageStore, PictureFiles } from '../../generation/image-store.js'
+import type { ImageFiles, ImageStore } from '../../generation/image-store.js'
 import { handleErrors, toAppError } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import { idempotencyOf } from '../idempotency-key.js'
@@ -13,7 +13,7 @@ export interface OpenAiRoutePorts {
   readonly models: ModelStore
   readonly abilities: Abilities
   readonly images: Pick<ImageStore, 'url'>
-  readonly files: PictureFiles
+  readonly files: ImageFiles
 }
 
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */

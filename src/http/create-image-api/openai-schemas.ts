@@ -62,7 +62,7 @@ export const openAiBody = z
       response_format: withDefault(choice('response_format', ['url', 'b64_json']), 'url'),
       background: onlyChoice('background', ['auto', 'opaque']),
       output_format: onlyChoice('output_format', ['png']),
-      stream: z.literal(false, 'stream must be false: this server answers when all pictures are stored.').nullish(),
+      stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
       partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
     },
     NOT_AN_OBJECT,
@@ -96,7 +96,7 @@ export const createOpenAiImagesSchema = {
   tags: ['Create Image'],
   summary: "Create images, in OpenAI's shape",
   description:
-    'Answers when the pictures are stored, within 120 s. Takes the fields of Create Image beside those of OpenAI, ' +
+    'Answers when the images are stored, within 120 s. Takes the fields of Create Image beside those of OpenAI, ' +
     'and refuses what it cannot honour; `X-Ignored-Fields` names what changes nothing.',
   headers: idempotencyKeyHeader,
   body: openAiBody,

@@ -27,7 +27,7 @@ export const polled = z
         images: z.array(
           z.object({
             url: z.string().describe('Permanent and public'),
-            id: z.string().describe('The slug: {base_url}/image/<id> shows the picture'),
+            id: z.string().describe('The slug: {base_url}/image/<id> shows the image'),
           }),
         ),
         seed: z.int().min(0),

@@ -1,9 +1,9 @@
 import { imageNotFound, serviceUnavailable } from '../../errors.js'
 import { SLUG } from '../../generation/generation.js'
-import type { ImageStore, PictureFiles } from '../../generation/image-store.js'
-import type { HistoryStore, OwnPicture } from '../../generation/library/history.js'
+import type { ImageFiles, ImageStore } from '../../generation/image-store.js'
+import type { HistoryStore, OwnImage } from '../../generation/library/history.js'
 import { infotextOf } from '../../generation/library/infotext.js'
-import { type PictureRemovals, removePicture } from '../../generation/library/remove-picture.js'
+import { type ImageRemovals, removeImage } from '../../generation/library/remove-image.js'
 import type { App } from '../fastify-app.js'
 import { cursorOf } from '../query-fields.js'
 import {
@@ -19,14 +19,14 @@ import {
 export interface ImageRoutePorts {
   readonly history: HistoryStore
   readonly images: Pick<ImageStore, 'url'>
-  readonly files: PictureFiles
+  readonly files: ImageFiles
 }
 
 /** The images of an account: listed, looked up, and fetched with their parameters. */
 export function imageRoutes(app: App, { history, images, files }: ImageRoutePorts): void {
   const urls: ImageUrls = { file: images.url, page: app.pageUrl }
-  const requireOwn = async (accountId: string, id: string): Promise<OwnPicture> => {
-    const found = SLUG.test(id) ? await history.picture(accountId, id) : undefined
+  const requireOwn = async (accountId: string, id: string): Promise<OwnImage> => {
+    const found = SLUG.test(id) ? await history.image(accountId, id) : undefined
     if (!found) throw imageNotFound()
     return found
   }
@@ -34,7 +34,7 @@ export function imageRoutes(app: App, { history, images, files }: ImageRoutePort
   app.get('/images', { schema: listImagesSchema }, async ({ caller, query }, reply) => {
     const filter = { modelVersionId: query.model_version_id }
     const page = { limit: query.limit, after: query.cursor }
-    const { items, next } = await history.pictures(caller.account.id, filter, page)
+    const { items, next } = await history.images(caller.account.id, filter, page)
     reply.header('cache-control', 'no-store')
     return { images: items.map((it) => imageView(it, urls)), next_cursor: cursorOf(next) }
   })
@@ -59,7 +59,7 @@ export function imageRoutes(app: App, { history, images, files }: ImageRoutePort
 }
 
 export interface ImageRemovalPorts {
-  readonly removals: PictureRemovals
+  readonly removals: ImageRemovals
   readonly images: Pick<ImageStore, 'remove'>
 }
 
@@ -75,7 +75,7 @@ export function imageRemovalRoutes(app: App, { removals, images }: ImageRemovalP
 
   app.delete('/images/:id', { schema: removeImageSchema }, async ({ caller, params }, reply) => {
     const options = { reason: REMOVED_BY_OWNER, accountId: caller.account.id }
-    const removed = await removePicture({ removals, images: { remove } }, params.id, options)
+    const removed = await removeImage({ removals, images: { remove } }, params.id, options)
     if (!removed) throw imageNotFound()
     return reply.code(204).send(null)
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { OwnPicture } from '../../generation/library/history.js'
+import type { OwnImage } from '../../generation/library/history.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { personalRefusals } from '../error-bodies.js'
 import { nextCursor, pageFields } from '../query-fields.js'
@@ -76,7 +76,7 @@ export interface ImageUrls {
   readonly page: (slug: string) => string
 }
 
-export const imageView = (it: OwnPicture, urls: ImageUrls): z.output<typeof image> => ({
+export const imageView = (it: OwnImage, urls: ImageUrls): z.output<typeof image> => ({
   id: it.slug,
   url: urls.file(it.slug),
   page_url: urls.page(it.slug),
@@ -91,7 +91,7 @@ export const imageView = (it: OwnPicture, urls: ImageUrls): z.output<typeof imag
   created_at: it.createdAt.toISOString(),
 })
 
-export const imageDetailView = (it: OwnPicture, urls: ImageUrls): z.output<typeof imageDetail> => ({
+export const imageDetailView = (it: OwnImage, urls: ImageUrls): z.output<typeof imageDetail> => ({
   ...imageView(it, urls),
   prompt: it.prompt,
   negative_prompt: it.negativePrompt,
@@ -107,7 +107,7 @@ const tags = ['Images']
 export const listImagesSchema = {
   operationId: 'listImages',
   tags,
-  summary: 'Your pictures, newest first',
+  summary: 'Your images, newest first',
   description: 'In the order of their submits, those of a batch in its order.',
   querystring: z.strictObject({ model_version_id: modelVersionFilter, ...pageFields(3) }),
   response: {
@@ -119,7 +119,7 @@ export const listImagesSchema = {
 export const getImageSchema = {
   operationId: 'getImage',
   tags,
-  summary: 'One of your pictures, with all that it was made from',
+  summary: 'One of your images, with all that it was made from',
   description: 'Enough to have it made again, here or elsewhere.',
   params,
   response: { 200: imageDetail, ...personalRefusals(404) },
@@ -128,7 +128,7 @@ export const getImageSchema = {
 export const getImageFileSchema = {
   operationId: 'getImageFile',
   tags,
-  summary: 'The file of one of your pictures, with its parameters in it',
+  summary: 'The file of one of your images, with its parameters in it',
   description: 'As AUTOMATIC1111 writes them, for tools that read them. The public file has no prompt.',
   params,
   response: {
@@ -143,7 +143,7 @@ export const getImageFileSchema = {
 export const removeImageSchema = {
   operationId: 'removeImage',
   tags,
-  summary: 'Take one of your pictures down',
+  summary: 'Take one of your images down',
   description: 'Its file is removed, its public URL says 404 and its page 410. May be repeated.',
   params,
   response: { 204: z.null().describe('It is removed'), ...personalRefusals(404) },

@@ -19,7 +19,7 @@ const replyInfo = z.object({
 type ReplyInfo = z.infer<typeof replyInfo>
 
 /**
- * The pictures of a 200. These servers put their default sampler or the loaded model in the place of one they don't
+ * The images of a 200. These servers put their default sampler or the loaded model in the place of one they don't
  * have, and answer an interrupted job like a finished one, so nothing of it is believed unseen.
  * @throws BackendError `bad_output`, or `model_missing` when another checkpoint drew them
  */
@@ -30,16 +30,16 @@ export async function readReply(text: string, asked: Asked): Promise<InferredIma
   if (info.all_seeds.length !== seeds.length || info.all_seeds.some((seed, n) => seed !== seeds[n]))
     throw bad(`drew the seeds ${info.all_seeds.slice(0, 8)} instead of ${seeds}`)
   const first = info.index_of_first_image ?? 0 // before it stands a grid, after the batch whatever extensions add
-  const pictures = images.slice(first, first + seeds.length)
-  if (pictures.length !== seeds.length) throw bad(`sent ${pictures.length} of ${seeds.length} images`)
+  const batch = images.slice(first, first + seeds.length)
+  if (batch.length !== seeds.length) throw bad(`sent ${batch.length} of ${seeds.length} images`)
 
   const said = fieldsOf(info.infotexts?.[first] ?? info.infotexts?.[0] ?? '')
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
   const madeWith = madeBy(info, said, asked)
   return Promise.all(
-    pictures.map(async (picture, n) => {
-      const { bytes } = await drawnImage(picture, asked.request, bad)
+    batch.map(async (image, n) => {
+      const { bytes } = await drawnImage(image, asked.request, bad)
       return { bytes, seed: seeds[n] as number, madeWith }
     }),
   )

@@ -103,7 +103,7 @@ export interface ServerSampler {
 /**
  * Only the same algorithm with the same noise schedule counts; null is refused rather than replaced by the nearest
  * (ipndm is such a neighbour of pndm). "normal" is linear in the timestep, as the plain samplers want it. The SDE
- * samplers are those with noise from the CPU: the ones called `…_gpu` draw another picture on every kind of GPU.
+ * samplers are those with noise from the CPU: the ones called `…_gpu` draw another image on every kind of GPU.
  */
 const TABLE: Record<Sampler, readonly [name: string, scheduler: string] | null> = {
   euler_a: ['euler_ancestral', 'normal'],

@@ -6,7 +6,7 @@ import { probe, type Waiting } from '../limited.js'
 import type { ServerAddress, ServerHttp } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { endFailure, executionFailure } from './comfyui-failure.js'
-import { fetchPictures } from './output-images.js'
+import { fetchImages } from './output-images.js'
 import { askPatiently, type Patience } from './patience.js'
 import { eraseTraces, type HistoryEntry, lookUp } from './prompt-history.js'
 import { type Asked, clientOf, type Submitted, submit } from './prompt-submission.js'
@@ -32,13 +32,13 @@ interface Watch {
   /** How long a canceled prompt may take to stop. */
   readonly cancelGraceMs: number
   readonly patience: Patience
-  /** The server is done and may be asked for the next; only the pictures have to be fetched. */
+  /** The server is done and may be asked for the next; only the images have to be fetched. */
   readonly drawn: () => void
   readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
 const LOOK_TIMEOUT_MS = 10_000
-/** A picture takes longer than an answer. */
+/** An image takes longer than an answer. */
 const DOWNLOAD_MS = 60_000
 /** For taking back a prompt whose server has failed. */
 const TAKE_BACK_MS = 1_000
@@ -77,7 +77,7 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
     watch.drawn()
-    return await fetchPictures(http, entry, asked, { stop, patience: { ...patience, answerMs: DOWNLOAD_MS } })
+    return await fetchImages(http, entry, asked, { stop, patience: { ...patience, answerMs: DOWNLOAD_MS } })
   } catch (error) {
     if (mayRun) await takeBack(http, prompt.id, stop, end.signal)
     stop.throwIfAborted()

@@ -18,7 +18,7 @@ const ranPrompt = z
  * The images of a prompt that succeeded, each as the server drew it.
  * @throws BackendError `bad_output` when they are not exactly what was asked
  */
-export async function fetchPictures(
+export async function fetchImages(
   http: ServerHttp,
   entry: HistoryEntry,
   { graph, request, version }: Asked,

@@ -105,7 +105,7 @@ export function readJson<T>(server: string, { status, text }: HttpReply, form: z
 const ERASE_MS = 2_000
 
 /**
- * Leaves nothing of a prompt that has ended on the server: its pictures are replaced by empty files, since none can be
+ * Leaves nothing of a prompt that has ended on the server: its images are replaced by empty files, since none can be
  * deleted, and its entry in the history, which has the texts, goes. Never fails: what can't be done is left to the
  * server's next start, when it clears what is temporary.
  */

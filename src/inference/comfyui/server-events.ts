@@ -93,7 +93,7 @@ function keptIn(sockets: Set<Socket>): buildConnector.connector {
 const PREVIEW = 1
 const PREVIEW_WITH_METADATA = 4
 
-/** The picture in a binary message: its kind and its format, or its metadata with their length, come before it. */
+/** The image in a binary message: its kind and its format, or its metadata with their length, come before it. */
 function previewOf({ data }: MessageEvent): Buffer | undefined {
   if (!(data instanceof ArrayBuffer) || data.byteLength <= 8) return undefined
   const bytes = Buffer.from(data)
@@ -102,7 +102,7 @@ function previewOf({ data }: MessageEvent): Buffer | undefined {
   return kind === PREVIEW_WITH_METADATA ? bytes.subarray(8 + bytes.readUInt32BE(4)) : undefined
 }
 
-/** Undefined: a picture, or nothing we know. */
+/** Undefined: an image, or nothing we know. */
 function eventOf({ data }: MessageEvent): ServerEvent | undefined {
   if (typeof data !== 'string') return undefined
   try {
@@ -112,7 +112,7 @@ function eventOf({ data }: MessageEvent): ServerEvent | undefined {
   }
 }
 
-/** Decoding and saving the pictures come after the last step. */
+/** Decoding and saving the images come after the last step. */
 const SAMPLING_SHARE = 0.95
 
 /** Turns the steps of all samplers into one fraction; feed it the events, it reports each change. */

@@ -48,7 +48,7 @@ const generationReply = z.object({
 })
 
 /**
- * The picture of a 200. These replies say nothing of seed or sampler; where the picture itself names its seed, it is held
+ * The image of a 200. These replies say nothing of seed or sampler; where the image itself names its seed, it is held
  * to that, so that a server which ignores seeds is found out.
  * @throws BackendError
  */

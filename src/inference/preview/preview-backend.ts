@@ -40,7 +40,7 @@ export function createPreviewBackend(): InferenceBackend {
       } catch (error) {
         if (error instanceof BackendError) throw error
         const message = `the preview could not be drawn: ${error}`
-        throw new BackendError('backend_fault', message, 'The picture could not be drawn; try again.', { cause: error })
+        throw new BackendError('backend_fault', message, 'The image could not be drawn; try again.', { cause: error })
       }
       return images
     },

@@ -8,13 +8,13 @@ import type { ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
 import { type Asked, imgGenBody } from './request.js'
 
-/** A longer answer about a job has its pictures in it; all others are a few words. */
-const LONGEST_WITHOUT_PICTURES = 16 * 1024
+/** A longer answer about a job has its images in it; all others are a few words. */
+const LONGEST_WITHOUT_IMAGES = 16 * 1024
 /** So many looks in a row may fail before the job counts as lost. */
 const MISSES = 3
 
 interface JobTimes {
-  /** How long an answer may take to begin: the server has it in memory. Pictures in it then take what they take. */
+  /** How long an answer may take to begin: the server has it in memory. Images in it then take what they take. */
   readonly answerMs: number
   /** Between two looks at it. */
   readonly pollIntervalMs: number
@@ -35,7 +35,7 @@ export type Job = z.infer<typeof job>
  * Submits a job and waits for its end, whatever that is. The server draws one job at a time and can't be interrupted,
  * so the time in its queue, behind a job that was canceled while it was drawn, counts apart from the drawing.
  * @param waiting told how many jobs come before it; 0 once it is drawn
- * @param drawn told when the server is done; the pictures may still be on their way
+ * @param drawn told when the server is done; the images may still be on their way
  * @throws BackendError `lost` when the server no longer knows the job; the signal's reason when it aborted
  */
 export async function runJob(
@@ -117,7 +117,7 @@ async function look(http: ServerHttp, { id, asked, times, stop, waiting, drawn }
   const { signal, clear } = linkedSignal([stop, late.signal])
   try {
     const reply = await http.get(pathOf(id), signal, (status, length) => {
-      if (length !== undefined && length <= LONGEST_WITHOUT_PICTURES) return
+      if (length !== undefined && length <= LONGEST_WITHOUT_IMAGES) return
       // Megabytes on a slow line: cut off and asked for anew they would never arrive.
       clearTimeout(timer)
       if (status !== 200 || length === undefined) return

@@ -6,7 +6,7 @@ import type { Job } from './job.js'
 import type { Asked } from './request.js'
 
 /**
- * The pictures of a job that has ended. The job says nothing of how they were drawn; the pictures do, unless the server
+ * The images of a job that has ended. The job says nothing of how they were drawn; the images do, unless the server
  * was started with that switched off, and are held to what they say.
  * @throws BackendError `bad_output`, `model_missing` when another checkpoint drew them, or why there are none
  */

@@ -146,7 +146,7 @@ describe('a server that must leave', () => {
         error: {
           code: 'unavailable',
           message: expect.stringMatching(
-            /^This server is restarting\. Generation gen_\w+ goes on and its picture will be saved/,
+            /^This server is restarting\. Generation gen_\w+ goes on and its image will be saved/,
           ),
           retry_after: 2,
         },

@@ -21,7 +21,7 @@ for (const [mode, redis] of [
     const create = ({ key }: GivenUser, body: object, headers = {}): Promise<Answer> =>
       call(context.service.url, 'POST', '/v1/images/generate', { key, body, headers })
 
-    it('answers 200 with exactly the spec’s fields once the picture is stored, and charges a credit', async () => {
+    it('answers 200 with exactly the spec’s fields once the image is stored, and charges a credit', async () => {
       const { db, config } = context.service
       const owner = await givenUser(db, { credits: 5 })
       const answer = await create(owner, {
@@ -76,7 +76,7 @@ for (const [mode, redis] of [
       }
     })
 
-    it('makes the same picture for the same seed', async () => {
+    it('makes the same image for the same seed', async () => {
       const owner = await givenUser(context.service.db)
       const pixels = async () => {
         const { body } = await create(owner, { prompt: 'hills', ...SMALL, seed: 5 })
@@ -104,7 +104,7 @@ for (const [mode, redis] of [
       )
     })
 
-    it('answers 404 to a repeat whose picture was removed since', async () => {
+    it('answers 404 to a repeat whose image was removed since', async () => {
       const { db } = context.service
       const owner = await givenUser(db)
       const headers = { 'idempotency-key': 'k-2' }

@@ -59,7 +59,7 @@ describe('a Create Image request that waits too long', () => {
       answer,
       504,
       'timeout',
-      new RegExp(`not ready after 1 s\\. Generation ${claimed.id} goes on and its picture will be saved`),
+      new RegExp(`not ready after 1 s\\. Generation ${claimed.id} goes on and its image will be saved`),
     )
     expect(await chargesOf(db, owner)).toEqual([['charge', -1]])
     expect((await poll(owner, claimed.id)).body).toEqual({ id: claimed.id, status: 'processing' })
@@ -73,7 +73,7 @@ describe('a Create Image request that waits too long', () => {
 })
 
 describe('a Create Image client that hangs up', () => {
-  it('stops only the waiting: the picture is made, and the same Idempotency-Key fetches it', async () => {
+  it('stops only the waiting: the image is made, and the same Idempotency-Key fetches it', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const hangUp = new AbortController()

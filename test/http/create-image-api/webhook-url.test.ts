@@ -81,7 +81,7 @@ describe('Create Image with a webhook_url', () => {
     expect(await secretOf(other, one.url)).not.toBe(first)
   })
 
-  it('gives a repeat with the same Idempotency-Key the first answer, and makes one picture', async () => {
+  it('gives a repeat with the same Idempotency-Key the first answer, and makes one image', async () => {
     const user = await developer()
     const receiver = await givenReceiver()
     const ask = () => create(user, { webhook_url: receiver.url }, { 'idempotency-key': 'k' })

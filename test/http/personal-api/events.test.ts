@@ -195,7 +195,7 @@ describe('GET /api/v1/generate/{id}/events', () => {
   })
 })
 
-it.each([true, false])('a worker’s pictures are shown while it draws the others (Redis: %s)', async (redis) => {
+it.each([true, false])('a worker’s images are shown while it draws the others (Redis: %s)', async (redis) => {
   if (redis && !redisAvailable) return
   const service = await startService({ redis, worker: true, env: { RATE_LIMIT_MAX: '1000' } })
   onTestFinished(() => service.close())

@@ -16,7 +16,7 @@ const get = (user: GivenUser, path = '') => ask('GET', user, path)
 const ABSENT = '0123456789abcdefghijKL'
 
 /** Made through Create Image, which answers when it is stored. */
-async function givenPicture({ key }: GivenUser, asked: object = {}): Promise<string> {
+async function givenImage({ key }: GivenUser, asked: object = {}): Promise<string> {
   const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20, seed: 7, ...asked }
   const answer = await call(context.service.url, 'POST', '/v1/images/generate', { key, body })
   expect(answer.status).toBe(200)
@@ -34,13 +34,13 @@ const publicFileOf = (id: string) =>
   fileImageStore({ root: context.service.config.storagePath, cdnBaseUrl: '' }).read(id)
 
 describe('GET /api/v1/images', () => {
-  it('shows the account’s pictures, newest first, in pages, and of one model version if asked', async () => {
+  it('shows the account’s images, newest first, in pages, and of one model version if asked', async () => {
     const { db } = context.service
     const user = await givenUser(db)
-    await givenPicture(await givenUser(db))
-    const first = await givenPicture(user)
-    const second = await givenPicture(user, { model: 'plant-milk' })
-    const third = await givenPicture(user)
+    await givenImage(await givenUser(db))
+    const first = await givenImage(user)
+    const second = await givenImage(user, { model: 'plant-milk' })
+    const third = await givenImage(user)
     const { status, body } = await get(user)
     expect(status).toBe(200)
     expect(body.next_cursor).toBeNull()
@@ -53,7 +53,7 @@ describe('GET /api/v1/images', () => {
       ...{ generation_id: expect.stringMatching(/^gen_/), created_at: expect.any(String) },
     })
     const paged = await get(user, '?limit=2')
-    const fourth = await givenPicture(user)
+    const fourth = await givenImage(user)
     const rest = await get(user, `?limit=2&cursor=${paged.body.next_cursor}`)
     expect([...paged.body.images, ...rest.body.images]).toEqual(body.images)
     expect(rest.body.next_cursor).toBeNull()
@@ -61,7 +61,7 @@ describe('GET /api/v1/images', () => {
     expect((await get(user)).body.images[0].id).toBe(fourth)
   })
 
-  it('has the pictures of a batch in its order, over a page’s border, too', async () => {
+  it('has the images of a batch in its order, over a page’s border, too', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const body = { prompt: 'x', size: '256x256', steps: 20, n: 3, seed: 5 }
@@ -74,10 +74,10 @@ describe('GET /api/v1/images', () => {
 })
 
 describe('GET /api/v1/images/{id}', () => {
-  it('shows all that the picture was made from, and how the backend was asked', async () => {
+  it('shows all that the image was made from, and how the backend was asked', async () => {
     const user = await givenUser(context.service.db)
     const asked = { prompt: 'hills', negative_prompt: 'fog', cfg_scale: 5.5, sampler: 'ddim', model: 'plant-milk' }
-    const id = await givenPicture(user, asked)
+    const id = await givenImage(user, asked)
     const { status, body } = await get(user, `/${id}`)
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -88,24 +88,24 @@ describe('GET /api/v1/images/{id}', () => {
     })
   })
 
-  it('is a 404 for another’s picture, for none, and for what is no ID, alike', async () => {
+  it('is a 404 for another’s image, for none, and for what is no ID, alike', async () => {
     const { db } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
-    const id = await givenPicture(other)
+    const id = await givenImage(other)
     for (const path of [`/${id}`, `/${ABSENT}`, '/..%2f..%2fetc%2fpasswd', '/x']) {
-      expectPersonalError(await get(user, path), 404, /^Picture not found: check the ID\.$/)
-      expectPersonalError(await get(user, `${path}/file`), 404, /^Picture not found: check the ID\.$/)
-      expectPersonalError(await ask('DELETE', user, path), 404, /^Picture not found: check the ID\.$/)
+      expectPersonalError(await get(user, path), 404, /^Image not found: check the ID\.$/)
+      expectPersonalError(await get(user, `${path}/file`), 404, /^Image not found: check the ID\.$/)
+      expectPersonalError(await ask('DELETE', user, path), 404, /^Image not found: check the ID\.$/)
     }
     expect(await get(other, `/${id}`)).toMatchObject({ status: 200 })
   })
 })
 
 describe('GET /api/v1/images/{id}/file', () => {
-  it('is the same picture with its parameters in it, which the public file has not', async () => {
+  it('is the same image with its parameters in it, which the public file has not', async () => {
     const user = await givenUser(context.service.db)
     const prompt = 'a lighthouse, at dusk'
-    const id = await givenPicture(user, { prompt, negative_prompt: 'fog', sampler: 'dpm-2m-karras' })
+    const id = await givenImage(user, { prompt, negative_prompt: 'fog', sampler: 'dpm-2m-karras' })
     const { status, headers, png } = await fileOf(user, id)
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('image/png')
@@ -130,22 +130,22 @@ describe('GET /api/v1/images/{id}/file', () => {
   it('keeps a prompt in any script', async () => {
     const user = await givenUser(context.service.db)
     const prompt = '灯台 と 夕暮れ 🌊'
-    const { png } = await fileOf(user, await givenPicture(user, { prompt }))
+    const { png } = await fileOf(user, await givenImage(user, { prompt }))
     const { comments } = await sharp(png).metadata()
     expect(comments?.find(({ keyword }) => keyword === 'parameters')?.text).toMatch(new RegExp(`^${prompt}\nSteps: 20`))
   })
 })
 
 describe('DELETE /api/v1/images/{id}', () => {
-  it('takes the picture down: no file, a page that says so, no place in lists; and may be repeated', async () => {
+  it('takes the image down: no file, a page that says so, no place in lists; and may be repeated', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
-    const id = await givenPicture(user)
-    const kept = await givenPicture(user)
+    const id = await givenImage(user)
+    const kept = await givenImage(user)
     expect(await ask('DELETE', user, `/${id}`)).toMatchObject({ status: 204, body: '' })
-    expectPersonalError(await call(url, 'GET', `/cdn/${id}.png`), 404, /^This picture was removed and is no longer /)
+    expectPersonalError(await call(url, 'GET', `/cdn/${id}.png`), 404, /^This image was removed and is no longer /)
     expect(await call(url, 'GET', `/image/${id}`)).toMatchObject({ status: 410 })
-    expectPersonalError(await get(user, `/${id}`), 404, /^Picture not found/)
+    expectPersonalError(await get(user, `/${id}`), 404, /^Image not found/)
     expect((await get(user)).body.images.map((image: { id: string }) => image.id)).toEqual([kept])
     expect(await ask('DELETE', user, `/${id}`)).toMatchObject({ status: 204 })
     const { rows } = await db.pool.query('SELECT removed_reason FROM images WHERE slug = $1', [id])
@@ -155,7 +155,7 @@ describe('DELETE /api/v1/images/{id}', () => {
   it('asks for a repeat while the files are away, and then takes the file, too', async () => {
     const { db, url, config } = context.service
     const user = await givenUser(db)
-    const id = await givenPicture(user)
+    const id = await givenImage(user)
     const away = `${config.storagePath}-away`
     await rename(config.storagePath, away)
     await writeFile(config.storagePath, '')

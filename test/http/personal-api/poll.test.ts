@@ -9,7 +9,7 @@ import { redisAvailable, redisUrl } from '../../support/services.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
 import { until } from '../../support/until.js'
 
-const context = useService({ env: { RATE_LIMIT_MAX: '1000', CDN_BASE_URL: 'https://cdn.test/pictures' } })
+const context = useService({ env: { RATE_LIMIT_MAX: '1000', CDN_BASE_URL: 'https://cdn.test/images' } })
 const poll = ({ key }: GivenUser, id: string) => call(context.service.url, 'GET', `/api/v1/generate/${id}`, { key })
 const worker = () => standInWorker(context.service.db)
 
@@ -65,7 +65,7 @@ describe('GET /api/v1/generate/{id}', () => {
     redis?.disconnect()
   })
 
-  it('shows a succeeded generation with its pictures in batch order and the seed used', async () => {
+  it('shows a succeeded generation with its images in batch order and the seed used', async () => {
     const owner = await givenUser(context.service.db)
     const { id, slugs } = await givenGeneration(context.service.db, owner, { batchSize: 4, seed: 4294967295 })
     await worker().succeed(await worker().claim())
@@ -75,14 +75,14 @@ describe('GET /api/v1/generate/{id}', () => {
       id,
       status: 'succeeded',
       output: {
-        images: slugs.map((slug) => ({ url: `https://cdn.test/pictures/${slug}.png`, id: slug })),
+        images: slugs.map((slug) => ({ url: `https://cdn.test/images/${slug}.png`, id: slug })),
         seed: 4294967295,
       },
     })
     expect(answer.headers.get('x-progress')).toBeNull()
   })
 
-  it('leaves out a picture that was removed since', async () => {
+  it('leaves out an image that was removed since', async () => {
     const owner = await givenUser(context.service.db)
     const { id, slugs } = await givenGeneration(context.service.db, owner, { batchSize: 2 })
     await worker().succeed(await worker().claim())
@@ -94,10 +94,10 @@ describe('GET /api/v1/generate/{id}', () => {
   it('shows a failed generation with its reason', async () => {
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
-    await worker().fail(await worker().claim(), 'The picture could not be drawn.')
+    await worker().fail(await worker().claim(), 'The image could not be drawn.')
     const answer = await poll(owner, id)
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ id, status: 'failed', error: 'The picture could not be drawn.' })
+    expect(answer.body).toEqual({ id, status: 'failed', error: 'The image could not be drawn.' })
   })
 
   it('is answered without a subscription and without credits', async () => {

@@ -202,10 +202,10 @@ describe('progress', () => {
 
   it('comes with what is drawn so far, which is asked for once a second at most', async () => {
     const { standIn, generate } = await givenBackend({ latencyMs: 1500 })
-    standIn.set({ currentImage: Buffer.from('half a picture').toString('base64') })
+    standIn.set({ currentImage: Buffer.from('half an image').toString('base64') })
     const shown: string[] = []
     await generate({}, { onPreview: (image) => shown.push(image.toString()) })
-    expect(shown).toEqual(['half a picture'])
+    expect(shown).toEqual(['half an image'])
     expect(standIn.journal.filter(({ path }) => path.includes('skip_current_image=true')).length).toBeGreaterThan(20)
   })
 

@@ -11,13 +11,13 @@ const model: ServerModel = {
   reportedAs: ['noise-sd1'],
   hash: undefined,
 }
-let picture: string
+let image: string
 
 beforeAll(async () => {
   const png = await sharp({ create: { width: 64, height: 128, channels: 3, background: 'teal' } })
     .png()
     .toBuffer()
-  picture = png.toString('base64')
+  image = png.toString('base64')
 })
 
 function read(
@@ -34,7 +34,7 @@ function read(
   }
   const sampler = asked.sampler ?? { name: 'Euler a', schedule: 'Uniform' }
   return readReply(
-    JSON.stringify({ images: asked.images ?? [picture], info: JSON.stringify({ all_seeds: [42], ...info }) }),
+    JSON.stringify({ images: asked.images ?? [image], info: JSON.stringify({ all_seeds: [42], ...info }) }),
     {
       request: aRequest(),
       server,

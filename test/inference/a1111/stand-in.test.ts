@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { createA1111Backend } from '../../../src/inference/a1111/a1111-backend.js'
 import { aRequest, givenBackend, PONY, SDXL } from './given.js'
 
-it('draws the same picture for the same request, and another for another seed, prompt, size or model', async () => {
+it('draws the same image for the same request, and another for another seed, prompt, size or model', async () => {
   const { generate } = await givenBackend()
   const draw = async (asked = {}) => (await generate(asked))[0]?.bytes.toString('base64')
   const first = await draw()

@@ -73,7 +73,7 @@ describe('a prompt that waits behind another one', () => {
 })
 
 describe('previews', () => {
-  it('come with the progress, as the bytes of a picture', async () => {
+  it('come with the progress, as the bytes of an image', async () => {
     const { generate } = await givenBackend({ latencyMs: 60 })
     const shown: string[] = []
     const attemptId = '6f9619ff-8b86-4011-b42d-00c04fc964ff'

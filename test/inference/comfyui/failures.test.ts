@@ -7,7 +7,7 @@ import { until } from '../../support/until.js'
 import { aRequest, failureOf, givenBackend, givenHttp, PONY } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }
 
-const SECRET = 'a picture of someone called Jane Roe'
+const SECRET = 'an image of someone called Jane Roe'
 const TROUBLE = '500 Internal Server Error\n\nServer got itself in trouble'
 
 describe('a refused prompt means', () => {
@@ -80,7 +80,7 @@ describe('a refused prompt means', () => {
     ]) {
       standIn.set({ fault: { status: 400, body } })
       const { message, cause } = await failureOf(generate({ prompt: SECRET }))
-      expect(`${message} ${cause}`).not.toMatch(/picture|Roe/)
+      expect(`${message} ${cause}`).not.toMatch(/image|Roe/)
     }
   })
 })
@@ -106,7 +106,7 @@ describe('a prompt that ran into', () => {
     standIn.set({ run })
     const error = await failureOf(generate({ prompt: SECRET }))
     expect(error).toMatchObject({ kind, publicMessage })
-    expect(`${error.message} ${error.cause}`).not.toMatch(/picture|Roe/)
+    expect(`${error.message} ${error.cause}`).not.toMatch(/image|Roe/)
     standIn.set({ run: 'none' })
     expect(await generate()).toHaveLength(1)
   })
@@ -146,7 +146,7 @@ describe('a success is not believed when', () => {
     expect(await generate({ seeds: [6, 7] })).toHaveLength(2)
   })
 
-  it('its picture is gone', async () => {
+  it('its image is gone', async () => {
     const { standIn, generate } = await givenBackend()
     standIn.set({ fault: { status: 404 }, on: 'GET /view' })
     expect(await failureOf(generate())).toMatchObject({
@@ -168,7 +168,7 @@ describe('a success is not believed when', () => {
 it('takes a success as a real server recorded it', async () => {
   const { standIn, generate } = await givenBackend({ models: ['noise-sd15.safetensors', PONY] })
   const [id, entry] = Object.entries(recorded.history)[0] ?? []
-  // As it was recorded a SaveImage kept the picture.
+  // As it was recorded a SaveImage kept the image.
   const body = JSON.parse(
     JSON.stringify({ [String(id)]: entry }).replace('"filename_prefix":"svc"', `"easel_attempt":"${id}"`),
   )
@@ -264,7 +264,7 @@ describe('a prompt is not lost when', () => {
     },
   )
 
-  it.each(['drop', { status: 502 }] as const)('the download of its picture is answered once with %j', async (fault) => {
+  it.each(['drop', { status: 502 }] as const)('the download of its image is answered once with %j', async (fault) => {
     const { standIn, generate } = await givenBackend(
       {},
       { patience: { answerMs: 10_000, awayMs: 10_000, silentMs: 0 } },

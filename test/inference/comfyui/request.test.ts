@@ -39,7 +39,7 @@ describe('a prompt', () => {
     })
     const sampler = { name: 'euler_ancestral', scheduler: 'normal' }
     const { nodes } = graphOf(request, 'noise-sd15.safetensors', sampler)
-    // But for the node that keeps the picture.
+    // But for the node that keeps the image.
     expect(JSON.stringify({ ...nodes, '9': undefined })).toBe(JSON.stringify({ ...ran, '9': undefined }))
   })
 
@@ -181,7 +181,7 @@ describe('files', () => {
     expect(await left(standIn, attemptId)).toEqual({ places: new Set(['temp']), bytes: [0, 0], history: {} })
   })
 
-  it('stay nowhere either when the prompt is canceled or its picture is not what was asked for', async () => {
+  it('stay nowhere either when the prompt is canceled or its image is not what was asked for', async () => {
     const { standIn, generate } = await givenBackend({ latencyMs: 50 })
     const controller = new AbortController()
     const attemptId = randomUUID()
@@ -193,7 +193,7 @@ describe('files', () => {
     expect(await left(standIn, attemptId)).toEqual({ places: new Set(['temp']), bytes: [0, 0], history: {} })
   })
 
-  it('that cannot be emptied cost nobody the picture', async () => {
+  it('that cannot be emptied cost nobody the image', async () => {
     const { standIn, generate } = await givenBackend()
     standIn.set({ fault: { status: 405 }, on: 'POST /upload' })
     expect(await generate()).toHaveLength(1)
@@ -216,7 +216,7 @@ it('draws with the model that was asked for', async () => {
   expect(pixels(pony?.bytes).equals(pixels(sdxl?.bytes))).toBe(false)
 })
 
-/** The picture without the prompt that the server wrote into it. */
+/** The image without the prompt that the server wrote into it. */
 function pixels(png: Buffer | undefined): Buffer {
   const bytes = png ?? Buffer.alloc(0)
   return bytes.subarray(bytes.indexOf('IDAT'))

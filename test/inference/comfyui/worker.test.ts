@@ -9,7 +9,7 @@ import { startService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { startWorkerProcess } from '../../support/worker-process.js'
 
-it('a worker on a ComfyUI server has the asked pictures made and publishes them without the server’s metadata', async () => {
+it('a worker on a ComfyUI server has the asked images made and publishes them without the server’s metadata', async () => {
   const gpu = await startComfyuiStandIn({ models: ['pony/ponyDiffusionV6XL.safetensors'], latencyMs: 600 })
   onTestFinished(gpu.close)
   const service = await startService({ worker: true, env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '1000' } })
@@ -25,10 +25,10 @@ it('a worker on a ComfyUI server has the asked pictures made and publishes them 
   expect(done).toMatchObject({ status: 'succeeded', output: { seed: 4294967295 } })
   expect(done.output.images).toHaveLength(2)
   for (const { id } of done.output.images) {
-    const picture = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
-    expect(await sharp(picture).metadata()).toMatchObject({ format: 'png', width: 256, height: 320 })
-    expect(picture.includes('lighthouse')).toBe(false)
-    expect(picture.includes('trainedAlgorithmicMedia')).toBe(true)
+    const image = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
+    expect(await sharp(image).metadata()).toMatchObject({ format: 'png', width: 256, height: 320 })
+    expect(image.includes('lighthouse')).toBe(false)
+    expect(image.includes('trainedAlgorithmicMedia')).toBe(true)
   }
 })
 

@@ -53,7 +53,7 @@ describe('an answer means', () => {
     expectDiscreet(error, 'Jane Roe')
   })
 
-  it('a picture that names another seed than it was given: the server ignores seeds', async () => {
+  it('an image that names another seed than it was given: the server ignores seeds', async () => {
     const { generate } = await givenBackend({ dialect: 'sdcpp', models: ['sdxl'] })
     expect(await failureOf(generate({ model: 'sdxl', seeds: [7] }))).toMatchObject({
       kind: 'bad_output',

@@ -1,32 +1,10 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { BackendError, type InferenceRequest } from '../../../src/generation/run/backend.js'
+import { BackendError } from '../../../src/generation/run/backend.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
-import { createPreviewBackend } from '../../../src/inference/preview/preview-backend.js'
+import { backend, draw, request, signal } from './preview-drawing.js'
 
-const backend = createPreviewBackend()
-const signal = new AbortController().signal
-
-const request: InferenceRequest = {
-  attemptId: '2f5a0f4e-6f5b-4d1c-9b0a-8b1f6a3f2c11',
-  attempt: 'gen_test-1',
-  model: 'ponyDiffusionV6XL.safetensors',
-  prompt: 'a lighthouse at dusk',
-  negativePrompt: '',
-  width: 256,
-  height: 256,
-  steps: 20,
-  cfgScale: 7,
-  sampler: 'euler_a',
-  seeds: [42],
-}
-
-async function draw(change: Partial<InferenceRequest> = {}): Promise<Buffer> {
-  const [image] = await backend.generate({ ...request, ...change }, { signal })
-  return image?.bytes ?? expect.fail('no image')
-}
-
-/** Mean difference of two pictures of one size, 0 to 255. */
+/** Mean difference of two images of one size, 0 to 255. */
 async function difference(a: Buffer, b: Buffer) {
   const [left, right] = await Promise.all([a, b].map((bytes) => sharp(bytes).raw().toBuffer()))
   if (!left || left.length !== right?.length) return 255
@@ -71,7 +49,7 @@ describe('the preview backend', () => {
     'space',
     'rose',
     'snow',
-  ])('leaves no part of a picture unpainted: %s', async (prompt) => {
+  ])('leaves no part of an image unpainted: %s', async (prompt) => {
     // Wherever the canvas stayed blank, whole blocks would be black.
     const small = await sharp(await draw({ prompt: `${prompt}, day` }))
       .resize(32, 32, { kernel: 'nearest' })
@@ -87,7 +65,7 @@ describe('the preview backend', () => {
     expect(await draw()).toEqual(await draw({ attemptId: 'd3b07384-d113-4ec6-a7d0-0a3a5fbd2f1c' }))
   })
 
-  it.each<[string, Partial<InferenceRequest>]>([
+  it.each<[string, Partial<typeof request>]>([
     ['prompt', { prompt: 'a lighthouse at dawn' }],
     ['negative prompt', { negativePrompt: 'blurry' }],
     ['model', { model: 'noobaiXL.safetensors' }],
@@ -97,15 +75,15 @@ describe('the preview backend', () => {
     ['sampler', { sampler: 'euler' }],
     ['width', { width: 264 }],
     ['height', { height: 264 }],
-  ])('draws another picture for another %s', async (_, change) => {
+  ])('draws another image for another %s', async (_, change) => {
     expect(await difference(await draw(), await draw(change))).toBeGreaterThan(0.5)
   })
 
   it('draws each sampler in a touch of its own', async () => {
-    const pictures = await Promise.all(
+    const images = await Promise.all(
       SAMPLERS.map((sampler) => draw({ sampler, prompt: 'desert', width: 64, height: 64 })),
     )
-    expect(new Set(pictures.map((bytes) => bytes.toString('base64'))).size).toBe(SAMPLERS.length)
+    expect(new Set(images.map((bytes) => bytes.toString('base64'))).size).toBe(SAMPLERS.length)
   })
 
   it('draws image n of a batch as a single run with its seed does', async () => {
@@ -120,9 +98,9 @@ describe('the preview backend', () => {
       expect(await sharp(await draw({ prompt, width: 64, height: 64 })).metadata()).toMatchObject({ width: 64 })
   })
 
-  it('marks every picture as a preview', async () => {
+  it('marks every image as a preview', async () => {
     for (const prompt of ['snow, day', 'city at night']) {
-      const mark = sharp(await draw({ prompt })).extract({ left: 207, top: 241, width: 41, height: 7 })
+      const mark = sharp(await draw({ prompt, width: 256 })).extract({ left: 207, top: 241, width: 41, height: 7 })
       const bits = await mark.greyscale().raw().toBuffer()
       const rows = Array.from({ length: 7 }, (_, y) => bits.subarray(y * 41, y * 41 + 41))
       expect(rows.map((row) => [...row].map((value) => (value > 186 ? '#' : '.')).join(''))).toEqual([
@@ -177,7 +155,7 @@ describe('canceling a preview', () => {
     expect(reported).toEqual([])
   })
 
-  it('stops in the middle of a picture', async () => {
+  it('stops in the middle of an image', async () => {
     const controller = new AbortController()
     let last = 0
     const onProgress = (done: number) => {

@@ -57,13 +57,13 @@ describe('a completed job is not believed when', () => {
   })
 })
 
-it('pictures that say nothing of themselves are taken', async () => {
+it('images that say nothing of themselves are taken', async () => {
   const { standIn, generate } = await givenBackend()
   standIn.set({ fault: 'no_metadata' })
   expect(await generate({ seeds: [1, 2] })).toHaveLength(2)
 })
 
-it('a checkpoint whose name holds a comma is recognised in its pictures', async () => {
+it('a checkpoint whose name holds a comma is recognised in its images', async () => {
   const { generate } = await givenBackend({ model: 'one, two.safetensors' })
   expect(await generate({ model: 'one, two.safetensors' })).toHaveLength(1)
 })
@@ -123,7 +123,7 @@ it.each(['drop', { status: 502 }, { status: 503 }] as const)(
   },
 )
 
-it('pictures on a slow line are asked for once, and the server is free for the next meanwhile', async () => {
+it('images on a slow line are asked for once, and the server is free for the next meanwhile', async () => {
   const { standIn, generate } = await givenBackend({}, { answerMs: 300 })
   standIn.set({ fault: 'slow_reply', on: 'job' })
   let drawnAt = Number.POSITIVE_INFINITY
