@@ -4,8 +4,8 @@ import { named, pick } from '../db/statement.js'
 import type { AuditDatabase } from './audit-database.js'
 import type { AuditPosition, Slice } from './check.js'
 
-/** Rows of each kind in a slice: so few that their related rows are found one by one, however long the history is. */
-const SLICE = 20_000
+/** Rows of each kind in a slice: so few that a statement ends in time with a cold cache, however long the history is. */
+const SLICE = 5_000
 /** No statement takes a minute (db/client.ts), so every older row is stored by now or never will be. */
 const SETTLED = sql`created_at < now() - interval '1 minute'`
 
