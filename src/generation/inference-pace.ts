@@ -1,11 +1,6 @@
 /** How long inferences take, learnt from those that have ended. */
 
-export interface Work {
-  readonly width: number
-  readonly height: number
-  readonly steps: number
-  readonly batchSize: number
-}
+import type { Work } from './generation.js'
 
 const NEWEST_COUNTS = 0.3
 

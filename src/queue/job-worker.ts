@@ -1,6 +1,6 @@
 import { createPostgresBackend, Worker, withBackend } from 'bullmq'
 import pg from 'pg'
-import type { QueueConnection } from './job-queue.js'
+import { type QueueConnection, within } from './job-queue.js'
 
 export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
@@ -69,13 +69,8 @@ export function startJobWorker(
     /** Takes no more jobs; resolves when `onJob` has ended for those that were taken, or at the deadline. */
     async close(deadlineMs: number): Promise<void> {
       clearInterval(watch)
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, deadlineMs)
-      })
       // close() hangs while Redis is down.
-      await Promise.race([current.close().catch(onError), late])
-      clearTimeout(timer)
+      await within(deadlineMs, current.close().catch(onError))
     },
   }
 }

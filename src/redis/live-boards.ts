@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
-import type { LiveBoard } from '../generation/live-board.js'
-import { type RedisAvailability, redisAvailability } from './availability.js'
+import type { LiveBoard } from '../generation/ports.js'
+import { type RedisAvailability, redisAvailability } from './client.js'
 
 const TTL_SECONDS = 60
 
-// An attempt that was taken over may still have something to say. Before the value: its attempt and a colon.
+// An attempt that was taken over may still write. The value begins with its attempt and a colon.
 const SET_UNLESS_OLD = `
   local held = redis.call('GET', KEYS[1])
   if held and tonumber(string.match(held, '^(%d+):') or 0) > tonumber(ARGV[1]) then return end

@@ -12,9 +12,9 @@ interface DispatchPorts {
 }
 
 const AT_ONCE = 32
-/** One account with many dead endpoints leaves most places to the others. */
+/** So that one account with many dead endpoints leaves most of AT_ONCE to the others. */
 const AT_ONCE_PER_ACCOUNT = 8
-/** Rings can be lost, and processes die: this finds what they leave. */
+/** Notices and jobs can be lost, and processes die: a regular look finds what they leave. */
 const LOOK_MS = 2000
 const CLEAN_MS = 60_000
 
@@ -26,14 +26,14 @@ export class WebhookDispatcher {
   readonly #timers: NodeJS.Timeout[] = []
   #stopped = false
   #looking: Promise<void> | undefined
-  /** Somebody asked while it looked: what they meant may have come too late for it. */
+  /** `look` was called again: there may be deliveries that the last claim did not see. */
   #again = false
 
   constructor(ports: DispatchPorts) {
     this.#ports = ports
   }
 
-  /** Looks from now on, rung for or not. */
+  /** Looks from now on, whether or not `look` is called. */
   start(): void {
     const clean = () => this.#ports.deliveries.clean().catch((err) => this.#warn(err, 'old deliveries are kept'))
     this.#timers.push(
@@ -53,7 +53,7 @@ export class WebhookDispatcher {
     return this.#looking
   }
 
-  /** Begins nothing more; what is under way may end within this time, then it is given back. */
+  /** Starts nothing more; sends that are under way may end within this time, then they are given back. */
   async stop(withinMs: number): Promise<void> {
     this.#stopped = true
     for (const timer of this.#timers) clearInterval(timer)
@@ -89,7 +89,7 @@ export class WebhookDispatcher {
     return [...counts].filter(([, count]) => count >= AT_ONCE_PER_ACCOUNT).map(([accountId]) => accountId)
   }
 
-  /** Whatever goes wrong here, the claim runs out and the delivery is taken anew. */
+  /** If anything fails here, the claim runs out and the delivery is claimed again. */
   async #deliver(delivery: ClaimedDelivery): Promise<void> {
     const { deliveries, payloadOf, sender } = this.#ports
     try {

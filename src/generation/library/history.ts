@@ -1,4 +1,4 @@
-/** What an account can look back on, newest first. Another account's is as absent as what never existed. */
+/** What an account has made, newest first. Another account's is as absent as what never existed. */
 
 import type { Page, PageRequest } from '../../page.js'
 import type { Drawing, Generation, GenerationStatus } from '../generation.js'
@@ -68,4 +68,14 @@ export interface LedgerEntry {
 
 export interface LedgerStore {
   entries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
+}
+
+/** A published image, as its page shows it to anyone who has the link: no prompt, no user. */
+export interface PublishedImage
+  extends Pick<OwnImage, 'slug' | 'modelName' | 'width' | 'height' | 'seed' | 'createdAt'> {
+  readonly removed: boolean
+}
+
+export interface PublishedImages {
+  find(slug: string): Promise<PublishedImage | undefined>
 }

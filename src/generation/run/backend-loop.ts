@@ -2,7 +2,7 @@ import { timeLimit } from '../../abort-signals.js'
 import { inferencePace } from '../inference-pace.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
 import { backendExperience } from './backend-experience.js'
-import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
+import type { BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
 import { type InferenceRun, inferenceRun } from './gpu-turn.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
@@ -13,12 +13,12 @@ interface BackendLoopPorts extends RunPorts {
 
 /** How often a backend that is up is asked what it serves, and reported as alive. */
 const CHECK_MS = 5000
-/** The first look after an outage, doubling up to the cap. */
+/** The pause before the first look after an outage, doubling up to the cap. */
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
-/** If more generations than this are being checked and stored, the GPU waits: their images are in memory. */
-const MOST_FINISHING = 4
+/** While more generations than this are being checked and stored, the GPU waits: their images are in memory. */
+const MAX_FINISHING = 4
 
 /** Longer than a generation waits for a backend that has its model. */
 const LEFT_OUT_MS = 300_000
@@ -38,8 +38,8 @@ interface BackendLoopOptions {
 
 /**
  * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left. While the backend
- * is down, it asks until the server answers again. The next generation is claimed before the GPU is free, and the last
- * one's images are stored while the next is drawn.
+ * is down, it probes it. The next generation is claimed before the GPU is free, and the images of the last one are stored
+ * while the next is drawn.
  */
 export class BackendLoop {
   readonly #ports: BackendLoopPorts
@@ -49,23 +49,23 @@ export class BackendLoop {
   readonly #draining = new AbortController()
   /** Aborts what runs, too. */
   readonly #leaving = new AbortController()
-  /** Attempts that have not ended: one that is drawn, one that waits for its turn, and those being stored. */
+  /** Attempts that have not ended: one is drawn, one waits for its turn, the others are being stored. */
   readonly #unfinished = new Set<Promise<void>>()
   readonly #pace = inferencePace()
   readonly #experience = backendExperience()
   #serves = UNKNOWN
-  /** The model that it was last asked to draw with, and so holds. */
+  /** The model that the server was last asked to draw with, and so has loaded. */
   #loaded: string | undefined
   #up = false
   #storeFailed = false
   #warned = false
-  /** `serve` was called while it was busy: there may be work that the last claim did not see. */
+  /** `serve` was called again: there may be work that the last claim did not see. */
   #again = false
   #outages = 0
   #busy: Promise<boolean> | undefined
   #checking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Models that the server lists but did not have, and until when it is not asked for them. */
+  /** Models that the server lists but does not have, and until when it is not asked for them. */
   readonly #leftOut = new Map<string, number>()
 
   constructor(ports: BackendLoopPorts, backend: InferenceBackend, options: BackendLoopOptions) {
@@ -74,13 +74,9 @@ export class BackendLoop {
     this.#options = options
   }
 
-  get idle(): boolean {
-    return this.#up && !this.#busy
-  }
-
-  /** Looks at the backend for the first time and from then on. */
-  async start(): Promise<void> {
-    await this.#check()
+  /** Resolves after the first look at the backend; others follow. */
+  start(): Promise<void> {
+    return this.#check()
   }
 
   /**
@@ -89,7 +85,7 @@ export class BackendLoop {
    */
   serve(): Promise<boolean> {
     this.#again = true
-    if (!this.idle || this.#draining.signal.aborted) return Promise.resolve(false)
+    if (!this.#up || this.#busy || this.#draining.signal.aborted) return Promise.resolve(false)
     this.#busy = this.#workOff().finally(() => {
       this.#busy = undefined
     })
@@ -138,10 +134,9 @@ export class BackendLoop {
     do {
       if (!this.#up || this.#draining.signal.aborted) return undefined
       this.#again = false
-      const affinity: Affinity | undefined =
-        this.#loaded === undefined || maxDelayMs === 0
-          ? undefined
-          : { filename: this.#loaded, maxDelayMs, msPerPixelStep: this.#pace.msPerPixelStep }
+      const { msPerPixelStep } = this.#pace
+      const filename = maxDelayMs === 0 ? undefined : this.#loaded
+      const affinity = filename === undefined ? undefined : { filename, maxDelayMs, msPerPixelStep }
       try {
         const by = { worker, backend: this.#backend.name }
         const claimed = await this.#ports.runs.claim(by, this.#experience.without(this.#serves), affinity)
@@ -157,7 +152,7 @@ export class BackendLoop {
 
   /** Waits while too many generations are being stored. */
   async #room(): Promise<void> {
-    while (this.#unfinished.size > MOST_FINISHING) await Promise.race(this.#unfinished)
+    while (this.#unfinished.size > MAX_FINISHING) await Promise.race(this.#unfinished)
   }
 
   /** Starts an attempt that gets the GPU when it is free and its server is still up. */
@@ -180,7 +175,7 @@ export class BackendLoop {
     })
       .then(
         (outcome) => this.#noteOutcome(generation, outcome),
-        // The outcome could not be recorded: the lease ends, and the reconciler requeues the generation.
+        // The outcome could not be recorded: the lease runs out, and the reconciler requeues the generation.
         (err) => this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler'),
       )
       .finally(() => {
@@ -236,19 +231,19 @@ export class BackendLoop {
     this.#lookAgain(Math.min(PROBE_MS * 2 ** (this.#outages - 1), PROBE_CAP_MS))
   }
 
-  /** Asks the backend what it serves, and reports it; each look ends with the next one being due. */
+  /** Asks the backend what it serves, reports it, and schedules the next check. */
   async #check(): Promise<void> {
     const wasUp = this.#up
     const limit = timeLimit(NEVER, CAPABILITIES_WITHIN_MS)
     let refuses = false
     try {
-      const { models, samplers, ...limits } = await this.#backend.capabilities(limit.signal)
+      const capabilities = await this.#backend.capabilities(limit.signal)
       if (this.#storeFailed) await this.#ports.images.check()
       this.#storeFailed = false
-      this.#serves = this.#withoutLeftOut({ models, samplers, ...limits })
+      this.#serves = this.#withoutLeftOut(capabilities)
       this.#up = true
-      if (!wasUp)
-        this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
+      const models = capabilities.models?.length ?? 'any'
+      if (!wasUp) this.#ports.log.info({ backend: this.#backend.name, models }, 'backend is up')
     } catch (error) {
       // A server that loads a checkpoint may not answer. While it draws, its inference tells whether it is up.
       if (!this.#busy || !this.#up) this.#wentDown(limit.isOver() ? LATE : error)
