@@ -9,7 +9,7 @@ import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import type { QueueConnection } from './queue/job-queue.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
-import { WebhookDispatcher } from './webhooks/dispatcher.js'
+import { webhookDispatcher } from './webhooks/dispatcher.js'
 import type { EndpointPorts } from './webhooks/endpoints.js'
 import { newEndpointId } from './webhooks/webhook.js'
 
@@ -38,7 +38,7 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
   const jobs = webhookJobs(options.producer, onError)
-  const dispatcher = new WebhookDispatcher({
+  const dispatcher = webhookDispatcher({
     deliveries,
     payloadOf: async (delivery) => {
       const { generationId } = delivery

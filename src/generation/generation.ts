@@ -19,11 +19,6 @@ export interface Drawing {
   readonly sampler: Sampler
 }
 
-export const drawingOf = (drawing: Drawing): Drawing => {
-  const { prompt, negativePrompt, width, height, steps, cfgScale, sampler } = drawing
-  return { prompt, negativePrompt, width, height, steps, cfgScale, sampler }
-}
-
 /** What to draw, as either interface asks for it. */
 export interface GenerationRequest extends Drawing {
   readonly batchSize: number
@@ -33,7 +28,6 @@ export interface GenerationRequest extends Drawing {
 
 /** One generation: what was asked for, by whom, at what price. Its row in Postgres is the truth about it. */
 export interface Generation extends Omit<GenerationRequest, 'seed'> {
-  /** `gen_` and 26 random characters of base32: 130 bits. */
   readonly id: string
   readonly accountId: string
   readonly keyId: string
@@ -66,7 +60,7 @@ export interface GenerationView extends Pick<Generation, 'id' | 'lane' | 'seed' 
   readonly error: string | null
   readonly createdAt: Date
   readonly work: WorkOfModel
-  /** When its first attempt began, on this process's clock (performance.now); undefined for one that began again. */
+  /** When its first attempt began, by performance.now; undefined if it was put back since. */
   readonly runningSince: number | undefined
 }
 
@@ -89,6 +83,7 @@ export const SLUG = /^[0-9A-Za-z]{22}$/
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 
+/** 130 random bits. */
 export const newGenerationId = (): string => `gen_${randomText(BASE32, 26)}`
 
 /** 131 random bits. */
@@ -119,6 +114,6 @@ export function newGeneration(
   }
 }
 
-/** The seeds of all images of a batch: (seed + n) mod 2^32. */
+/** The seeds of all images of a batch. */
 export const seedsOf = (seed: number, batchSize: number): number[] =>
   Array.from({ length: batchSize }, (_, n) => (seed + n) % (MAX_SEED + 1))

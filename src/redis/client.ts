@@ -12,19 +12,15 @@ const FAIL_FAST = {
 }
 
 /** For requests (lock, limiter, progress): fails at once while Redis is down. A command that timed out may still run later. */
-export function createFailFastRedis(url: string, onError: OnError): Redis {
-  return connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
-}
+export const createFailFastRedis = (url: string, onError: OnError): Redis =>
+  connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
 
 /** For BullMQ's producer. No command timeout: if BullMQ's first command met it, every later add would fail. */
-export function createProducerRedis(url: string, onError: OnError): Redis {
-  return connect(url, FAIL_FAST, onError)
-}
+export const createProducerRedis = (url: string, onError: OnError): Redis => connect(url, FAIL_FAST, onError)
 
 /** For BullMQ's worker. No command timeout: its blocking reads wait for as long as it takes. */
-export function createPatientRedis(url: string, onError: OnError): Redis {
-  return connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
-}
+export const createPatientRedis = (url: string, onError: OnError): Redis =>
+  connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
 
 /**
  * Resolves once connected, or after a moment anyway: a process must start while Redis is down.
@@ -40,11 +36,9 @@ export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
       settle()
     }
     const ready = () => end(resolve)
-    const refused = (error: Error) => {
-      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)) return
-      end(() =>
-        reject(new Error('Redis refuses the user or the password in REDIS_URL: correct them.', { cause: error })),
-      )
+    const refused = (cause: Error) => {
+      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password/.test(cause.message)) return
+      end(() => reject(new Error('Redis refuses the user or the password in REDIS_URL: correct them.', { cause })))
     }
     const timer = setTimeout(ready, timeoutMs)
     redis.on('ready', ready)

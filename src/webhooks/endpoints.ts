@@ -40,7 +40,7 @@ export async function createEndpoint(
 
 /** @throws not_found, alike for another account's and for one that never was */
 export async function findEndpoint(
-  { endpoints }: Pick<EndpointPorts, 'endpoints'>,
+  { endpoints }: EndpointPorts,
   account: Account,
   id: string,
 ): Promise<WebhookEndpoint> {
@@ -62,11 +62,7 @@ export async function rotateSecret({ endpoints }: EndpointPorts, account: Accoun
   return { ...rotated, secret }
 }
 
-/**
- * Queues a delivery like any other, with an empty event.
- * @returns the event's ID
- * @throws not_found; invalid_request for an endpoint that is disabled
- */
+/** Queues an empty event and resolves to its ID. @throws not_found; invalid_request for an endpoint that is disabled */
 export async function testEndpoint(ports: EndpointPorts, account: Account, id: string): Promise<string> {
   await findEndpoint(ports, account, id)
   const eventId = newEventId()
@@ -88,7 +84,7 @@ export async function deliveriesOf(
 
 /** Prepares the delivery of a request's end to the address that it names, before it is submitted. @throws invalid_request */
 export async function admitWebhookUrl(
-  { endpoints, targets }: Pick<EndpointPorts, 'endpoints' | 'targets'>,
+  { endpoints, targets }: EndpointPorts,
   account: Account,
   text: string,
 ): Promise<{ readonly url: string; readonly secret: string }> {

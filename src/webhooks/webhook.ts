@@ -15,14 +15,12 @@ export const ENDPOINT_ID = /^whe_[0-9a-f]{32}$/
 /** For this long after a rotation the old secret signs, too. */
 export const OLD_SECRET_HOURS = 24
 
-/** An address to which an account's events are sent. */
 export interface WebhookEndpoint {
   readonly id: string
   readonly url: string
   readonly description: string
   readonly events: readonly WebhookEvent[]
   readonly createdAt: Date
-  /** Null while it is enabled. */
   readonly disabledReason: string | null
 }
 
@@ -40,23 +38,20 @@ export interface ClaimedDelivery {
   readonly url: string
   /** `whsec_…`; two while a rotation is young. */
   readonly secrets: readonly string[]
-  /** When it happened. */
   readonly at: Date
-  /** This one included; also the fence of its result. */
+  /** With this one; also the fence of its result. */
   readonly attempts: number
   readonly slot: 1 | 2
   /** Tries in a row that failed at this endpoint before this one. */
   readonly endpointFailures: number
 }
 
-/** An entry of an endpoint's log. */
 export interface DeliveryRecord extends Pick<ClaimedDelivery, 'eventId' | 'type' | 'generationId' | 'attempts'> {
   readonly status: 'pending' | 'delivered' | 'failed'
-  /** HTTP's, of the last try; null if that had no answer. */
+  /** Of the last try's answer. */
   readonly lastStatus: number | null
   readonly lastError: DeliveryFault | null
   readonly createdAt: Date
-  /** Null once it has ended. */
   readonly nextAt: Date | null
   readonly deliveredAt: Date | null
 }

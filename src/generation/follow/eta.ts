@@ -34,11 +34,14 @@ export async function etaSeconds(estimates: DurationEstimates, polled: Polled): 
   return etaMs === undefined ? undefined : Math.max(1, Math.ceil(etaMs / 1000))
 }
 
-/** What the generation alone takes. */
-const expectedMs = ({ pace }: WorkInSight, work: WorkOfModel): number | undefined => {
-  const its = pace.get(work.filename)
-  return its && its.fixedMs + its.msPerPixelStep * pixelStepsOf(work)
+/** How long `count` generations of one model file take, with this much work in all; undefined if its pace is not known. */
+function durationMs({ pace }: WorkInSight, filename: string, pixelSteps: number, count = 1): number | undefined {
+  const its = pace.get(filename)
+  return its && its.fixedMs * count + its.msPerPixelStep * pixelSteps
 }
+
+const expectedMs = (sight: WorkInSight, work: WorkOfModel): number | undefined =>
+  durationMs(sight, work.filename, pixelStepsOf(work))
 
 /** The work before the generation, shared by the backends that serve its model, and its own. */
 export function queuedEtaMs(sight: WorkInSight, work: WorkOfModel, place: number): number | undefined {
@@ -71,23 +74,23 @@ export function processingEtaMs(
   return byPace === undefined || byItself === undefined ? (byPace ?? byItself) : Math.min(byPace, byItself)
 }
 
-function meanQueuedMs({ queued, pace }: WorkInSight): number | undefined {
+function meanQueuedMs(sight: WorkInSight): number | undefined {
   let total = 0
   let counted = 0
-  for (const { filename, count, pixelSteps } of queued) {
-    const its = pace.get(filename)
-    if (!its) continue
-    total += its.fixedMs * count + its.msPerPixelStep * pixelSteps
+  for (const { filename, count, pixelSteps } of sight.queued) {
+    const ms = durationMs(sight, filename, pixelSteps, count)
+    if (ms === undefined) continue
+    total += ms
     counted += count
   }
   return counted === 0 ? undefined : total / counted
 }
 
-const runningMs = ({ running, pace }: WorkInSight): number =>
-  running.reduce((sum, { filename, pixelSteps, elapsedMs }) => {
-    const { fixedMs, msPerPixelStep } = pace.get(filename) ?? { fixedMs: 0, msPerPixelStep: 0 }
-    return sum + Math.max(0, fixedMs + msPerPixelStep * pixelSteps - elapsedMs)
-  }, 0)
+/** What is left of the running generations, all together. */
+const runningMs = (sight: WorkInSight): number =>
+  sight.running
+    .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(sight, filename, pixelSteps) ?? 0) - elapsedMs)
+    .reduce((sum, leftMs) => sum + Math.max(0, leftMs), 0)
 
 export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates }
 

@@ -1,8 +1,7 @@
-import type { ActiveGenerationLock } from '../ports.js'
-import type { ReconcileStore } from './ports.js'
+import type { ReconcilePorts } from './ports.js'
 
 /** Releases locks whose generation has ended. A lock of a generation that is not stored yet belongs to a submit, and expires. */
-export async function clearLocks(rows: ReconcileStore, lock: ActiveGenerationLock): Promise<void> {
+export async function clearLocks({ rows, lock }: ReconcilePorts): Promise<void> {
   for await (const locks of lock.all()) {
     const ended = new Set(await rows.endedAmong(locks.map(({ generationId }) => generationId)))
     for (const { accountId, generationId } of locks) {

@@ -1,14 +1,10 @@
 import { failpoint } from '../../failpoint.js'
-import type { Log } from '../../log.js'
-import { clearLeftovers, type EndedGeneration, type LeftoverPorts } from '../cancel.js'
+import { clearLeftovers, type EndedGeneration } from '../cancel.js'
 import type { Lacking } from '../failure-reason.js'
-import type { ReconcileStore } from './ports.js'
+import type { ReconcilePorts, ReconcileStore } from './ports.js'
 
 /** Ends generations that can no longer succeed, and frees what they held outside Postgres. */
-export async function endOverdue(
-  ports: LeftoverPorts & { readonly log: Log },
-  end: () => Promise<EndedGeneration[]>,
-): Promise<void> {
+export async function endOverdue(ports: ReconcilePorts, end: () => Promise<EndedGeneration[]>): Promise<void> {
   for (const generation of await end()) {
     ports.log.warn({ generationId: generation.id, reason: generation.reason }, 'generation ended by the reconciler')
     await failpoint('reconcile.after_fail')

@@ -1,9 +1,8 @@
 import { failpoint } from '../../failpoint.js'
-import type { GenerationQueue } from '../ports.js'
-import type { ReconcileStore } from './ports.js'
+import type { ReconcilePorts } from './ports.js'
 
 /** Enqueues attempts whose job did not reach Redis; stops at the first page that Redis refuses. */
-export async function enqueueMissing(rows: ReconcileStore, queue: GenerationQueue): Promise<void> {
+export async function enqueueMissing({ rows, queue }: ReconcilePorts): Promise<void> {
   for (;;) {
     const missing = await rows.notEnqueued()
     if (missing.length === 0 || !(await queue.enqueue(missing))) return

@@ -1,4 +1,5 @@
-import type { EndedGeneration } from '../cancel.js'
+import type { Log } from '../../log.js'
+import type { EndedGeneration, LeftoverPorts } from '../cancel.js'
 import type { Lacking } from '../failure-reason.js'
 import type { Delivery } from '../ports.js'
 
@@ -30,6 +31,12 @@ export interface ReconcileStore {
 export interface WipeMark {
   present(): Promise<boolean>
   set(): Promise<void>
+}
+
+export interface ReconcilePorts extends LeftoverPorts {
+  readonly rows: ReconcileStore
+  readonly wipeMark: WipeMark
+  readonly log: Log
 }
 
 /** A duty that one process at a time does. */

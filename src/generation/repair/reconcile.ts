@@ -1,20 +1,13 @@
 import { guardOff, type SwitchableGuard } from '../../failpoint.js'
 import type { Log } from '../../log.js'
-import type { LeftoverPorts } from '../cancel.js'
 import { LACKING, type Lacking } from '../failure-reason.js'
 import { clearLocks } from './clear-locks.js'
 import { endOverdue, withPauses } from './end-overdue.js'
 import { enqueueMissing } from './enqueue-missing.js'
-import type { DutyLease, ReconcileStore, WipeMark } from './ports.js'
+import type { DutyLease, ReconcilePorts } from './ports.js'
 import { requeueLost } from './requeue-lost.js'
 import { isWiped, restoreRedis } from './restore-redis.js'
 import { removeInBackground, sweepImages } from './sweep-images.js'
-
-interface ReconcilePorts extends LeftoverPorts {
-  readonly rows: ReconcileStore
-  readonly wipeMark: WipeMark
-  readonly log: Log
-}
 
 interface Pass {
   /** Look at everything, not only at what is known to be new. */
@@ -41,7 +34,7 @@ export async function reconcile(
   { full, leasesCount }: Pass,
   onFault = logFault(ports.log),
 ): Promise<boolean> {
-  const { rows, lock, queue, images, wipeMark, log } = ports
+  const { rows } = ports
   /** Resolves to whether the rule did its work. */
   const attempt = async (rule: string, work: () => Promise<unknown>): Promise<boolean> => {
     try {
@@ -55,17 +48,17 @@ export async function reconcile(
   const apply = async (rule: SwitchableGuard, work: () => Promise<unknown>) => guardOff(rule) || attempt(rule, work)
 
   // Not failLost after a fault of requeueLost: Postgres may have stood still, and the leases with it.
-  if (leasesCount && (await apply('reconcile.requeue_lost', () => requeueLost(rows, log))))
+  if (leasesCount && (await apply('reconcile.requeue_lost', () => requeueLost(ports))))
     await apply('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
-  await apply('reconcile.enqueue', () => enqueueMissing(rows, queue))
+  await apply('reconcile.enqueue', () => enqueueMissing(ports))
   await apply('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
   for (const lacking of Object.keys(LACKING) as Lacking[])
     await apply('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
-  const restores = full || (await isWiped(wipeMark))
+  const restores = full || (await isWiped(ports))
   const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
   if (full) {
-    await apply('reconcile.clear_locks', () => clearLocks(rows, lock))
-    await apply('reconcile.sweep', () => sweepImages(rows, images))
+    await apply('reconcile.clear_locks', () => clearLocks(ports))
+    await apply('reconcile.sweep', () => sweepImages(ports))
     await apply('reconcile.clean', rows.clean)
   }
   return restored

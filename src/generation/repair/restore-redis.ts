@@ -1,16 +1,9 @@
 import { failpoint, guardOff } from '../../failpoint.js'
-import { type ActiveGenerationLock, type GenerationQueue, LOCK_MARGIN_MS } from '../ports.js'
-import type { ReconcileStore, WipeMark } from './ports.js'
-
-interface RestorePorts {
-  readonly rows: ReconcileStore
-  readonly lock: ActiveGenerationLock
-  readonly queue: GenerationQueue
-  readonly wipeMark: WipeMark
-}
+import { LOCK_MARGIN_MS } from '../ports.js'
+import type { ReconcilePorts } from './ports.js'
 
 /** Whether Redis has lost its keys. */
-export const isWiped = async (wipeMark: WipeMark): Promise<boolean> =>
+export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
   !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
 
 /**
@@ -19,7 +12,7 @@ export const isWiped = async (wipeMark: WipeMark): Promise<boolean> =>
  * mark comes last, so that a restore that failed is tried again.
  * @returns whether all of it is known to have worked
  */
-export async function restoreRedis({ rows, lock, queue, wipeMark }: RestorePorts): Promise<boolean> {
+export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePorts): Promise<boolean> {
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
     const page = await rows.activePage(after)

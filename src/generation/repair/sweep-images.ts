@@ -1,10 +1,10 @@
 import type { ImageStore } from '../ports.js'
-import type { ReconcileStore } from './ports.js'
+import type { ReconcilePorts } from './ports.js'
 
 type Removal = Pick<ImageStore, 'remove'>
 
 /** Removes image files of failed generations. */
-export async function sweepImages(rows: ReconcileStore, images: Removal): Promise<void> {
+export async function sweepImages({ rows, images }: ReconcilePorts): Promise<void> {
   for (const slug of await rows.wastedSlugs()) await images.remove(slug).catch(() => undefined)
 }
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../abort-signals.js'
-import { drawingOf, seedsOf } from '../generation.js'
+import { seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../ports.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
 const PROGRESS_EVERY_MS = 250
-/** A backend gets this long to wind up after an abort. */
+/** For the backend's end after an abort. */
 const ABORT_GRACE_MS = 6000
 
 interface InferPorts {
@@ -24,9 +24,9 @@ export async function infer(
   stop: AbortSignal,
   turn: GpuTurn,
 ): Promise<InferredImage[]> {
-  const { seed, batchSize, filename } = generation
+  const { id, seed, batchSize, prompt, negativePrompt, width, height, steps, cfgScale, sampler } = generation
   let shownAt = 0
-  const show = (value: number) => void progress.set(generation.id, generation.attempt, value).catch(() => undefined)
+  const show = (value: number) => void progress.set(id, generation.attempt, value).catch(() => undefined)
   let waitsFor = 0
   const onWaiting = (before: number) => {
     if (before === waitsFor) return
@@ -48,7 +48,7 @@ export async function infer(
     // One at a time.
     nextPreviewAt = Number.POSITIVE_INFINITY
     const readyAt = performance.now() + PREVIEWS_EVERY_MS
-    const stored = previews.set(generation.id, generation.attempt, image).catch(() => undefined)
+    const stored = previews.set(id, generation.attempt, image).catch(() => undefined)
     void stored.then(() => {
       nextPreviewAt = readyAt
     })
@@ -58,11 +58,9 @@ export async function infer(
   // The progress of the attempt before no longer counts.
   if (generation.attempt > 1) show(-1)
   const request = {
-    attemptId: randomUUID(),
-    attempt: `${generation.id}-${generation.attempt}`,
-    model: filename,
-    ...drawingOf(generation),
-    seeds: seedsOf(seed, batchSize),
+    ...{ prompt, negativePrompt, width, height, steps, cfgScale, sampler },
+    ...{ attemptId: randomUUID(), attempt: `${id}-${generation.attempt}` },
+    ...{ model: generation.filename, seeds: seedsOf(seed, batchSize) },
   }
   const options = {
     ...{ signal: stop, onWaiting, onProgress, onPreview },
