@@ -12,7 +12,6 @@ export interface EndedGeneration {
   readonly accountId: string
   readonly attempt: number
   readonly metered: boolean
-  /** What its owner is told. */
   readonly reason: string
   /** Slugs under which an attempt may have stored images that nobody will see. */
   readonly leftovers: readonly string[]

@@ -10,18 +10,17 @@ export interface HeldLock {
 
 type LockToKeep = HeldLock & { readonly ttlMs: number }
 
+type LockOutcome =
+  | { readonly acquired: true }
+  | { readonly acquired: false; readonly holder: string; readonly wasStored: boolean }
+
 /** At most one active charged generation per account. Postgres's unique index guards that; the lock refuses early and cheaply. */
 export interface ActiveGenerationLock {
   /**
    * Takes the lock, or names the generation that holds it. While Redis is down it counts as taken. Taking it again for the
    * same generation succeeds. `wasStored`: the lock was extended, so its holder was stored.
    */
-  acquire(
-    accountId: string,
-    generationId: string,
-  ): Promise<
-    { readonly acquired: true } | { readonly acquired: false; readonly holder: string; readonly wasStored: boolean }
-  >
+  acquire(accountId: string, generationId: string): Promise<LockOutcome>
   /** Takes the lock over from a holder that is known to have ended. */
   replace(accountId: string, holder: string, generationId: string): Promise<boolean>
   /** Extends a lock unless it was released: the generation may have ended. Best effort. */

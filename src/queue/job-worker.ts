@@ -5,7 +5,6 @@ import { type QueueConnection, within } from './job-queue.js'
 export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
   readonly connection: QueueConnection
-  /** How many jobs are taken at once. */
   readonly concurrency: number
   /** Called for each job; the next one is taken when it resolves. */
   readonly onJob: () => Promise<void>
@@ -27,7 +26,7 @@ export function startJobWorker(
     stalledInterval: 2000,
     // A job taken twice does no harm; Postgres counts the tries.
     maxStalledCount: 1000,
-    // Another worker may have taken the wake-up and stopped; look again soon.
+    // Seconds: another worker may have taken the wake-up and stopped.
     drainDelay: 1,
   }
   const open = () => {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { type RedisAvailability, redisAvailability } from './client.js'
 
-/** A counter over the last `windowMs`: what was accepted counts, what was refused does not. */
+/** A counter over the last `windowMs`: only accepted events count. */
 export interface SlidingWindow {
   /**
    * Counts one event if fewer than `max` lie within the window.

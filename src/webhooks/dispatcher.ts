@@ -1,11 +1,12 @@
 import type { Log } from '../log.js'
-import type { DeliveryStore, PayloadOf, WebhookJobs, WebhookSender } from './ports.js'
+import type { DeliveryStore, WebhookJobs, WebhookSender } from './ports.js'
 import { endpointPause, FAILING, retryDelay } from './retry-schedule.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
 
 interface DispatchPorts {
   readonly deliveries: DeliveryStore
-  readonly payloadOf: PayloadOf
+  /** The JSON to send, or undefined if there is nothing left to send. */
+  readonly payloadOf: (delivery: ClaimedDelivery) => Promise<string | undefined>
   readonly sender: WebhookSender
   readonly jobs: WebhookJobs
   readonly log: Log

@@ -77,9 +77,6 @@ export interface WebhookSubjects {
   find(generationId: string): Promise<WebhookSubject | undefined>
 }
 
-/** @returns the JSON to send, or undefined if there is nothing left to send */
-export type PayloadOf = (delivery: ClaimedDelivery) => Promise<string | undefined>
-
 export interface WebhookSender {
   /** Posts once, to public addresses only, and follows nothing. Rejects only when `signal` aborts. */
   send(delivery: ClaimedDelivery, body: string, signal: AbortSignal): Promise<SendOutcome>

@@ -13,10 +13,7 @@ export interface QueueDepths {
   readonly waiting: Readonly<Record<Lane, number>>
 }
 
-/**
- * The 1-based place over both lanes.
- * @param rank 1-based place within the generation's own lane
- */
+/** The 1-based place over both lanes. @param rank the 1-based place within the generation's own lane */
 export function queuePosition(lane: Lane, rank: number, { streak, waiting }: QueueDepths): number {
   // Before the personal lane's n-th start at most 3 n Create Image starts fit, less those already made in this run.
   if (lane === 'personal') return rank + Math.min(waiting.create_image, CREATE_IMAGE_RUN * rank - streak)

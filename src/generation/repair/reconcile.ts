@@ -9,13 +9,6 @@ import { requeueLost } from './requeue-lost.js'
 import { isWiped, restoreRedis } from './restore-redis.js'
 import { removeInBackground, sweepImages } from './sweep-images.js'
 
-interface Pass {
-  /** Look at everything, not only at what is known to be new. */
-  readonly full: boolean
-  /** Whether a lease that has run out tells of a lost worker. */
-  readonly leasesCount: boolean
-}
-
 /** Told of a rule that failed; the next pass tries again. */
 type OnFault = (rule: string, error: unknown) => void
 
@@ -27,11 +20,13 @@ const logFault =
 /**
  * Repairs what a crash left behind: Postgres is the truth, the queue and the locks follow it. A rule that fails does not
  * stop the others.
+ * @param pass `full`: look at everything, not only at what is known to be new. `leasesCount`: a lease that has run out
+ *   means a lost worker
  * @returns whether Redis is known to follow Postgres; true if this pass did not look
  */
 export async function reconcile(
   ports: ReconcilePorts,
-  { full, leasesCount }: Pass,
+  { full, leasesCount }: { readonly full: boolean; readonly leasesCount: boolean },
   onFault = logFault(ports.log),
 ): Promise<boolean> {
   const { rows } = ports

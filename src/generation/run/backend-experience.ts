@@ -35,9 +35,10 @@ const SERVER = 'server'
 const modelKey = (filename: string) => `model ${filename}`
 const samplerKey = (sampler: string) => `sampler ${sampler}`
 
-const newStreak = (workedAt: number): Streak => ({
-  ...{ workedAt, accounts: new Set(), models: new Set(), samplers: new Set(), pauses: 0, leftOutUntil: 0 },
-})
+const newStreak = (workedAt: number): Streak => {
+  const failed = { accounts: new Set<string>(), models: new Set<string>(), samplers: new Set<string>() }
+  return { workedAt, ...failed, pauses: 0, leftOutUntil: 0 }
+}
 
 /** What a worker remembers of one backend's failures, to tell a broken server, model or sampler from a broken generation. */
 export function backendExperience() {

@@ -222,10 +222,7 @@ export function backendLoop(
     }, ms)
   }
 
-  /**
-   * Claims and runs until nothing claimable is left. Resolves at once when busy, down or draining.
-   * @returns whether there was anything to run
-   */
+  /** Runs all that is claimable; resolves to whether there was anything. At once if it is busy, down or draining. */
   const serve = (): Promise<boolean> => {
     again = true
     if (!up || busy || draining.signal.aborted) return Promise.resolve(false)

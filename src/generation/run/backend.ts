@@ -5,15 +5,14 @@ import type { Sampler } from '../sampler.js'
 /** A server that takes longer to say what it serves counts as down. */
 export const CAPABILITIES_WITHIN_MS = 4000
 
-/** One attempt of one generation, as a backend needs it. */
 export interface InferenceRequest extends Drawing {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
   readonly attemptId: string
   /** Its name among workers, for a server that shows whose work it does: `gen_…-2`. */
   readonly attempt: string
-  /** The model file, by its name in the catalog. */
+  /** The model file. */
   readonly model: string
-  /** One per image: (seed + n) mod 2^32. */
+  /** One per image. */
   readonly seeds: readonly number[]
 }
 
@@ -28,7 +27,6 @@ export interface InferredImage {
 export interface MadeWith {
   /** The kind of server, never its address: `a1111`, `sdnext`, `sdcpp`, `comfyui`, `openai`, `preview`. */
   readonly backend: string
-  /** As the server itself says it. */
   readonly version: string | null
   readonly sampler: string
   /** The noise schedule; null where it is part of the sampler, or not the client's to choose. */
@@ -73,10 +71,7 @@ export interface InferenceBackend {
    * @throws BackendError `unavailable` while the server can't be reached, `auth` or `unusable` while it refuses
    */
   capabilities(signal: AbortSignal): Promise<Capabilities>
-  /**
-   * Draws exactly `seeds.length` images of the asked size.
-   * @throws BackendError, always and only
-   */
+  /** Draws exactly `seeds.length` images of the asked size. @throws BackendError, always and only */
   generate(request: InferenceRequest, options: InferenceOptions): Promise<InferredImage[]>
   close(): Promise<void>
 }
@@ -105,7 +100,6 @@ export type BackendErrorKind =
   | 'model_missing'
   | 'canceled'
 
-/** The server's fault: it is left alone until it answers again. */
 export const isServerFault = (error: unknown): error is BackendError =>
   error instanceof BackendError && SERVER_FAULTS.some((kind) => kind === error.kind)
 

@@ -1,4 +1,3 @@
-/** What a worker claims, and what it may write about it. */
 import type { Generation, GenerationStatus } from '../generation.js'
 import type { Capabilities, MadeWith } from './backend.js'
 

@@ -13,7 +13,6 @@ export interface GpuTurn {
   begun(): void
   /** The backend does what others have asked of it first. */
   waits(): void
-  /** 0 to 1. */
   progressed(fraction: number): void
   /** The backend has drawn everything; its answer is still on its way. */
   over(): void

@@ -9,10 +9,7 @@ export interface FinishedImage {
   readonly sha256: string
 }
 
-/**
- * Checks what a backend returned and makes the image that is published: PNG, marked as AI-generated, nothing else.
- * @throws BackendError `bad_output`
- */
+/** Checks a backend's image and makes the published one: PNG, marked as AI-generated. @throws BackendError `bad_output` */
 export type FinishImage = (
   bytes: Buffer,
   expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },

@@ -33,11 +33,7 @@ export interface Moderator {
    * Reviews a prompt before anything is locked or charged.
    * @throws AppError `unavailable` when the prompt must not pass unchecked and could not be checked
    */
-  review(text: {
-    readonly prompt: string
-    readonly negativePrompt: string
-    readonly nsfwModel: boolean
-  }): Promise<Verdict>
+  review(text: { prompt: string; negativePrompt: string; nsfwModel: boolean }): Promise<Verdict>
 }
 
 export type InsertOutcome =
