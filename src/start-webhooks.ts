@@ -5,12 +5,11 @@ import { listenTo } from './db/notices.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
 import { webhookPayload } from './http/webhook-payload.js'
-import { addressPolicy } from './outbound/address-policy.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
-import { webhookTargets } from './outbound/webhook-targets.js'
+import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import type { QueueConnection } from './queue/job-queue.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
-import { WebhookDispatcher } from './webhooks/dispatcher.js'
+import { webhookDispatcher } from './webhooks/dispatcher.js'
 import type { EndpointPorts } from './webhooks/endpoints.js'
 import { newEndpointId } from './webhooks/webhook.js'
 
@@ -39,7 +38,7 @@ export function startWebhooks(options: WebhookOptions): { readonly ports: Endpoi
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
   const jobs = webhookJobs(options.producer, onError)
-  const dispatcher = new WebhookDispatcher({
+  const dispatcher = webhookDispatcher({
     deliveries,
     payloadOf: async (delivery) => {
       const { generationId } = delivery

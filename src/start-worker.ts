@@ -6,7 +6,7 @@ import { generationEnds } from './db/generation-watch.js'
 import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
 import type { Running } from './entry.js'
-import { BackendLoop } from './generation/run/backend-loop.js'
+import { backendLoop } from './generation/run/backend-loop.js'
 import { listenForHealth } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
@@ -64,7 +64,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     worker: processId,
     affinityMaxDelayMs: options.affinityMaxDelayMs ?? config.affinityMaxDelaySeconds * 1000,
   }
-  const loops = backends.map((backend) => new BackendLoop(ports, backend, loopOptions))
+  const loops = backends.map((backend) => backendLoop(ports, backend, loopOptions))
   const lookForWork = () => {
     for (const loop of loops) void loop.serve()
   }

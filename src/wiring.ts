@@ -15,12 +15,15 @@ import { postgresPreviewBoard, postgresProgressBoard } from './db/live-boards.js
 import { requireFittingPooler } from './db/pooler.js'
 import { reconcileStore } from './db/reconcile-store.js'
 import { requireUsableDatabase } from './db/refusal.js'
-import type { ActiveGenerationLock } from './generation/active-lock.js'
-import type { ImageStore } from './generation/image-store.js'
 import { startTakedowns } from './generation/library/takedown.js'
-import type { PreviewBoard, ProgressBoard } from './generation/live-board.js'
-import type { GenerationQueue } from './generation/queue.js'
-import { startReconciler } from './generation/repair/reconciler.js'
+import type {
+  ActiveGenerationLock,
+  GenerationQueue,
+  ImageStore,
+  PreviewBoard,
+  ProgressBoard,
+} from './generation/ports.js'
+import { startReconciler } from './generation/repair/reconcile.js'
 import { storedImages } from './images/stored-images.js'
 import { occasionally } from './log.js'
 import { isOutage } from './outage.js'
@@ -29,8 +32,13 @@ import { cdnPurge } from './outbound/cdn-purge.js'
 import { generationQueue } from './queue/generation-jobs.js'
 import type { QueueConnection } from './queue/job-queue.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
-import { redisAvailability } from './redis/availability.js'
-import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from './redis/client.js'
+import {
+  createFailFastRedis,
+  createPatientRedis,
+  createProducerRedis,
+  redisAvailability,
+  whenReady,
+} from './redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'

@@ -1,7 +1,7 @@
 import { noActiveSubscription } from '../errors.js'
 
 export interface Subscription {
-  /** As it is now by Postgres's clock, everybody's: one whose end has passed is expired, whatever it was called before. */
+  /** Now, by Postgres's clock: a subscription whose end has passed is `expired`, whatever is stored. */
   readonly status: string
   readonly plan: string
   readonly endDate: Date
@@ -12,7 +12,7 @@ export interface Account {
   readonly username: string
   readonly credits: number
   readonly subscription: Subscription | null
-  /** A deleted account keeps its generations, images and ledger; its keys open nothing any more. */
+  /** A deleted account keeps its generations, images and ledger; its keys no longer work. */
   readonly deleted: boolean
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -9,12 +9,7 @@ const SHAPE = new RegExp(`^[A-Za-z0-9-]+_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_
 
 /** `<prefix>_` + 32 random base62 characters + the CRC-32 of all before it in base62, the format GitHub described in 2021. */
 export function newApiKey(prefix: string): string {
-  let random = ''
-  while (random.length < RANDOM_LENGTH)
-    for (const byte of randomBytes(48)) {
-      // Bytes from 248 up would favour the first letters of the alphabet.
-      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % 62]
-    }
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(62)]).join('')
   const body = `${prefix}_${random}`
   return body + checksum(body)
 }
@@ -34,11 +29,7 @@ export function hashApiKey(key: string): Buffer {
 export const apiKeyHint = (key: string): string => key.slice(-4)
 
 function checksum(text: string): string {
-  let rest = crc32(text)
-  let digits = ''
-  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    digits = ALPHABET[rest % 62] + digits
-    rest = Math.floor(rest / 62)
-  }
-  return digits
+  const sum = crc32(text)
+  const digitOf = (place: number) => ALPHABET[Math.floor(sum / 62 ** place) % 62]
+  return Array.from({ length: CHECKSUM_LENGTH }, (_, i) => digitOf(CHECKSUM_LENGTH - 1 - i)).join('')
 }

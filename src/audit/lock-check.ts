@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { generations } from '../db/schema.js'
-import type { HeldLock } from '../generation/active-lock.js'
+import type { HeldLock } from '../generation/ports.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'

@@ -5,7 +5,6 @@ import {
   modelVersionUnavailable,
 } from '../errors.js'
 
-/** One selectable model version. */
 export interface ModelVersion {
   readonly id: number
   readonly name: string

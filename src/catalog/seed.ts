@@ -6,7 +6,7 @@ const checkpoint = (
   name: string,
   baseModel: string,
   filename: string,
-  more: { readonly nsfw?: boolean; readonly createImageModel?: string } = {},
+  more: Partial<Pick<ModelVersion, 'nsfw' | 'createImageModel'>> = {},
 ): ModelVersion => ({
   id,
   name,
@@ -15,10 +15,11 @@ const checkpoint = (
   type: 'Checkpoint',
   filename,
   coverImage: null,
-  nsfw: more.nsfw ?? false,
+  nsfw: false,
   enabled: true,
   creditsPerImage: 1,
-  createImageModel: more.createImageModel ?? null,
+  createImageModel: null,
+  ...more,
 })
 
 /** What `migrate` puts into an empty catalog: the six Create Image models and a few SDXL-type checkpoints, ids 1 to 99. */

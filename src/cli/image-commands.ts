@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { imageRemovals } from '../db/image-records.js'
-import { removeImage } from '../generation/library/remove-image.js'
+import { removeImage } from '../generation/library/takedown.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { words } from './arguments.js'
 import type { Operator } from './connection.js'

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { DutyLease } from '../generation/repair/reconciler.js'
+import type { DutyLease } from '../generation/repair/ports.js'
 import type { Database } from './client.js'
 import { leases } from './process-schema.js'
 import { param, statement } from './statement.js'

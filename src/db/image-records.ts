@@ -1,9 +1,8 @@
 /** The rows of images: looking at them, and taking them back. The files are the image store's. */
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { PublishedImages } from '../generation/library/published-image.js'
-import type { ImageRemovals, RemovedImage } from '../generation/library/remove-image.js'
-import type { Takedowns } from '../generation/library/takedown.js'
+import type { PublishedImages } from '../generation/library/history.js'
+import type { ImageRemovals, RemovedImage, Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
 import { generations, images, takedowns } from './schema.js'
 import { assign, param, pick, type Statement, statement } from './statement.js'

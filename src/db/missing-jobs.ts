@@ -1,8 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Delivery } from '../generation/queue.js'
-import type { MissingJobs } from '../generation/repair/enqueue-missing.js'
-import type { ActiveGenerations } from '../generation/repair/restore-redis.js'
+import type { Delivery } from '../generation/ports.js'
+import type { ReconcileStore } from '../generation/repair/ports.js'
 import type { Database } from './client.js'
 import { unrung } from './process-schema.js'
 import { generations } from './schema.js'
@@ -41,7 +40,7 @@ const FIRST_QUEUED = statement<Delivery>('first_queued')`
   SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
    WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
 
-export const missingJobs = (db: Database): MissingJobs & Pick<ActiveGenerations, 'firstQueued'> => ({
+export const missingJobs = (db: Database): Pick<ReconcileStore, 'notEnqueued' | 'markEnqueued' | 'firstQueued'> => ({
   notEnqueued: () => NOT_ENQUEUED.rows(db.pool),
   markEnqueued: (deliveries) => markEnqueued(db, deliveries),
   firstQueued: () => FIRST_QUEUED.rows(db.pool),

@@ -1,14 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../failpoint.js'
-import type { ActiveGenerationLock } from './active-lock.js'
-import type { ImageStore } from './image-store.js'
-import type { GenerationQueue } from './queue.js'
+import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './ports.js'
 
 export interface CancelStore {
-  /**
-   * Ends a generation that has not finished, with a refund. `onlyQueued` leaves one that is running alone. Undefined: there
-   * was nothing to end.
-   */
+  /** Ends a generation, with a refund; `onlyQueued`: unless it has started. Undefined: there was nothing to end. */
   cancel(id: string, reason: string, options: { onlyQueued: boolean }): Promise<EndedGeneration | undefined>
 }
 
@@ -17,13 +12,12 @@ export interface EndedGeneration {
   readonly accountId: string
   readonly attempt: number
   readonly metered: boolean
-  /** What its owner is told. */
   readonly reason: string
-  /** Slugs under which an attempt may have stored images that nobody will see; none if it never started. */
+  /** Slugs under which an attempt may have stored images that nobody will see. */
   readonly leftovers: readonly string[]
 }
 
-/** Where a generation that ended without images leaves something behind, outside Postgres. */
+/** Where a failed generation may leave something behind, outside Postgres. */
 export interface LeftoverPorts {
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
@@ -46,7 +40,7 @@ export async function cancelGeneration(
   return true
 }
 
-/** A store that hangs is waited for no longer; the reconciler's sweep removes what is left. */
+/** The longest wait for a store that hangs; the reconciler's sweep removes what is left. */
 const REMOVED_WITHIN_MS = 1000
 
 /** Frees the account, withdraws the job and removes images that an attempt had stored; best effort. */

@@ -7,27 +7,27 @@ export const MAX_TRIES = 3
 /** The death of this many workers under a generation fails it. */
 export const MAX_DEATHS = 5
 
-const GIVEN_BACK = 'Please submit it again.'
+const SUBMIT_AGAIN = 'Please submit it again.'
 
 export const CANCELED = 'Canceled.'
-export const DEADLINE_PASSED = `The generation was not finished before its deadline. ${GIVEN_BACK}`
-export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${GIVEN_BACK}`
-const INTERNAL = `The generation failed because of an internal error. ${GIVEN_BACK}`
+export const DEADLINE_PASSED = `The generation was not finished before its deadline. ${SUBMIT_AGAIN}`
+export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${SUBMIT_AGAIN}`
+const INTERNAL = `The generation failed because of an internal error. ${SUBMIT_AGAIN}`
 
 /** What to tell the subscriber about an error of the last try. */
 export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)
 
-/** A generation that no live backend can serve; what it lacks. */
-export type Lacking = 'model' | 'sampler' | 'seed' | 'size' | 'cfg_scale'
-
-/** `%` stands for the model's name, the sampler, the seed, the size or the cfg_scale. */
-export const LACKING: Readonly<Record<Lacking, string>> = {
+/** By what no live backend can serve. `%` stands for the model's name, the sampler, the seed, the size or the cfg_scale. */
+export const LACKING = {
   model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
   sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
   seed: 'The seed % is larger than the GPU servers can keep. Choose a seed up to 2147483644.',
   size: 'The size % is not available on the GPU servers. Choose a width and a height that are multiples of 64.',
   cfg_scale: 'The cfg_scale % is not available on the GPU servers. Choose one up to 20.',
-}
+} as const
+
+/** What a generation asks for that no live backend can serve. */
+export type Lacking = keyof typeof LACKING
 
 /** What the live backends can do; at most a second old. */
 export interface Abilities {

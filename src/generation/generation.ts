@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import type { ModelVersion } from '../catalog/model-version.js'
 import type { Sampler } from './sampler.js'
 
@@ -19,11 +19,6 @@ export interface Drawing {
   readonly sampler: Sampler
 }
 
-export const drawingOf = (drawing: Drawing): Drawing => {
-  const { prompt, negativePrompt, width, height, steps, cfgScale, sampler } = drawing
-  return { prompt, negativePrompt, width, height, steps, cfgScale, sampler }
-}
-
 /** What to draw, as either interface asks for it. */
 export interface GenerationRequest extends Drawing {
   readonly batchSize: number
@@ -33,7 +28,6 @@ export interface GenerationRequest extends Drawing {
 
 /** One generation: what was asked for, by whom, at what price. Its row in Postgres is the truth about it. */
 export interface Generation extends Omit<GenerationRequest, 'seed'> {
-  /** `gen_` and 26 characters of base32: 128 random bits. */
   readonly id: string
   readonly accountId: string
   readonly keyId: string
@@ -58,30 +52,25 @@ export interface SubmittedGeneration
   readonly createdAt: Date
 }
 
-/** What a poll sees. `seq` is the place in Postgres's order; it says nothing by itself. */
-export interface GenerationView {
-  readonly id: string
+/** What a poll sees. `slugs` are in batch order, without images that were removed. */
+export interface GenerationView extends Pick<Generation, 'id' | 'lane' | 'seed' | 'slugs'> {
   readonly status: GenerationStatus
-  readonly lane: Lane
+  /** Its place in Postgres's order; it says nothing by itself. */
   readonly seq: number
-  readonly seed: number
-  /** In batch order; images that were removed are absent. */
-  readonly slugs: readonly string[]
   readonly error: string | null
   readonly createdAt: Date
   readonly work: WorkOfModel
-  /** When its first attempt began, on this process's clock (performance.now); undefined for one that began again. */
+  /** When its first attempt began, by performance.now; undefined if it was put back since. */
   readonly runningSince: number | undefined
 }
 
-/** How much there is to draw, with which checkpoint. */
-export type WorkOfModel = Pick<GenerationRequest, 'width' | 'height' | 'steps' | 'batchSize'> & {
-  readonly filename: string
-}
+/** How much there is to draw. */
+export type Work = Pick<GenerationRequest, 'width' | 'height' | 'steps' | 'batchSize'>
+
+export type WorkOfModel = Work & Pick<Generation, 'filename'>
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const SLUG_LENGTH = 22 // 131 bits
 /** Random seeds end here, so that every backend (int32) keeps the seeds of a whole batch. */
 const MAX_RANDOM_SEED = 2147483644
 export const MAX_SEED = 4294967295
@@ -91,22 +80,14 @@ export const SIZE_STEP = 8
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
 export const SLUG = /^[0-9A-Za-z]{22}$/
 
-export function newGenerationId(): string {
-  let bits = BigInt(`0x${randomBytes(16).toString('hex')}`)
-  let text = ''
-  for (let i = 0; i < 26; i++) {
-    text = BASE32[Number(bits & 31n)] + text
-    bits >>= 5n
-  }
-  return `gen_${text}`
-}
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 
-export function newSlug(): string {
-  let slug = ''
-  while (slug.length < SLUG_LENGTH)
-    for (const byte of randomBytes(32)) if (byte < 248 && slug.length < SLUG_LENGTH) slug += BASE62[byte % 62]
-  return slug
-}
+/** 130 random bits. */
+export const newGenerationId = (): string => `gen_${randomText(BASE32, 26)}`
+
+/** 131 random bits. */
+export const newSlug = (): string => randomText(BASE62, 22)
 
 /** In credits. */
 export const priceOf = ({ batchSize }: GenerationRequest, { creditsPerImage }: ModelVersion): number =>
@@ -133,6 +114,6 @@ export function newGeneration(
   }
 }
 
-/** The seeds of all images of a batch: (seed + n) mod 2^32. */
+/** The seeds of all images of a batch. */
 export const seedsOf = (seed: number, batchSize: number): number[] =>
   Array.from({ length: batchSize }, (_, n) => (seed + n) % (MAX_SEED + 1))

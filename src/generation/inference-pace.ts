@@ -1,11 +1,6 @@
 /** How long inferences take, learnt from those that have ended. */
 
-export interface Work {
-  readonly width: number
-  readonly height: number
-  readonly steps: number
-  readonly batchSize: number
-}
+import type { Work } from './generation.js'
 
 const NEWEST_COUNTS = 0.3
 
@@ -24,7 +19,7 @@ export interface Sample {
   readonly ms: number
 }
 
-/** If all samples are alike, decoding and storing are taken to last as long as so many steps. */
+/** If all samples are alike, decoding and storing are assumed to take as long as this many steps. */
 const FIXED_AS_STEPS = 8
 /** Two samples whose work differs by a smaller factor are alike. */
 const UNLIKE = 1.5
@@ -65,15 +60,11 @@ export function inferencePace() {
     get msPerPixelStep(): number {
       return average
     },
-    /** Undefined while nothing is known. */
     expectedMs: (work: Work): number | undefined => (average === 0 ? undefined : average * pixelStepsOf(work)),
   }
 }
 
-/**
- * What is left of an inference, in milliseconds: by its own progress if that is known, else by what was expected.
- * Undefined if neither is known.
- */
+/** What is left of an inference: by its own progress, or while that is small, by what was expected; undefined if unknown. */
 export function remainingMs(elapsedMs: number, fraction: number, expectedMs: number | undefined): number | undefined {
   if (fraction > 0.05) return (elapsedMs * (1 - fraction)) / fraction
   return expectedMs === undefined ? undefined : Math.max(0, expectedMs - elapsedMs)

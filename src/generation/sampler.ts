@@ -1,32 +1,8 @@
-/** The sampler values of `POST /api/v1/generate`, in the order of the spec's table. */
-export const SAMPLERS = [
-  'euler_a',
-  'euler',
-  'dpmpp_2m_karras',
-  'dpmpp_2m_sde_karras',
-  'dpmpp_2m',
-  'dpmpp_sde',
-  'dpmpp_sde_karras',
-  'ddim',
-  'ddpm',
-  'heun',
-  'lms',
-  'lms_karras',
-  'dpm2',
-  'dpm2_a',
-  'unipc',
-  'pndm',
-  'deis',
-  'dpm_sde_karras',
-] as const
-
-export type Sampler = (typeof SAMPLERS)[number]
-
 /**
- * The samplers and their schedules under AUTOMATIC1111's names, which its infotexts have made common: other tools read
- * them, too. "Automatic" is what a sampler of theirs brings along.
+ * The samplers of `POST /api/v1/generate`, in the order of the spec's table: each with its name and schedule in
+ * AUTOMATIC1111's infotexts, which other tools read, too. "Automatic" is what the sampler itself brings along.
  */
-export const INFOTEXT_SAMPLERS: Readonly<Record<Sampler, readonly [name: string, schedule: string]>> = {
+export const INFOTEXT_SAMPLERS = {
   euler_a: ['Euler a', 'Uniform'],
   euler: ['Euler', 'Uniform'],
   dpmpp_2m_karras: ['DPM++ 2M', 'Karras'],
@@ -45,4 +21,8 @@ export const INFOTEXT_SAMPLERS: Readonly<Record<Sampler, readonly [name: string,
   pndm: ['PLMS', 'Automatic'],
   deis: ['DEIS', 'Uniform'],
   dpm_sde_karras: ['DPM++ SDE', 'Karras'],
-}
+} as const satisfies Record<string, readonly [name: string, schedule: string]>
+
+export type Sampler = keyof typeof INFOTEXT_SAMPLERS
+
+export const SAMPLERS = Object.keys(INFOTEXT_SAMPLERS) as unknown as readonly [Sampler, ...Sampler[]]

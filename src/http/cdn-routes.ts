@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, serviceUnavailable } from '../errors.js'
 import { SLUG } from '../generation/generation.js'
-import type { PublishedImages } from '../generation/library/published-image.js'
+import type { PublishedImages } from '../generation/library/history.js'
 import type { App } from './fastify-app.js'
 
 const HEADERS = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { moderationUnavailable } from '../errors.js'
-import type { Moderator, Verdict } from '../generation/submit/moderator.js'
+import type { Moderator, Verdict } from '../generation/submit/submission.js'
 
 /** What a moderator writes to: facts first, then a constant sentence. Never a prompt. */
 export interface ModerationLogger {

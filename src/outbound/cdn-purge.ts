@@ -18,14 +18,15 @@ export function cdnPurge(template: string): PurgeCdn {
     const image = new URL(imageUrl)
     const target = new URL(template.replace(PATH, image.pathname.slice(1)))
     const limit = timeLimit(outer, TIMEOUT_MS)
+    const authorization = authorizationOf(target)
     try {
       const { statusCode, body } = await request(target.origin + target.pathname + target.search, {
         ...(byPath
-          ? // A cache keeps an image under the name that it was asked for by.
-            { method: 'PURGE', headers: { ...authorizationOf(target), host: image.host } }
+          ? // The public host: a cache keeps an image under the host of its URL.
+            { method: 'PURGE', headers: { ...authorization, host: image.host } }
           : {
               method: 'POST',
-              headers: { ...authorizationOf(target), 'content-type': 'application/json' },
+              headers: { ...authorization, 'content-type': 'application/json' },
               body: JSON.stringify({ files: [imageUrl] }),
             }),
         signal: limit.signal,

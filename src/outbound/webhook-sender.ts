@@ -5,8 +5,7 @@ import { Agent, errors, request } from 'undici'
 import { timeLimit } from '../abort-signals.js'
 import type { WebhookSender } from '../webhooks/ports.js'
 import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../webhooks/webhook.js'
-import type { AddressPolicy } from './address-policy.js'
-import { type TargetOptions, webhookTargets } from './webhook-targets.js'
+import { type AddressPolicy, type TargetOptions, webhookTargets } from './webhook-targets.js'
 
 /** All addresses of a name; rejects when there is none. */
 export type ResolveHost = (name: string) => Promise<string[]>
@@ -19,27 +18,24 @@ export interface SenderOptions extends TargetOptions {
 
 const TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
-/** Nobody reads an answer's body; a short one is taken in, so that its sender sees no error. */
+/** The answer's body is not used; up to this size it is received, so that its sender sees no error. */
 const BODY_LIMIT = 16 * 1024
 const BODY_MS = 1000
 
 class AddressRefused extends Error {}
 class NameUnknown extends Error {}
 
-/** Sends to public addresses only: what a name resolves to is judged, and that very address is connected to. */
-export function webhookSender({
-  resolveHost = resolve,
-  timeoutMs = TIMEOUT_MS,
-  ...target
-}: SenderOptions): WebhookSender {
+/** Sends to public addresses only: it checks what a name resolves to, and connects to that very address. */
+export function webhookSender(options: SenderOptions): WebhookSender {
+  const { resolveHost = resolve, timeoutMs = TIMEOUT_MS, ...target } = options
   const targets = webhookTargets(target)
   const lookup = guardedLookup(resolveHost, target.policy)
-  // A connect that is under way hears of nothing else.
+  // A connect that is under way ignores the signal.
   const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
   return {
     async send(delivery, body, signal) {
       const limit = timeLimit(signal, timeoutMs)
-      // One of its own: no connection outlives the judgement of its address.
+      // One for each send: no connection outlives the check of its address.
       const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
       try {
         // Again: what the operator allows may have changed since.
@@ -57,11 +53,7 @@ export function webhookSender({
 }
 
 async function post(agent: Agent, delivery: ClaimedDelivery, body: string, signal: AbortSignal): Promise<SendOutcome> {
-  const {
-    statusCode,
-    headers,
-    body: answer,
-  } = await request(delivery.url, {
+  const answer = await request(delivery.url, {
     dispatcher: agent,
     method: 'POST',
     headers: { 'content-type': 'application/json', 'user-agent': 'Easel-Webhooks/1', ...signatureOf(delivery, body) },
@@ -70,15 +62,11 @@ async function post(agent: Agent, delivery: ClaimedDelivery, body: string, signa
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: BODY_MS,
   })
-  await answer.dump({ limit: BODY_LIMIT, signal: AbortSignal.timeout(BODY_MS) }).catch(() => undefined)
-  if (statusCode >= 200 && statusCode < 300) return { delivered: true, status: statusCode }
-  const retryAfterSeconds = statusCode === 429 || statusCode === 503 ? secondsIn(headers['retry-after']) : undefined
-  return {
-    delivered: false,
-    status: statusCode,
-    fault: statusFault(statusCode),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  }
+  await answer.body.dump({ limit: BODY_LIMIT, signal: AbortSignal.timeout(BODY_MS) }).catch(() => undefined)
+  const { statusCode: status, headers } = answer
+  if (status >= 200 && status < 300) return { delivered: true, status }
+  const retryAfterSeconds = status === 429 || status === 503 ? secondsIn(headers['retry-after']) : undefined
+  return { delivered: false, status, fault: statusFault(status), retryAfterSeconds }
 }
 
 const statusFault = (status: number): DeliveryFault => {
@@ -86,7 +74,7 @@ const statusFault = (status: number): DeliveryFault => {
   return status >= 300 && status < 400 ? 'redirected' : 'status_not_2xx'
 }
 
-/** Standard Webhooks: of the time of the try, with every secret that counts now. */
+/** Standard Webhooks: over the time of this try, with every secret that is valid now. */
 function signatureOf({ eventId, secrets }: ClaimedDelivery, body: string): Record<string, string> {
   const now = new Date()
   return {
@@ -96,17 +84,16 @@ function signatureOf({ eventId, secrets }: ClaimedDelivery, body: string): Recor
   }
 }
 
-/** Called for names only; addresses in URLs are judged by their spelling. */
+/** Called for names only; addresses in URLs are checked by their spelling. */
 function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupFunction {
   return (hostname, options, callback) => {
     resolveHost(hostname).then(
       (found) => {
-        // One bad address spoils the name: which of them is connected to would be chance.
-        if (found.length === 0) return callback(new NameUnknown(), '', 0)
+        const [first, ...others] = found.map((address) => ({ address, family: isIP(address) }))
+        if (!first) return callback(new NameUnknown(), '', 0)
+        // One refused address is enough: which of them is connected to would be chance.
         if (!found.every((address) => policy.allows(address))) return callback(new AddressRefused(), '', 0)
-        const addresses = found.map((address) => ({ address, family: isIP(address) }))
-        const [first] = addresses as [(typeof addresses)[number]]
-        if (options.all) callback(null, addresses)
+        if (options.all) callback(null, [first, ...others])
         else callback(null, first.address, first.family)
       },
       () => callback(new NameUnknown(), '', 0),

@@ -1,7 +1,46 @@
 import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { invalidParameter } from '../errors.js'
 import type { WebhookTargets } from '../webhooks/ports.js'
-import type { AddressPolicy } from './address-policy.js'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** Which addresses may be connected to on behalf of a subscriber. */
+export interface AddressPolicy {
+  /** @param address an IP address in any spelling; anything else is refused */
+  allows(address: string): boolean
+  /** Whether the operator allows receivers inside the network. */
+  readonly hasInside: boolean
+}
+
+const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
+/** Public by its number, but answered by the cloud's own host agent. */
+const HOST_AGENTS = ['168.63.129.16']
+
+/** Allows public unicast addresses, and the operator's networks. @param allowedNetworks CIDRs or addresses */
+export function addressPolicy(allowedNetworks: readonly string[]): AddressPolicy {
+  const allowed = allowedNetworks.map((network) =>
+    network.includes('/') ? ipaddr.parseCIDR(network) : wholeAddress(ipaddr.parse(network)),
+  )
+  return {
+    hasInside: allowed.length > 0,
+    allows(text) {
+      if (!ipaddr.isValid(text)) return false
+      const address = ipaddr.parse(text)
+      return (
+        isPublic(address) || allowed.some((network) => network[0].kind() === address.kind() && address.match(network))
+      )
+    },
+  }
+}
+
+const wholeAddress = (address: Address): [Address, number] => [address, address.kind() === 'ipv4' ? 32 : 128]
+
+/** An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4, Teredo) is judged as what it is: not public. */
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast' || HOST_AGENTS.includes(address.toString())) return false
+  return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST_V6)
+}
 
 export interface TargetOptions {
   readonly policy: AddressPolicy
@@ -9,16 +48,16 @@ export interface TargetOptions {
 }
 
 const MAX_LENGTH = 2048
-/** Below it are services that must not be sent requests, but for the web's own. */
-const LEAST_PORT = 1024
+/** Services on lower ports must not get requests, except the web's own. */
+const MIN_PORT = 1024
 const WEB_PORTS = ['', '80', '443']
-/** Names that mean something on the inside of a network only. */
+/** Names that exist inside a network only. */
 const INSIDE = /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|private|test|invalid|arpa)$/
 
-/** What the URL parser has made of the host: numbers in any notation are plain addresses by then. */
+/** The host after the URL parser, which turns numbers in any notation into plain addresses. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
 
-/** Judges addresses by their spelling, so that a mistake is told when it is made. */
+/** Checks addresses by their spelling, so that the client hears of a mistake at once. */
 export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTargets => ({
   require(text, parameter) {
     const refuse = (what: string) => invalidParameter(parameter, `${parameter} ${what}`)
@@ -29,8 +68,8 @@ export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTar
       throw refuse(`must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}.`)
     if (url.username || url.password)
       throw refuse('must not hold a user or a password: put a secret into its path or query.')
-    if (!WEB_PORTS.includes(url.port) && Number(url.port) < LEAST_PORT)
-      throw refuse(`must use port 443, 80, or one from ${LEAST_PORT} up.`)
+    if (!WEB_PORTS.includes(url.port) && Number(url.port) < MIN_PORT)
+      throw refuse(`must use port 443, 80, or one from ${MIN_PORT} up.`)
     const host = hostOf(url)
     if (isIP(host) ? !policy.allows(host) : !isOutside(host, policy))
       throw refuse('must point to a public address: this one is inside a network.')

@@ -1,44 +1,35 @@
 import { createPostgresBackend, Queue, withBackend } from 'bullmq'
 import type { Redis } from 'ioredis'
 
-/** Where BullMQ lives: Redis, or in one-machine mode its own schema in Postgres. */
+/** Where BullMQ keeps its data: in Redis, or in one-machine mode in its own schema in Postgres. */
 export type QueueConnection =
   | { readonly kind: 'redis'; readonly redis: Redis; readonly prefix: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly prefix: string }
 
-/** A request does not wait longer for the queue. An add that comes through later only wakes a worker once more. */
+/** A request does not wait longer for the queue. An add that succeeds later only wakes a worker once more. */
 const DEADLINE_MS = 300
 
 /**
- * Jobs added by one call, so that it ends well within the deadline, and calls at once: Redis takes one in while the next is
- * made, and its other clients do not wait long.
+ * Jobs per call, so that each ends well within the deadline, and calls at once: Redis reads one while the next is made,
+ * and its other clients do not wait long.
  */
 const ADDED_TOGETHER = 100
 const CALLS_AT_ONCE = 2
 
-/** BullMQ keeps nothing of a job that was taken, and never repeats one: Postgres decides what runs again. */
+/** BullMQ keeps no ended job and never repeats one: Postgres decides what runs again. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** After a call that came too late no other is tried for this long: one caller waits for a hanging Redis, not each. */
+/** After a call that missed the deadline there is no other for this long: only one caller waits for a Redis that hangs. */
 const REST_MS = 1000
 
 /** Carries an id only. The same id again while the first waits adds nothing. */
 interface Job {
   readonly id: string
-  /** Before this a worker does not get it. */
   readonly delayMs?: number
 }
 
-interface JobQueue {
-  /** Resolves to whether the jobs are known to be in the queue. */
-  enqueue(jobs: readonly Job[]): Promise<boolean>
-  /** Removes a job that no worker has taken. */
-  withdraw(id: string): Promise<void>
-  close(): Promise<void>
-}
-
 /** The producing end of a queue. A failure is never an error here: the reconciler repeats what was lost. */
-export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void): JobQueue {
+export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void) {
   let queue = open()
   let restsUntil = 0
 
@@ -65,18 +56,14 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
         return false
       },
     )
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => {
-        restsUntil = performance.now() + REST_MS
-        resolve(false)
-      }, DEADLINE_MS)
-    })
-    return Promise.race([done, late]).finally(() => clearTimeout(timer))
+    const ended = await within(DEADLINE_MS, done)
+    if (ended === undefined) restsUntil = performance.now() + REST_MS
+    return ended ?? false
   }
 
   return {
-    async enqueue(jobs) {
+    /** Resolves to whether the jobs are known to be in the queue. */
+    async enqueue(jobs: readonly Job[]): Promise<boolean> {
       const left = [...jobs]
       let all = true
       const add = async () => {
@@ -93,14 +80,24 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
       return all
     },
 
-    async withdraw(id) {
+    /** Removes a job that no worker has taken. */
+    async withdraw(id: string): Promise<void> {
       await inTime((from) => from.remove(id))
     },
 
-    async close() {
+    async close(): Promise<void> {
       await inTime((last) => last.close())
     },
   }
+}
+
+/** Resolves to the result, or to undefined after this time. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 /** BullMQ's own queue, for looking into it. */

@@ -1,11 +1,10 @@
 import { createPostgresBackend, Worker, withBackend } from 'bullmq'
 import pg from 'pg'
-import type { QueueConnection } from './job-queue.js'
+import { type QueueConnection, within } from './job-queue.js'
 
 export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
   readonly connection: QueueConnection
-  /** How many jobs are taken at once. */
   readonly concurrency: number
   /** Called for each job; the next one is taken when it resolves. */
   readonly onJob: () => Promise<void>
@@ -27,7 +26,7 @@ export function startJobWorker(
     stalledInterval: 2000,
     // A job taken twice does no harm; Postgres counts the tries.
     maxStalledCount: 1000,
-    // Another worker may have taken the wake-up and stopped; look again soon.
+    // Seconds: another worker may have taken the wake-up and stopped.
     drainDelay: 1,
   }
   const open = () => {
@@ -69,13 +68,8 @@ export function startJobWorker(
     /** Takes no more jobs; resolves when `onJob` has ended for those that were taken, or at the deadline. */
     async close(deadlineMs: number): Promise<void> {
       clearInterval(watch)
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, deadlineMs)
-      })
       // close() hangs while Redis is down.
-      await Promise.race([current.close().catch(onError), late])
-      clearTimeout(timer)
+      await within(deadlineMs, current.close().catch(onError))
     },
   }
 }

@@ -11,30 +11,20 @@ const FAIL_FAST = {
   connectTimeout: 1000,
 }
 
-/**
- * For what a request waits on (lock, limiter, progress): fails within a moment instead of queueing while Redis is
- * away. A command that timed out may still be executed later.
- */
-export function createFailFastRedis(url: string, onError: OnError): Redis {
-  return connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
-}
+/** For requests (lock, limiter, progress): fails at once while Redis is down. A command that timed out may still run later. */
+export const createFailFastRedis = (url: string, onError: OnError): Redis =>
+  connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
+
+/** For BullMQ's producer. No command timeout: if BullMQ's first command met it, every later add would fail. */
+export const createProducerRedis = (url: string, onError: OnError): Redis => connect(url, FAIL_FAST, onError)
+
+/** For BullMQ's worker. No command timeout: its blocking reads wait for as long as it takes. */
+export const createPatientRedis = (url: string, onError: OnError): Redis =>
+  connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
 
 /**
- * For BullMQ's producing end. Without a command timeout: one that hits BullMQ's first look at Redis would fail every
- * later add, too. Whoever adds sets a deadline of their own.
- */
-export function createProducerRedis(url: string, onError: OnError): Redis {
-  return connect(url, FAIL_FAST, onError)
-}
-
-/** For BullMQ's worker, whose blocking reads must wait as long as it takes; never with a command timeout. */
-export function createPatientRedis(url: string, onError: OnError): Redis {
-  return connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
-}
-
-/**
- * Resolves once connected, or after a moment anyway: Redis being away must not keep a process from starting.
- * @throws Error with one sentence where waiting cannot help: Redis wants another user or password
+ * Resolves once connected, or after a moment anyway: a process must start while Redis is down.
+ * @throws Error with one sentence if Redis refuses the user or the password
  */
 export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
   if (redis.status === 'ready') return
@@ -46,11 +36,9 @@ export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
       settle()
     }
     const ready = () => end(resolve)
-    const refused = (error: Error) => {
-      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)) return
-      end(() =>
-        reject(new Error('Redis refuses the user or the password in REDIS_URL: correct them.', { cause: error })),
-      )
+    const refused = (cause: Error) => {
+      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password/.test(cause.message)) return
+      end(() => reject(new Error('Redis refuses the user or the password in REDIS_URL: correct them.', { cause })))
     }
     const timer = setTimeout(ready, timeoutMs)
     redis.on('ready', ready)
@@ -68,7 +56,7 @@ function connect(url: string, options: Options, onError: OnError): Redis {
   return redis
 }
 
-/** Of `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: whichever server these sentinels call the master NAME. */
+/** Of `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: the server that these sentinels call the master NAME. */
 function throughSentinels(url: string): Options {
   const { protocol, username, password, hostname, pathname, searchParams } = new URL(url)
   const sentinels = searchParams.get('sentinels')
@@ -86,3 +74,24 @@ function throughSentinels(url: string): Options {
     ...(protocol === 'rediss:' && { tls: {}, enableTLSForSentinelMode: true }),
   }
 }
+
+/** After a failure there is no other command for this long: only one request in a while waits for the time-out. */
+const REST_MS = 1000
+
+/** Remembers for all users of a connection that Redis has just failed; their commands then fail at once. */
+export function redisAvailability() {
+  let restsUntil = 0
+  return {
+    async run<T>(ask: () => Promise<T>): Promise<T> {
+      if (performance.now() < restsUntil) throw new Error('Redis has just failed and is not asked again yet')
+      try {
+        return await ask()
+      } catch (error) {
+        restsUntil = performance.now() + REST_MS
+        throw error
+      }
+    },
+  }
+}
+
+export type RedisAvailability = ReturnType<typeof redisAvailability>

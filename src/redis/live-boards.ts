@@ -1,25 +1,18 @@
 import type { Redis } from 'ioredis'
-import type { LiveBoard } from '../generation/live-board.js'
-import { type RedisAvailability, redisAvailability } from './availability.js'
+import type { LiveBoard } from '../generation/ports.js'
+import { type RedisAvailability, redisAvailability } from './client.js'
 
 const TTL_SECONDS = 60
 
-// An attempt that was taken over may still have something to say. Before the value: its attempt and a colon.
+// An attempt that was taken over may still write. The value begins with its attempt and a colon.
 const SET_UNLESS_OLD = `
   local held = redis.call('GET', KEYS[1])
   if held and tonumber(string.match(held, '^(%d+):') or 0) > tonumber(ARGV[1]) then return end
   redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'EX', ${TTL_SECONDS})`
 
-interface Form<T> {
-  readonly write: (value: T) => string | Buffer
-  readonly read: (stored: Buffer) => T
-}
-
-type RedisBoard<T> = (redis: Redis, prefix: string, availability?: RedisAvailability) => LiveBoard<T>
-
 const redisBoard =
-  <T>(name: string, { write, read }: Form<T>): RedisBoard<T> =>
-  (redis, prefix, availability = redisAvailability()) => {
+  <T>(name: string, write: (value: T) => string | Buffer, read: (stored: Buffer) => T) =>
+  (redis: Redis, prefix: string, availability: RedisAvailability = redisAvailability()): LiveBoard<T> => {
     const keyOf = (id: string) => `${prefix}:${name}:${id}`
     return {
       async set(id, attempt, value) {
@@ -38,12 +31,14 @@ const redisBoard =
     }
   }
 
-export const redisProgressBoard = redisBoard('progress', {
-  write: (progress: number) => progress.toFixed(4),
-  read: (stored) => Number(stored.toString()),
-})
+export const redisProgressBoard = redisBoard(
+  'progress',
+  (progress: number) => progress.toFixed(4),
+  (stored) => Number(stored.toString()),
+)
 
-export const redisPreviewBoard = redisBoard('preview', {
-  write: (image: Buffer) => image,
-  read: (stored) => stored,
-})
+export const redisPreviewBoard = redisBoard<Buffer>(
+  'preview',
+  (image) => image,
+  (stored) => stored,
+)

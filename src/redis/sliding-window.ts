@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import { type RedisAvailability, redisAvailability } from './availability.js'
+import { type RedisAvailability, redisAvailability } from './client.js'
 
-/** A counter over the last `windowMs`: what was accepted counts, what was refused does not. */
+/** A counter over the last `windowMs`: only accepted events count. */
 export interface SlidingWindow {
   /**
    * Counts one event if fewer than `max` lie within the window.
@@ -10,8 +10,8 @@ export interface SlidingWindow {
   hit(key: string, windowMs: number, max: number): Promise<{ readonly current: number; readonly ttlMs: number }>
 }
 
-// Redis's own clock, so that all replicas agree; one script, so that no key is ever left without its expiry. What lies
-// ahead of a clock that was set back would count until it comes there, so it is forgotten.
+// Redis's own clock, so that all replicas agree; one script, so that no key is ever left without its expiry. After the
+// clock was set back, events of the future would count for too long, so they are deleted.
 const SLIDE = `
   local t = redis.call('TIME')
   local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -26,10 +26,7 @@ const SLIDE = `
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   return { n + 1, oldest[2] + window - now }`
 
-/**
- * Counts in Redis and, along with it, in this process, which goes on alone while Redis is away: so an outage neither
- * blocks everyone nor lifts the limit.
- */
+/** Counts in Redis and in this process, which goes on alone while Redis is down: an outage blocks nobody and lifts no limit. */
 export function redisSlidingWindow(
   redis: Redis,
   prefix: string,
@@ -47,7 +44,7 @@ export function redisSlidingWindow(
       if (acceptedSince(at - windowMs, tally) >= max) return count(tally, max, at)
       try {
         const [current, ttlMs] = await availability.run(() => slide.call(redis, `${prefix}:${key}`, windowMs, max))
-        // The time before Redis was asked: an event must not count here for longer than there.
+        // The time before the command: an event must not count here for longer than in Redis.
         if (current <= max) tally.accepted.push(at)
         tally.elsewhere = Math.max(0, Math.min(current, max) - tally.accepted.length)
         tally.toldAt = at
@@ -75,7 +72,7 @@ interface Tally {
   readonly windowMs: number
   /** When this process accepted, the oldest first. */
   readonly accepted: number[]
-  /** How many more there were when Redis told last: the other processes'. */
+  /** How many more Redis had counted at `toldAt`: those of the other processes. */
   elsewhere: number
   toldAt: number
   askedAt: number
@@ -109,6 +106,6 @@ function count(tally: Tally, max: number, at: number): { current: number; ttlMs:
   const current = Math.min(acceptedSince(at - windowMs, tally) + elsewhere, max) + 1
   if (current <= max) accepted.push(at)
   const oldest = Math.min(accepted[0] ?? at, elsewhere > 0 ? toldAt : at)
-  // In this order the first event's is the window to the last bit.
+  // In this order the first event's wait is exactly the window.
   return { current, ttlMs: windowMs - (at - oldest) }
 }

@@ -1,17 +1,14 @@
 import type { Redis } from 'ioredis'
+import type { WipeMark } from '../generation/repair/ports.js'
 
 /** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. */
-export const redisWipeMark = (redis: Redis, prefix: string) => ({
-  /** Redis being away says nothing; the next look tells. */
-  present: async (): Promise<boolean> =>
-    redis.exists(`${prefix}:sentinel`).then(
-      (n) => n === 1,
-      () => true,
-    ),
-  set: async (): Promise<void> => {
+export const redisWipeMark = (redis: Redis, prefix: string): WipeMark => ({
+  // An outage is no wipe.
+  present: async () => (await redis.exists(`${prefix}:sentinel`).catch(() => 1)) === 1,
+  async set() {
     await redis.set(`${prefix}:sentinel`, '1').catch(() => undefined)
   },
 })
 
-/** One-machine mode: what Postgres keeps, no wipe takes. */
+/** One-machine mode: without Redis nothing is wiped. */
 export const noWipeMark = { present: async () => true, set: async () => undefined }

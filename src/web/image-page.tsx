@@ -1,4 +1,4 @@
-import type { PublishedImage } from '../generation/library/published-image.js'
+import type { PublishedImage } from '../generation/library/history.js'
 import { page } from './page.js'
 
 /** The page of one image as HTML: image, model, seed and size, with Open Graph tags and without the prompt. */

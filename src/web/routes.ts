@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { SLUG } from '../generation/generation.js'
-import type { PublishedImages } from '../generation/library/published-image.js'
+import type { PublishedImages } from '../generation/library/history.js'
 import { homePage } from './home-page.js'
 import { imagePage, noticePage } from './image-page.js'
 

@@ -1,112 +1,41 @@
 import type { Log } from '../log.js'
-import type { DeliveryStore, PayloadOf, WebhookJobs, WebhookSender } from './ports.js'
+import type { DeliveryStore, WebhookJobs, WebhookSender } from './ports.js'
 import { endpointPause, FAILING, retryDelay } from './retry-schedule.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
 
 interface DispatchPorts {
   readonly deliveries: DeliveryStore
-  readonly payloadOf: PayloadOf
+  /** The JSON to send, or undefined if there is nothing left to send. */
+  readonly payloadOf: (delivery: ClaimedDelivery) => Promise<string | undefined>
   readonly sender: WebhookSender
   readonly jobs: WebhookJobs
   readonly log: Log
 }
 
 const AT_ONCE = 32
-/** One account with many dead endpoints leaves most places to the others. */
+/** So that one account with many dead endpoints leaves most of AT_ONCE to the others. */
 const AT_ONCE_PER_ACCOUNT = 8
-/** Rings can be lost, and processes die: this finds what they leave. */
+/** Notices and jobs can be lost, and processes die: a regular look finds what they leave. */
 const LOOK_MS = 2000
 const CLEAN_MS = 60_000
 
 /** Sends what is due, many at once, each endpoint for itself. Any number of processes may do so side by side. */
-export class WebhookDispatcher {
-  readonly #ports: DispatchPorts
-  readonly #underWay = new Map<ClaimedDelivery, Promise<void>>()
-  readonly #leaving = new AbortController()
-  readonly #timers: NodeJS.Timeout[] = []
-  #stopped = false
-  #looking: Promise<void> | undefined
-  /** Somebody asked while it looked: what they meant may have come too late for it. */
-  #again = false
+export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: DispatchPorts) {
+  const underWay = new Map<ClaimedDelivery, Promise<void>>()
+  const leaving = new AbortController()
+  let timers: NodeJS.Timeout[] = []
+  let stopped = false
+  let looking: Promise<void> | undefined
+  /** `look` was called again: there may be deliveries that the last claim did not see. */
+  let again = false
 
-  constructor(ports: DispatchPorts) {
-    this.#ports = ports
-  }
-
-  /** Looks from now on, rung for or not. */
-  start(): void {
-    const clean = () => this.#ports.deliveries.clean().catch((err) => this.#warn(err, 'old deliveries are kept'))
-    this.#timers.push(
-      setInterval(() => void this.look(), LOOK_MS),
-      setInterval(() => void clean(), CLEAN_MS),
-    )
-    void this.look()
-  }
-
-  /** Begins to send what is due; resolves when that has begun. Never rejects. */
-  look(): Promise<void> {
-    this.#again = true
-    this.#looking ??= this.#take().finally(() => {
-      this.#looking = undefined
-      if (this.#again && !this.#stopped) void this.look()
-    })
-    return this.#looking
-  }
-
-  /** Begins nothing more; what is under way may end within this time, then it is given back. */
-  async stop(withinMs: number): Promise<void> {
-    this.#stopped = true
-    for (const timer of this.#timers) clearInterval(timer)
-    await this.#looking
-    const late = setTimeout(() => this.#leaving.abort(), withinMs)
-    await Promise.all(this.#underWay.values())
-    clearTimeout(late)
-  }
-
-  async #take(): Promise<void> {
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false
-        while (this.#underWay.size < AT_ONCE && !this.#stopped) {
-          const delivery = await this.#ports.deliveries.claim(this.#busyAccounts())
-          if (!delivery) break
-          const sent = this.#deliver(delivery).finally(() => {
-            this.#underWay.delete(delivery)
-            if (!this.#stopped) void this.look()
-          })
-          this.#underWay.set(delivery, sent)
-        }
-      }
-    } catch (err) {
-      this.#again = false
-      this.#warn(err, 'webhooks wait')
-    }
-  }
-
-  #busyAccounts(): string[] {
+  const busyAccounts = (): string[] => {
     const counts = new Map<string, number>()
-    for (const { accountId } of this.#underWay.keys()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+    for (const { accountId } of underWay.keys()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
     return [...counts].filter(([, count]) => count >= AT_ONCE_PER_ACCOUNT).map(([accountId]) => accountId)
   }
 
-  /** Whatever goes wrong here, the claim runs out and the delivery is taken anew. */
-  async #deliver(delivery: ClaimedDelivery): Promise<void> {
-    const { deliveries, payloadOf, sender } = this.#ports
-    try {
-      const body = await payloadOf(delivery)
-      const outcome: SendOutcome =
-        body === undefined
-          ? { delivered: false, fault: 'picture_removed' }
-          : await sender.send(delivery, body, this.#leaving.signal)
-      await this.#record(delivery, outcome)
-    } catch (err) {
-      if (this.#leaving.signal.aborted) await deliveries.giveBack(delivery).catch(() => undefined)
-      else this.#warn(err, 'a delivery could not be made or recorded')
-    }
-  }
-
-  async #record(delivery: ClaimedDelivery, outcome: SendOutcome): Promise<void> {
-    const { deliveries, jobs, log } = this.#ports
+  const record = async (delivery: ClaimedDelivery, outcome: SendOutcome): Promise<void> => {
     const { endpointId, endpointFailures, attempts } = delivery
     if (outcome.delivered) {
       await deliveries.delivered(delivery, outcome.status)
@@ -125,7 +54,69 @@ export class WebhookDispatcher {
     else await jobs.enqueue(delivery, retryInSeconds * 1000)
   }
 
-  #warn(err: unknown, sentence: string): void {
-    this.#ports.log.warn({ err }, sentence)
+  /** If anything fails here, the claim runs out and the delivery is claimed again. */
+  const deliver = async (delivery: ClaimedDelivery): Promise<void> => {
+    try {
+      const body = await payloadOf(delivery)
+      const outcome: SendOutcome =
+        body === undefined
+          ? { delivered: false, fault: 'picture_removed' }
+          : await sender.send(delivery, body, leaving.signal)
+      await record(delivery, outcome)
+    } catch (err) {
+      if (leaving.signal.aborted) await deliveries.giveBack(delivery).catch(() => undefined)
+      else log.warn({ err }, 'a delivery could not be made or recorded')
+    }
+  }
+
+  const claimAll = async (): Promise<void> => {
+    try {
+      while (again && !stopped) {
+        again = false
+        while (underWay.size < AT_ONCE && !stopped) {
+          const delivery = await deliveries.claim(busyAccounts())
+          if (!delivery) break
+          const sent = deliver(delivery).finally(() => {
+            underWay.delete(delivery)
+            if (!stopped) void look()
+          })
+          underWay.set(delivery, sent)
+        }
+      }
+    } catch (err) {
+      again = false
+      log.warn({ err }, 'webhooks wait')
+    }
+  }
+
+  /** Begins to send what is due; resolves when that has begun. Never rejects. */
+  const look = (): Promise<void> => {
+    again = true
+    looking ??= claimAll().finally(() => {
+      looking = undefined
+      if (again && !stopped) void look()
+    })
+    return looking
+  }
+
+  return {
+    look,
+
+    /** Looks from now on, whether or not `look` is called. */
+    start(): void {
+      const clean = () => deliveries.clean().catch((err) => log.warn({ err }, 'old deliveries are kept'))
+      timers = [setInterval(() => void look(), LOOK_MS), setInterval(() => void clean(), CLEAN_MS)]
+      void look()
+    },
+
+    /** Starts nothing more; sends that are under way may end within this time, then they are given back. */
+    async stop(withinMs: number): Promise<void> {
+      stopped = true
+      for (const timer of timers) clearInterval(timer)
+      await looking
+      const late = setTimeout(() => leaving.abort(), withinMs)
+      await Promise.all(underWay.values())
+      clearTimeout(late)
+    },
   }
 }

@@ -12,7 +12,6 @@ import {
   newWebhookSecret,
   OLD_SECRET_HOURS,
   type WebhookEndpoint,
-  type WebhookEvent,
 } from './webhook.js'
 
 export interface EndpointPorts {
@@ -27,18 +26,21 @@ export type WithSecret = WebhookEndpoint & { readonly secret: string }
 export async function createEndpoint(
   { endpoints, targets }: EndpointPorts,
   account: Account,
-  asked: { readonly url: string; readonly description: string; readonly events: readonly WebhookEvent[] },
+  asked: Pick<WebhookEndpoint, 'url' | 'description' | 'events'>,
 ): Promise<WithSecret> {
   const url = targets.require(asked.url, 'url').href
   const secret = newWebhookSecret()
   const created = await endpoints.create(account.id, { ...asked, id: newEndpointId(), url, secret }, MAX_ENDPOINTS)
-  if (!created) throw tooManyEndpoints()
+  if (!created) {
+    const message = `You have ${MAX_ENDPOINTS} webhook endpoints, the most there may be: delete one first.`
+    throw new AppError('invalid_request', message)
+  }
   return { ...created, secret }
 }
 
 /** @throws not_found, alike for another account's and for one that never was */
 export async function findEndpoint(
-  { endpoints }: Pick<EndpointPorts, 'endpoints'>,
+  { endpoints }: EndpointPorts,
   account: Account,
   id: string,
 ): Promise<WebhookEndpoint> {
@@ -47,7 +49,7 @@ export async function findEndpoint(
   return found
 }
 
-/** What waits for it is not sent any more. @throws not_found */
+/** Its waiting deliveries are not sent any more. @throws not_found */
 export async function removeEndpoint({ endpoints }: EndpointPorts, account: Account, id: string): Promise<void> {
   if (!ENDPOINT_ID.test(id) || !(await endpoints.remove(account.id, id))) throw endpointNotFound()
 }
@@ -60,15 +62,12 @@ export async function rotateSecret({ endpoints }: EndpointPorts, account: Accoun
   return { ...rotated, secret }
 }
 
-/**
- * Queues a delivery like any other, which says nothing.
- * @returns the event's ID
- * @throws not_found; invalid_request for an endpoint that is disabled
- */
+/** Queues an empty event and resolves to its ID. @throws not_found; invalid_request for an endpoint that is disabled */
 export async function testEndpoint(ports: EndpointPorts, account: Account, id: string): Promise<string> {
   await findEndpoint(ports, account, id)
   const eventId = newEventId()
-  if (!(await ports.endpoints.addTest(account.id, id, eventId))) throw endpointDisabled()
+  if (!(await ports.endpoints.addTest(account.id, id, eventId)))
+    throw new AppError('invalid_request', 'This webhook endpoint is disabled: create it anew to be told again.')
   return eventId
 }
 
@@ -83,36 +82,21 @@ export async function deliveriesOf(
   return ports.endpoints.deliveries(id, page)
 }
 
-/**
- * Makes ready to tell the end of one request to an address that it names; before it is submitted, so that its end,
- * however soon, finds everything in place.
- * @throws invalid_request
- */
+/** Prepares the delivery of a request's end to the address that it names, before it is submitted. @throws invalid_request */
 export async function admitWebhookUrl(
-  { endpoints, targets }: Pick<EndpointPorts, 'endpoints' | 'targets'>,
+  { endpoints, targets }: EndpointPorts,
   account: Account,
   text: string,
 ): Promise<{ readonly url: string; readonly secret: string }> {
   const url = targets.require(text, 'webhook_url')
   const secret = await endpoints.admitOrigin(account.id, url.origin, newWebhookSecret(), MAX_ORIGINS)
-  if (secret === undefined) throw tooManyOrigins()
+  if (secret === undefined)
+    throw invalidParameter(
+      'webhook_url',
+      `webhook_url names one more server than the ${MAX_ORIGINS} that an account may name in a month: use one of those.`,
+    )
   return { url: url.href, secret }
 }
 
 const endpointNotFound = () =>
   new AppError('not_found', 'Webhook endpoint not found: GET /api/v1/webhooks lists yours.', { parameter: 'id' })
-
-const tooManyOrigins = () =>
-  invalidParameter(
-    'webhook_url',
-    `webhook_url names one more server than the ${MAX_ORIGINS} that an account may name in a month: use one of those.`,
-  )
-
-const tooManyEndpoints = () =>
-  new AppError(
-    'invalid_request',
-    `You have ${MAX_ENDPOINTS} webhook endpoints, the most there may be: delete one first.`,
-  )
-
-const endpointDisabled = () =>
-  new AppError('invalid_request', 'This webhook endpoint is disabled: create it anew to be told again.')

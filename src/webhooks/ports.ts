@@ -1,74 +1,59 @@
 /** What webhooks ask of the outside. Interfaces only. */
-import type { GenerationView } from '../generation/generation.js'
+import type { Generation, GenerationView } from '../generation/generation.js'
 import type { Page, PageRequest } from '../page.js'
-import type {
-  ClaimedDelivery,
-  DeliveryFault,
-  DeliveryRecord,
-  SendOutcome,
-  WebhookEndpoint,
-  WebhookEvent,
-} from './webhook.js'
+import type { ClaimedDelivery, DeliveryFault, DeliveryRecord, SendOutcome, WebhookEndpoint } from './webhook.js'
 
-interface NewEndpoint {
-  readonly id: string
-  readonly url: string
-  readonly description: string
-  readonly events: readonly WebhookEvent[]
-  readonly secret: string
-}
+type NewEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'description' | 'events'> & { readonly secret: string }
 
 /** The account's own endpoints; another account's is as absent as one that never existed. */
 export interface EndpointStore {
-  /** Undefined: the account has as many as it may. */
+  /** Undefined: the account has `limit` endpoints already. */
   create(accountId: string, endpoint: NewEndpoint, limit: number): Promise<WebhookEndpoint | undefined>
   /** Oldest first. */
   list(accountId: string): Promise<WebhookEndpoint[]>
   find(accountId: string, id: string): Promise<WebhookEndpoint | undefined>
-  /** Ends it and what waits for it; false when there is none. */
+  /** Ends it and its waiting deliveries; false if there is none. */
   remove(accountId: string, id: string): Promise<boolean>
-  /** The old secret signs beside the new one for so long; undefined when there is no such endpoint. */
+  /** The old secret signs beside the new one for this long; undefined if there is no such endpoint. */
   rotateSecret(accountId: string, id: string, secret: string, oldForHours: number): Promise<WebhookEndpoint | undefined>
-  /** Queues a delivery of its own; false when there is no such endpoint or it is disabled. */
+  /** Queues a test delivery; false if there is no such endpoint or it is disabled. */
   addTest(accountId: string, id: string, eventId: string): Promise<boolean>
   /** Newest first. */
   deliveries(id: string, page: PageRequest): Promise<Page<DeliveryRecord>>
   /**
-   * Makes sure that an origin may be named by webhook_url.
-   * @param secret taken as the account's when it has none yet
-   * @returns the account's signing secret; undefined when it would be one origin more than `limit`
+   * Admits an origin that a webhook_url names.
+   * @param secret becomes the account's if it has none yet
+   * @returns the account's signing secret; undefined if it would be one origin more than `limit`
    */
   admitOrigin(accountId: string, origin: string, secret: string, limit: number): Promise<string | undefined>
 }
 
-/** Deliveries, as they are worked off; Postgres is the truth about every one. */
+/** The sending side of deliveries; Postgres is the truth about every one. */
 export interface DeliveryStore {
   /**
-   * Takes a delivery that is due, of the endpoint that has been for longest, at most two of each at once and one while it keeps failing, and
-   * none of `exceptAccounts`. Its place comes free by itself after some seconds.
+   * Claims a due delivery, of the endpoint that has waited for longest: at most two of each endpoint at once, one while it
+   * keeps failing, and none of `exceptAccounts`. The claim runs out after some seconds.
    */
   claim(exceptAccounts: readonly string[]): Promise<ClaimedDelivery | undefined>
   delivered(delivery: ClaimedDelivery, status: number): Promise<void>
-  /**
-   * @param retryInSeconds undefined: no other try
-   * @param pauseSeconds for how long the endpoint is left alone, whatever is due
-   * @returns whether the endpoint was disabled: it is gone, or has failed for days
-   */
+  /** @returns whether the endpoint was disabled: it is gone, or has failed for days */
   failed(delivery: ClaimedDelivery, outcome: FailedTry): Promise<{ readonly disabled: boolean }>
-  /** Ends what waits for an endpoint that is told of nothing more. */
+  /** Ends the waiting deliveries of an endpoint that gets no more. */
   endWaiting(endpointId: string): Promise<void>
-  /** As if it had not been claimed: this process leaves. */
+  /** Undoes the claim: this process leaves. */
   giveBack(delivery: ClaimedDelivery): Promise<void>
-  /** What waits for an endpoint that has recovered need not wait any longer. */
+  /** Makes the waiting deliveries of an endpoint that has recovered due soon. */
   hurry(endpointId: string): Promise<void>
-  /** Forgets what is old, gives up what waits for too long. */
+  /** Deletes old deliveries, gives up those that have waited for too long. */
   clean(): Promise<void>
 }
 
 interface FailedTry {
   readonly fault: DeliveryFault
   readonly status: number | undefined
+  /** Undefined: no other try. */
   readonly retryInSeconds: number | undefined
+  /** For how long the endpoint is left alone, whatever is due. */
   readonly pauseSeconds: number
 }
 
@@ -79,25 +64,18 @@ export interface WebhookJobs {
 }
 
 /** What an event says, read when it is sent. */
-export interface WebhookSubject extends Pick<GenerationView, 'id' | 'seed' | 'slugs' | 'error' | 'createdAt'> {
-  /** The first slug that was drawn for it, whether or not its image is there. */
+export interface WebhookSubject
+  extends Pick<GenerationView, 'id' | 'seed' | 'slugs' | 'error' | 'createdAt'>,
+    Pick<Generation, 'batchSize' | 'prompt' | 'width' | 'height' | 'steps' | 'cfgScale'> {
+  /** Its first slug, whether or not the image exists. */
   readonly imageId: string
-  readonly batchSize: number
-  readonly prompt: string
   /** As Create Image calls it; the model's own name where it has none. */
   readonly model: string
-  readonly width: number
-  readonly height: number
-  readonly steps: number
-  readonly cfgScale: number
 }
 
 export interface WebhookSubjects {
   find(generationId: string): Promise<WebhookSubject | undefined>
 }
-
-/** @returns the JSON to send, or undefined when there is nothing left to tell */
-export type PayloadOf = (delivery: ClaimedDelivery) => Promise<string | undefined>
 
 export interface WebhookSender {
   /** Posts once, to public addresses only, and follows nothing. Rejects only when `signal` aborts. */
@@ -106,8 +84,7 @@ export interface WebhookSender {
 
 export interface WebhookTargets {
   /**
-   * Judges an address by its spelling; what it resolves to is judged again at every connect.
-   * @returns it in its normal form
+   * Checks an address by its spelling and normalizes it; what it resolves to is checked at every connect.
    * @throws AppError invalid_request naming `parameter`
    */
   require(url: string, parameter: string): URL

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
-/** What an endpoint can be told of. `generation.succeeded` is the Personal API's, `image.completed` Create Image's. */
+/** The events that an endpoint can get. `generation.succeeded` is the Personal API's, `image.completed` Create Image's. */
 export const WEBHOOK_EVENTS = ['generation.succeeded', 'generation.failed', 'image.completed'] as const
 
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
@@ -9,20 +9,18 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 export const TEST_EVENT = 'test'
 
 export const MAX_ENDPOINTS = 10
-/** Servers that an account's webhook_urls may name; one that nothing was told for a month counts no more. */
+/** Servers that an account's webhook_urls may name; one that was not named for a month no longer counts. */
 export const MAX_ORIGINS = 50
 export const ENDPOINT_ID = /^whe_[0-9a-f]{32}$/
-/** For so long after a rotation the old secret signs, too. */
+/** For this long after a rotation the old secret signs, too. */
 export const OLD_SECRET_HOURS = 24
 
-/** One address of an account that is told of its events. */
 export interface WebhookEndpoint {
   readonly id: string
   readonly url: string
   readonly description: string
   readonly events: readonly WebhookEvent[]
   readonly createdAt: Date
-  /** Why nothing is sent there any more; null while it is told. */
   readonly disabledReason: string | null
 }
 
@@ -35,32 +33,25 @@ export interface ClaimedDelivery {
   readonly generationId: string | null
   readonly endpointId: string
   readonly accountId: string
-  /** `request`: it was named by webhook_url, and is told of that request alone. */
+  /** `request`: it was named by a request's webhook_url, and gets that request's events alone. */
   readonly kind: 'account' | 'request'
   readonly url: string
   /** `whsec_…`; two while a rotation is young. */
   readonly secrets: readonly string[]
-  /** When it happened. */
   readonly at: Date
-  /** This one included; also the fence of its result. */
+  /** With this one; also the fence of its result. */
   readonly attempts: number
   readonly slot: 1 | 2
   /** Tries in a row that failed at this endpoint before this one. */
   readonly endpointFailures: number
 }
 
-/** An entry of an endpoint's log. */
-export interface DeliveryRecord {
-  readonly eventId: string
-  readonly type: ClaimedDelivery['type']
-  readonly generationId: string | null
+export interface DeliveryRecord extends Pick<ClaimedDelivery, 'eventId' | 'type' | 'generationId' | 'attempts'> {
   readonly status: 'pending' | 'delivered' | 'failed'
-  readonly attempts: number
-  /** HTTP's, of the last try; null when that was not answered. */
+  /** Of the last try's answer. */
   readonly lastStatus: number | null
   readonly lastError: DeliveryFault | null
   readonly createdAt: Date
-  /** Null once it has ended. */
   readonly nextAt: Date | null
   readonly deliveredAt: Date | null
 }
@@ -90,13 +81,11 @@ export type SendOutcome =
       readonly status?: number
       readonly fault: DeliveryFault
       /** What the receiver asked for. */
-      readonly retryAfterSeconds?: number
+      readonly retryAfterSeconds?: number | undefined
     }
 
-const SECRET_BYTES = 24
-
 /** As Standard Webhooks has it: base64 behind a prefix. */
-export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
+export const newWebhookSecret = (): string => `whsec_${randomBytes(24).toString('base64')}`
 
 export const newEndpointId = (): string => `whe_${plainUuid()}`
 export const newEventId = (): string => `evt_${plainUuid()}`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { addressPolicy } from '../../src/outbound/address-policy.js'
 import { type SenderOptions, webhookSender } from '../../src/outbound/webhook-sender.js'
+import { addressPolicy } from '../../src/outbound/webhook-targets.js'
 import { type ClaimedDelivery, newEndpointId, newEventId, newWebhookSecret } from '../../src/webhooks/webhook.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { addressPolicy } from '../../src/outbound/address-policy.js'
 import { secondsIn } from '../../src/outbound/webhook-sender.js'
-import { webhookTargets } from '../../src/outbound/webhook-targets.js'
+import { addressPolicy, webhookTargets } from '../../src/outbound/webhook-targets.js'
 
 const strict = webhookTargets({ policy: addressPolicy([]), allowHttp: false })
 const refusalOf = (url: string, targets = strict): string | undefined => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backendRegistry } from '../../src/db/backend-store.js'
 import { generationEnds } from '../../src/db/generation-watch.js'
 import { runStore } from '../../src/db/run-store.js'
-import { BackendLoop } from '../../src/generation/run/backend-loop.js'
+import { backendLoop } from '../../src/generation/run/backend-loop.js'
 import { finishImage } from '../../src/images/finish-image.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
@@ -47,7 +47,7 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   }
   const loops = inferenceUrls.map((url) => {
     const backend = createBackend(url, { timeoutMs: 60_000, logger: log })
-    return new BackendLoop(ports, backend, { worker: `loops of ${namespace}`, affinityMaxDelayMs })
+    return backendLoop(ports, backend, { worker: `loops of ${namespace}`, affinityMaxDelayMs })
   })
   await Promise.all(loops.map((loop) => loop.start()))
   return {

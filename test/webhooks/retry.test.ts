@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
-import { WebhookDispatcher } from '../../src/webhooks/dispatcher.js'
+import { webhookDispatcher } from '../../src/webhooks/dispatcher.js'
 import type { DeliveryStore } from '../../src/webhooks/ports.js'
 import { retryDelay } from '../../src/webhooks/retry-schedule.js'
 import { newEndpointId, newEventId } from '../../src/webhooks/webhook.js'
@@ -46,7 +46,7 @@ it('a delivery that always fails has every try of the schedule, each in its time
       return answer
     },
   }
-  const dispatcher = new WebhookDispatcher({
+  const dispatcher = webhookDispatcher({
     deliveries,
     payloadOf: async () => '{}',
     sender: { send: async () => ({ delivered: false, fault: 'status_not_2xx', status: 500 }) },

@@ -1,10 +1,10 @@
-/** When a generation will have ended, as far as measurements tell. Nothing is guessed where nothing was measured. */
+/** When a generation will have ended. Only measurements count: nothing is guessed where nothing was measured. */
 
 import type { Account } from '../../account/account.js'
 import { AppError, generationActive } from '../../errors.js'
 import type { WorkOfModel } from '../generation.js'
 import { type Pace, pixelStepsOf, remainingMs } from '../inference-pace.js'
-import { hasEnded, type Polled, type PollPorts, type Processing, pollGeneration } from './poll.js'
+import { type Polled, type PollPorts, type Progress, pollGeneration } from './poll.js'
 
 /** What there is to do, and how fast it is done; some seconds old. */
 export interface WorkInSight {
@@ -22,25 +22,26 @@ export interface DurationEstimates {
   current(): Promise<WorkInSight | undefined>
 }
 
-/** Whole seconds until the generation will have ended, at least 1; undefined when it has, or when nobody can say. */
+/** Whole seconds until the generation will have ended, at least 1; undefined if it has, or if that is not known. */
 export async function etaSeconds(estimates: DurationEstimates, polled: Polled): Promise<number | undefined> {
-  if (hasEnded(polled)) return undefined
-  const etaMs = etaOf(await estimates.current(), polled)
+  if (polled.status !== 'queued' && polled.status !== 'processing') return undefined
+  const sight = await estimates.current()
+  const { runningSince, work } = polled
+  const etaMs =
+    polled.status === 'queued'
+      ? sight && queuedEtaMs(sight, work, polled.queuePosition)
+      : processingEtaMs(sight, work, runningSince && performance.now() - runningSince, polled)
   return etaMs === undefined ? undefined : Math.max(1, Math.ceil(etaMs / 1000))
 }
 
-function etaOf(sight: WorkInSight | undefined, polled: Polled): number | undefined {
-  if (polled.status === 'queued') return sight && queuedEtaMs(sight, polled.work, polled.queuePosition)
-  if (polled.status !== 'processing') return undefined
-  const { runningSince, work } = polled
-  return processingEtaMs(sight, work, runningSince && performance.now() - runningSince, polled)
+/** How long `count` generations of one model file take, with this much work in all; undefined if its pace is not known. */
+function durationMs({ pace }: WorkInSight, filename: string, pixelSteps: number, count = 1): number | undefined {
+  const its = pace.get(filename)
+  return its && its.fixedMs * count + its.msPerPixelStep * pixelSteps
 }
 
-/** What the generation alone takes. */
-const expectedMs = ({ pace }: WorkInSight, work: WorkOfModel): number | undefined => {
-  const its = pace.get(work.filename)
-  return its && its.fixedMs + its.msPerPixelStep * pixelStepsOf(work)
-}
+const expectedMs = (sight: WorkInSight, work: WorkOfModel): number | undefined =>
+  durationMs(sight, work.filename, pixelStepsOf(work))
 
 /** The work before the generation, shared by the backends that serve its model, and its own. */
 export function queuedEtaMs(sight: WorkInSight, work: WorkOfModel, place: number): number | undefined {
@@ -57,7 +58,7 @@ export function processingEtaMs(
   sight: WorkInSight | undefined,
   work: WorkOfModel,
   elapsedMs: number | undefined,
-  { progress, before }: Pick<Processing, 'progress' | 'before'>,
+  { progress, before }: Progress,
 ): number | undefined {
   const expected = sight && expectedMs(sight, work)
   // What its server does first is taken to be as much work as this.
@@ -73,39 +74,39 @@ export function processingEtaMs(
   return byPace === undefined || byItself === undefined ? (byPace ?? byItself) : Math.min(byPace, byItself)
 }
 
-function meanQueuedMs({ queued, pace }: WorkInSight): number | undefined {
+function meanQueuedMs(sight: WorkInSight): number | undefined {
   let total = 0
   let counted = 0
-  for (const { filename, count, pixelSteps } of queued) {
-    const its = pace.get(filename)
-    if (!its) continue
-    total += its.fixedMs * count + its.msPerPixelStep * pixelSteps
+  for (const { filename, count, pixelSteps } of sight.queued) {
+    const ms = durationMs(sight, filename, pixelSteps, count)
+    if (ms === undefined) continue
+    total += ms
     counted += count
   }
   return counted === 0 ? undefined : total / counted
 }
 
-const runningMs = ({ running, pace }: WorkInSight): number =>
-  running.reduce((sum, { filename, pixelSteps, elapsedMs }) => {
-    const { fixedMs, msPerPixelStep } = pace.get(filename) ?? { fixedMs: 0, msPerPixelStep: 0 }
-    return sum + Math.max(0, fixedMs + msPerPixelStep * pixelSteps - elapsedMs)
-  }, 0)
+/** What is left of the running generations, all together. */
+const runningMs = (sight: WorkInSight): number =>
+  sight.running
+    .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(sight, filename, pixelSteps) ?? 0) - elapsedMs)
+    .reduce((sum, leftMs) => sum + Math.max(0, leftMs), 0)
 
 export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates }
 
-/** A client that came back later would wait for nothing if the end came sooner than expected. */
-const LONGEST_SECONDS = 60
+/** A client that waited longer would waste time if the generation ended sooner than expected. */
+const MAX_SECONDS = 60
 
-/** Lets a refusal for an active generation say when that one is expected to have ended, as far as this is known. */
+/** Adds to a refusal for an active generation when that one is expected to have ended, if that is known. */
 export async function sayWhenFree<T>(ports: TimeLeftPorts, account: Account, submit: Promise<T>): Promise<T> {
   try {
     return await submit
   } catch (error) {
-    const id = error instanceof AppError && error.code === 'active_generation' ? error.detail.generationId : undefined
-    const seconds = id && (await secondsLeft(ports, account, id).catch(() => undefined))
-    throw id && seconds ? generationActive(id, Math.min(seconds, LONGEST_SECONDS)) : error
+    const id = error instanceof AppError && error.code === 'active_generation' && error.detail.generationId
+    if (!id) throw error
+    const seconds = await pollGeneration(ports, account, id)
+      .then((polled) => etaSeconds(ports.estimates, polled))
+      .catch(() => undefined)
+    throw seconds ? generationActive(id, Math.min(seconds, MAX_SECONDS)) : error
   }
 }
-
-const secondsLeft = async (ports: TimeLeftPorts, account: Account, id: string): Promise<number | undefined> =>
-  etaSeconds(ports.estimates, await pollGeneration(ports, account, id))

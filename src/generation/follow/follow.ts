@@ -1,22 +1,20 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { GenerationStatus, GenerationView } from '../generation.js'
-import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
-import { BEGUN, drawnSoFar, type Polled, type QueuePositions } from './poll.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard } from '../ports.js'
+import { BEGUN, drawnSoFar, type Polled, type PollPorts } from './poll.js'
 
 /** Tells of changes of any number of generations. While nothing changes it holds no connection of the pool. */
 export interface GenerationWatch {
   /**
-   * Tells each status that differs from the one told before, beginning with `seen`; with `undefined` it tells the present
-   * one, too. Mostly within milliseconds; after an outage within seconds.
+   * Tells each status that differs from the one before, beginning with `seen`; with `undefined` the present one, too.
+   * Mostly within milliseconds; after an outage within seconds.
    * @returns stops watching
    */
   watch(id: string, seen: GenerationStatus | undefined, tell: (view: GenerationView) => void): () => void
 }
 
-interface FollowPorts {
+interface FollowPorts extends Pick<PollPorts, 'positions' | 'progress'> {
   readonly watch: GenerationWatch
-  readonly positions: QueuePositions
-  readonly progress: ProgressBoard
   readonly previews: PreviewBoard
 }
 
@@ -24,21 +22,14 @@ export type Change =
   | { readonly kind: 'status' | 'queue_position' | 'progress'; readonly now: Polled }
   | { readonly kind: 'preview'; readonly image: Buffer }
 
-export interface Following {
-  /**
-   * Tells each change against what was `seen`: of the status at once, of the place within about half a second.
-   * @param live whether progress and previews are wanted, too
-   * @returns stops following
-   */
-  follow(seen: Polled, live: boolean, tell: (change: Change) => void): () => void
-}
-
 interface Follower {
   seen: Polled
   readonly live: boolean
   readonly tell: (change: Change) => void
   preview: Buffer | undefined
 }
+
+export type Following = ReturnType<typeof createFollowing>
 
 const LOOK_MS = 500
 /** A smaller change of the progress, which ends at 1, is not told. */
@@ -50,7 +41,7 @@ const AT_ONCE = 50
 const UNPLACED = 0
 
 /** Follows generations in any number: one watch, and one look at places, progress and previews for all together. */
-export function createFollowing({ watch, positions, progress, previews }: FollowPorts): Following {
+export function createFollowing({ watch, positions, progress, previews }: FollowPorts) {
   const followers = new Set<Follower>()
   let looking = false
   let previewsAt = Number.NEGATIVE_INFINITY
@@ -59,7 +50,7 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
     if (looking) return
     looking = true
     setTimeout(async () => {
-      // What fails is asked again by the next look.
+      // The next look retries what failed.
       await Promise.allSettled([lookAtPlaces(), lookAtProgress()])
       looking = false
       if (followers.size > 0) lookSoon()
@@ -100,11 +91,16 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
   }
 
   return {
-    follow(seen, live, tell) {
+    /**
+     * Tells each change against what was `seen`: of the status at once, of the place within about half a second.
+     * @param live whether progress and previews are wanted, too
+     * @returns stops following
+     */
+    follow(seen: Polled, live: boolean, tell: (change: Change) => void): () => void {
       const follower: Follower = { seen, live, tell, preview: undefined }
       const unwatch = watch.watch(seen.id, seen.status, (view) => {
         follower.seen = begun(view)
-        // Back in the queue it is told with its place, by the next look.
+        // If it is back in the queue, the next look tells it with its place.
         if (follower.seen.status !== 'queued') tell({ kind: 'status', now: follower.seen })
       })
       followers.add(follower)

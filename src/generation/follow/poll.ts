@@ -1,7 +1,7 @@
 import type { Account } from '../../account/account.js'
 import { generationNotFound } from '../../errors.js'
-import { GENERATION_ID, type GenerationView, type Lane } from '../generation.js'
-import type { ProgressBoard } from '../live-board.js'
+import { GENERATION_ID, type GenerationView } from '../generation.js'
+import type { ProgressBoard } from '../ports.js'
 
 export interface PollStore {
   /** The account's own generation; another account's is as absent as one that never existed. */
@@ -10,7 +10,7 @@ export interface PollStore {
 
 export interface QueuePositions {
   /** 1 for the next one up, over the whole queue, at most half a second old. */
-  of(generation: { readonly lane: Lane; readonly seq: number }): Promise<number>
+  of(generation: Pick<GenerationView, 'lane' | 'seq'>): Promise<number>
 }
 
 export interface PollPorts {
@@ -19,28 +19,23 @@ export interface PollPorts {
   readonly progress: ProgressBoard
 }
 
-/** `queuePosition`: 1 for the next one up. */
-export type Polled = Omit<GenerationView, 'status'> & PolledStatus
-
-export type PolledStatus =
-  | { readonly status: 'queued'; readonly queuePosition: number }
-  | Processing
-  | { readonly status: 'succeeded' | 'failed' }
-
-export interface Processing {
-  readonly status: 'processing'
+export interface Progress {
   /** 0 to 1; undefined while that is not known. */
   readonly progress: number | undefined
   /** How many other requests its GPU server does first, as far as it tells. */
   readonly before: number
 }
 
+export type PolledStatus =
+  | { readonly status: 'queued'; readonly queuePosition: number }
+  | (Progress & { readonly status: 'processing' })
+  | { readonly status: 'succeeded' | 'failed' }
+
+export type Polled = Omit<GenerationView, 'status'> & PolledStatus
+
 export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status === 'succeeded' || status === 'failed'
 
-/**
- * One of the caller's own generations, without side effects.
- * @throws not_found, alike for another account's and for one that never was
- */
+/** One of the caller's own generations, without side effects. @throws not_found, as findOwned */
 export async function pollGeneration(ports: PollPorts, account: Account, id: string): Promise<Polled> {
   const generation = await findOwned(ports, account, id)
   const { status } = generation
@@ -49,19 +44,18 @@ export async function pollGeneration(ports: PollPorts, account: Account, id: str
   return withProgress(ports, { ...generation, ...BEGUN })
 }
 
-/** With its progress as it is now. Live progress is decoration: its absence is no failure. */
+/** Adds the progress as it is now; without it the poll succeeds, too. */
 export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: Polled): Promise<Polled> {
   if (polled.status !== 'processing') return polled
-  const progress = await ports.progress.get([polled.id]).catch(() => undefined)
-  const value = progress?.get(polled.id)
+  const value = (await ports.progress.get([polled.id]).catch(() => undefined))?.get(polled.id)
   return value === undefined ? polled : { ...polled, ...drawnSoFar(value) }
 }
 
-/** Of which nothing is known yet. */
-export const BEGUN: Processing = { status: 'processing', progress: undefined, before: 0 }
+/** As long as nothing is known of its progress. */
+export const BEGUN = { status: 'processing', progress: undefined, before: 0 } as const
 
 /** What a value on the progress board says. */
-export const drawnSoFar = (value: number): Pick<Processing, 'progress' | 'before'> =>
+export const drawnSoFar = (value: number): Progress =>
   value < 0 ? { progress: undefined, before: -1 - value } : { progress: value, before: 0 }
 
 /** @throws not_found, alike for another account's and for one that never was */

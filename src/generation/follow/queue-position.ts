@@ -1,25 +1,20 @@
+import type { Lane } from '../generation.js'
+
 /**
  * The queue has two lanes, each first come, first served. Create Image goes ahead of the Personal API, but of any four
  * starts at least one is the Personal API's while it has one waiting: after three Create Image starts in a row a
- * personal one comes next. The claim applies this rule (db/run-store.ts); here it is counted out.
+ * personal one comes next. The claim applies this rule (db/run-store.ts); here it tells each generation's place.
  */
 export const CREATE_IMAGE_RUN = 3
 
 export interface QueueDepths {
   /** Create Image starts since the last personal one, 0 to 3. */
   readonly streak: number
-  readonly waiting: { readonly personal: number; readonly create_image: number }
+  readonly waiting: Readonly<Record<Lane, number>>
 }
 
-/**
- * The 1-based place over both lanes.
- * @param rank 1-based place within the generation's own lane
- */
-export function queuePosition(
-  lane: 'personal' | 'create_image',
-  rank: number,
-  { streak, waiting }: QueueDepths,
-): number {
+/** The 1-based place over both lanes. @param rank the 1-based place within the generation's own lane */
+export function queuePosition(lane: Lane, rank: number, { streak, waiting }: QueueDepths): number {
   // Before the personal lane's n-th start at most 3 n Create Image starts fit, less those already made in this run.
   if (lane === 'personal') return rank + Math.min(waiting.create_image, CREATE_IMAGE_RUN * rank - streak)
   // Before the Create Image lane's n-th start a personal one has come after each full run of three.

@@ -7,7 +7,7 @@ import type { SubmitPorts, Submitted } from '../submit/submission.js'
 import type { Following, GenerationWatch } from './follow.js'
 import { hasEnded, type Polled } from './poll.js'
 
-/** Resolves to the generation's state once its status or place is another one than seen, or to what was seen last. */
+/** Resolves to the generation as soon as its status or place has changed, or to `seen` at the time-out or an abort. */
 export const waitForChange = (
   following: Following,
   seen: Polled,
@@ -15,16 +15,13 @@ export const waitForChange = (
   signals: readonly AbortSignal[],
 ): Promise<Polled> =>
   firstTold(
-    (tell) =>
-      following.follow(seen, false, (change) => {
-        if (change.kind !== 'preview') tell(change.now)
-      }),
+    (tell) => following.follow(seen, false, (change) => change.kind !== 'preview' && tell(change.now)),
     seen,
     timeoutMs,
     signals,
   )
 
-/** Resolves when the generation has ended, or to undefined at the time-out or when one of the signals aborts. */
+/** Resolves when the generation has ended, or to undefined at the time-out or an abort. */
 export const waitForEnd = (
   { watch }: GenerationWatch,
   id: string,
@@ -32,10 +29,7 @@ export const waitForEnd = (
   signals: readonly AbortSignal[],
 ): Promise<GenerationView | undefined> =>
   firstTold<GenerationView | undefined>(
-    (tell) =>
-      watch(id, undefined, (view) => {
-        if (hasEnded(view)) tell(view)
-      }),
+    (tell) => watch(id, undefined, (view) => hasEnded(view) && tell(view)),
     undefined,
     timeoutMs,
     signals,
@@ -66,26 +60,20 @@ function firstTold<T>(
 
 export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly watch: GenerationWatch }
 
-interface WaitOptions {
-  readonly timeoutSeconds: number
-  /** Aborts when the client is gone: the wait ends, the generation goes on. */
-  readonly gone: AbortSignal
-  /** Aborts when this server must stop waiting. */
-  readonly leaving: AbortSignal
-}
-
 const NO_GPU_IN_TIME = 'Canceled: no GPU was free in time. Please try again later.'
 
 /**
- * Waits for the image of a submitted generation, holding no database connection. Nothing is given back here while it
- * may still come: only a generation that has not started is canceled at the time-out.
+ * Waits for the images of a submitted generation, holding no database connection. At the time-out only a generation that
+ * has not started is canceled; one that runs may still succeed.
+ * @param options `gone` aborts when the client is gone, `leaving` when this server must stop; the generation goes on
  * @throws generation_failed, timeout or unavailable
  */
 export async function waitForImage(
   ports: CreateImagePorts,
   { id }: Submitted,
-  { timeoutSeconds, gone, leaving }: WaitOptions,
+  options: { readonly timeoutSeconds: number; readonly gone: AbortSignal; readonly leaving: AbortSignal },
 ): Promise<GenerationView> {
+  const { timeoutSeconds, gone, leaving } = options
   await failpoint('create_image.before_wait')
   const ended = await waitForEnd(ports.watch, id, timeoutSeconds * 1000, [gone, leaving])
   if (!ended) {

@@ -1,4 +1,4 @@
-/** What an account can look back on, newest first. Another account's is as absent as what never existed. */
+/** What an account has made, newest first. Another account's is as absent as what never existed. */
 
 import type { Page, PageRequest } from '../../page.js'
 import type { Drawing, Generation, GenerationStatus } from '../generation.js'
@@ -22,19 +22,18 @@ export interface PastGeneration extends Omit<Generation, 'accountId' | 'keyId' |
   /** In credits. */
   readonly charged: number
   readonly refunded: number
-  /** In batch order; images that were removed are absent. */
+  /** In batch order, without images that were removed. */
   readonly images: readonly { readonly slug: string; readonly seed: number }[]
 }
 
-/** An image as its owner sees it: with all that it was made from. */
+/** An image as its owner sees it. */
 export interface OwnImage extends Drawing, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
   readonly slug: string
   readonly generationId: string
-  /** This image's own. */
   readonly seed: number
-  /** Of the published file. */
+  /** Of the published file, like the hash. */
   readonly bytes: number
-  /** Of the published file, in lower-case hex. */
+  /** In lower-case hex. */
   readonly sha256: string
   readonly createdAt: Date
   /** Null where it was not kept. */
@@ -50,7 +49,6 @@ export interface HistoryStore {
     filter: Pick<GenerationFilter, 'modelVersionId'>,
     page: PageRequest,
   ): Promise<Page<OwnImage>>
-  /** Undefined where it was removed, too. */
   image(accountId: string, slug: string): Promise<OwnImage | undefined>
 }
 
@@ -59,13 +57,22 @@ export interface LedgerEntry {
   /** In credits, like the balance right after it. */
   readonly delta: number
   readonly balance: number
-  /** Null for a grant. */
+  /** Null for a grant, which may have a note. */
   readonly generationId: string | null
-  /** Of a grant. */
   readonly note: string | null
   readonly createdAt: Date
 }
 
 export interface LedgerStore {
   entries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
+}
+
+/** A published image, as its page shows it to anyone who has the link: no prompt, no user. */
+export interface PublishedImage
+  extends Pick<OwnImage, 'slug' | 'modelName' | 'width' | 'height' | 'seed' | 'createdAt'> {
+  readonly removed: boolean
+}
+
+export interface PublishedImages {
+  find(slug: string): Promise<PublishedImage | undefined>
 }

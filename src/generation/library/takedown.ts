@@ -1,27 +1,57 @@
-import type { ImageStore } from '../image-store.js'
+import { SLUG } from '../generation.js'
+import type { ImageStore } from '../ports.js'
+
+export interface RemovedImage {
+  readonly at: Date
+  readonly reason: string | null
+}
+
+export interface ImageRemovals {
+  /** Marks an image as removed; a repeat keeps the first time and reason. Undefined: the account has no such image. */
+  remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedImage | undefined>
+}
+
+interface RemovePorts {
+  readonly removals: ImageRemovals
+  readonly images: Pick<ImageStore, 'remove'>
+}
+
+/**
+ * Takes an image down. The row first: its page says 410 from then on, and if the rest fails here, startTakedowns does it.
+ * @param options `accountId`: its owner; without one it may be anybody's
+ */
+export async function removeImage(
+  { removals, images }: RemovePorts,
+  slug: string,
+  { reason, accountId }: { readonly reason: string | undefined; readonly accountId?: string },
+): Promise<RemovedImage | undefined> {
+  const removed = SLUG.test(slug) ? await removals.remove(slug, reason, accountId) : undefined
+  if (removed) await images.remove(slug)
+  return removed
+}
 
 /** Images that were taken down, and of which the file, or the CDN's copy, may still be there. */
 export interface Takedowns {
-  /** Some that are due, for whoever asks first; each is due again later, and ever later, until it is finished. */
+  /** Some that are due; each is due again later, and ever later, until it is finished. */
   claimDue(): Promise<string[]>
   finish(slug: string): Promise<void>
 }
 
-/** Has the CDN forget what it keeps of a URL. Rejects unless it says that it has. */
+/** Has the CDN forget its copy of a URL. Rejects unless the CDN says that it has. */
 export type PurgeCdn = (url: string, signal: AbortSignal) => Promise<void>
 
 interface TakedownPorts {
   readonly takedowns: Takedowns
   readonly images: Pick<ImageStore, 'remove' | 'url'>
-  /** Undefined where no CDN is to be told. */
+  /** Undefined where there is no CDN to tell. */
   readonly purge: PurgeCdn | undefined
-  /** Told of what will be tried again. */
+  /** Told of a fault; what failed is tried again. */
   readonly onFault: (error: unknown) => void
 }
 
 const EVERY_MS = 1000
 
-/** Brings to an end what was begun by whoever took an image down, in any process and however often it takes. */
+/** Removes the file and the CDN's copy of every image that was taken down in any process, and retries what fails. */
 export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPorts): { stop(): void } {
   const leaving = new AbortController()
   const { signal } = leaving
@@ -33,17 +63,18 @@ export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPo
     await purge?.(images.url(slug), signal)
     await takedowns.finish(slug)
   }
-  /** Resolves to whether there may be more at once. */
-  const look = async (): Promise<boolean> => {
-    const slugs = await takedowns.claimDue()
-    const ends = await Promise.allSettled(slugs.map(takeDown))
-    const failed = ends.find((end) => end.status === 'rejected')
-    if (failed) throw failed.reason
-    return slugs.length > 0
+  const takeDownAllDue = async () => {
+    while (!signal.aborted) {
+      const slugs = await takedowns.claimDue()
+      if (slugs.length === 0) return
+      const ends = await Promise.allSettled(slugs.map(takeDown))
+      const failed = ends.find((end) => end.status === 'rejected')
+      if (failed) throw failed.reason
+    }
   }
   const pass = async () => {
     try {
-      while (!signal.aborted && (await look()));
+      await takeDownAllDue()
     } catch (error) {
       if (!signal.aborted) onFault(error)
     }
@@ -52,7 +83,7 @@ export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPo
   void pass()
 
   return {
-    /** Waits for nothing: what is under way is due again. */
+    /** Does not wait: what is under way is due again later. */
     stop() {
       leaving.abort()
       clearTimeout(timer)

@@ -1,15 +1,9 @@
-import type { ActiveGenerationLock } from '../active-lock.js'
-import { found } from './rule.js'
+import type { ReconcilePorts } from './ports.js'
 
-export interface EndedGenerations {
-  endedAmong(ids: readonly string[]): Promise<string[]>
-}
-
-/** Releases locks whose generation has ended. One whose generation is not known yet belongs to a submit, and expires. */
-export async function clearLocks(rows: EndedGenerations, lock: ActiveGenerationLock): Promise<void> {
+/** Releases locks whose generation has ended. A lock of a generation that is not stored yet belongs to a submit, and expires. */
+export async function clearLocks({ rows, lock }: ReconcilePorts): Promise<void> {
   for await (const locks of lock.all()) {
-    const holders = locks.map(({ generationId }) => generationId)
-    const ended = new Set(await found('reconcile.clear_locks', () => rows.endedAmong(holders)))
+    const ended = new Set(await rows.endedAmong(locks.map(({ generationId }) => generationId)))
     for (const { accountId, generationId } of locks) {
       if (ended.has(generationId)) await lock.release(accountId, generationId)
     }

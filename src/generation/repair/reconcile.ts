@@ -1,55 +1,35 @@
-import { guardOff } from '../../failpoint.js'
+import { guardOff, type SwitchableGuard } from '../../failpoint.js'
 import type { Log } from '../../log.js'
-import type { LeftoverPorts } from '../cancel.js'
-import type { Lacking } from '../failure-reason.js'
-import { clearLocks, type EndedGenerations } from './clear-locks.js'
-import { endOverdue, type OverdueGenerations } from './end-overdue.js'
-import { enqueueMissing, type MissingJobs } from './enqueue-missing.js'
-import { type LostAttempts, requeueLost } from './requeue-lost.js'
-import { type ActiveGenerations, isWiped, restoreRedis, type WipeMark } from './restore-redis.js'
-import { sweepImages, type WastedSlugs } from './sweep-images.js'
-
-/** What the rules read and mend in Postgres. Each is guarded by its own condition, so two reconcilers at once do no harm. */
-export interface ReconcileStore
-  extends LostAttempts,
-    OverdueGenerations,
-    MissingJobs,
-    ActiveGenerations,
-    EndedGenerations,
-    WastedSlugs {
-  /** Deletes what has expired. */
-  clean(): Promise<void>
-}
-
-export interface ReconcilePorts extends LeftoverPorts {
-  readonly rows: ReconcileStore
-  readonly wipeMark: WipeMark
-  readonly log: Log
-}
-
-interface Pass {
-  /** Look at everything, not only at what is known to be new. */
-  readonly full: boolean
-  /** Whether a lease that has run out tells of a lost worker. */
-  readonly leasesCount: boolean
-}
+import { LACKING, type Lacking } from '../failure-reason.js'
+import { clearLocks } from './clear-locks.js'
+import { endOverdue, withPauses } from './end-overdue.js'
+import { enqueueMissing } from './enqueue-missing.js'
+import type { DutyLease, ReconcilePorts } from './ports.js'
+import { requeueLost } from './requeue-lost.js'
+import { isWiped, restoreRedis } from './restore-redis.js'
+import { removeInBackground, sweepImages } from './sweep-images.js'
 
 /** Told of a rule that failed; the next pass tries again. */
-export type OnFault = (rule: string, error: unknown) => void
+type OnFault = (rule: string, error: unknown) => void
 
-const LACKING: readonly Lacking[] = ['model', 'sampler', 'seed', 'size', 'cfg_scale']
+const logFault =
+  (log: Log): OnFault =>
+  (rule, err) =>
+    log.warn({ err, rule }, 'a rule of the reconciler failed')
 
 /**
  * Repairs what a crash left behind: Postgres is the truth, the queue and the locks follow it. A rule that fails does not
  * stop the others.
- * @returns whether Redis is known to follow Postgres; true where that was not looked at
+ * @param pass `full`: look at everything, not only at what is known to be new. `leasesCount`: a lease that has run out
+ *   means a lost worker
+ * @returns whether Redis is known to follow Postgres; true if this pass did not look
  */
 export async function reconcile(
   ports: ReconcilePorts,
-  { full, leasesCount }: Pass,
-  onFault: OnFault = (rule, err) => ports.log.warn({ err, rule }, 'a rule of the reconciler failed'),
+  { full, leasesCount }: { readonly full: boolean; readonly leasesCount: boolean },
+  onFault = logFault(ports.log),
 ): Promise<boolean> {
-  const { rows, lock, queue, images, wipeMark, log } = ports
+  const { rows } = ports
   /** Resolves to whether the rule did its work. */
   const attempt = async (rule: string, work: () => Promise<unknown>): Promise<boolean> => {
     try {
@@ -59,22 +39,118 @@ export async function reconcile(
       return false
     }
   }
+  /** Attempts a rule, unless a chaos run has switched it off. */
+  const apply = async (rule: SwitchableGuard, work: () => Promise<unknown>) => guardOff(rule) || attempt(rule, work)
 
   // Not failLost after a fault of requeueLost: Postgres may have stood still, and the leases with it.
-  if (leasesCount && (await attempt('reconcile.requeue_lost', () => requeueLost(rows, log))))
-    await attempt('reconcile.fail_lost', () => endOverdue(ports, 'reconcile.fail_lost', rows.failLost))
-  await attempt('reconcile.enqueue', () => enqueueMissing(rows, queue))
-  await attempt('reconcile.fail_expired', () => endOverdue(ports, 'reconcile.fail_expired', rows.failExpired))
-  for (const lacking of LACKING)
-    await attempt('reconcile.fail_unservable', () =>
-      endOverdue(ports, 'reconcile.fail_unservable', () => rows.failUnservable(lacking)),
-    )
-  const restores = full || (await isWiped(wipeMark))
+  if (leasesCount && (await apply('reconcile.requeue_lost', () => requeueLost(ports))))
+    await apply('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
+  await apply('reconcile.enqueue', () => enqueueMissing(ports))
+  await apply('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
+  for (const lacking of Object.keys(LACKING) as Lacking[])
+    await apply('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
+  const restores = full || (await isWiped(ports))
   const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
   if (full) {
-    await attempt('reconcile.clear_locks', () => clearLocks(rows, lock))
-    await attempt('reconcile.sweep', () => sweepImages(rows, images))
-    if (!guardOff('reconcile.clean')) await attempt('reconcile.clean', rows.clean)
+    await apply('reconcile.clear_locks', () => clearLocks(ports))
+    await apply('reconcile.sweep', () => sweepImages(ports))
+    await apply('reconcile.clean', rows.clean)
   }
   return restored
+}
+
+export type ReconcilerPorts = ReconcilePorts & { readonly duty: DutyLease }
+
+const EVERY_MS = 500
+/** If the duty is renewed this late, Postgres or this process stood still, and leases ran out that nobody could renew. */
+const STOOD_STILL_MS = 4000
+/** Workers then get this long to renew their leases or to put their generations back. */
+const GRACE_MS = 5000
+const FULL_EVERY_MS = 60_000
+/** After a full pass that could not restore Redis. */
+const FULL_AGAIN_MS = 5000
+/** Well within the duty's lease. */
+const RENEW_MS = 700
+/** A pass that takes longer hangs: another process takes over. */
+const RENEWED_FOR_MS = 120_000
+/** A rule that keeps failing is logged this rarely. */
+const QUIET_MS = 10_000
+
+/** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */
+export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void> } {
+  const images = removeInBackground(ports.images)
+  const rows = { ...ports.rows, failUnservable: withPauses(ports.rows.failUnservable) }
+  const onFault = quietly(logFault(ports.log))
+  let stopped = false
+  let fullAt = 0
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+  let reachedAt = performance.now()
+  let graceUntil = 0
+
+  const hold = async () => {
+    const duty = await ports.duty.hold()
+    const now = performance.now()
+    if (now - reachedAt > STOOD_STILL_MS) graceUntil = now + GRACE_MS
+    reachedAt = now
+    return duty
+  }
+
+  const pass = async () => {
+    try {
+      if (await hold()) {
+        const now = performance.now()
+        const full = now >= fullAt
+        const endRenewal = renewing(hold)
+        const leasesCount = now >= graceUntil
+        const restored = await reconcile({ ...ports, images, rows }, { full, leasesCount }, onFault).finally(endRenewal)
+        if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
+      } else {
+        // A process that takes over begins with a full pass.
+        fullAt = 0
+      }
+    } catch (err) {
+      // After a crash of Postgres the list of what is not enqueued may be incomplete.
+      fullAt = 0
+      onFault('pass', err)
+    }
+    if (!stopped) timer = setTimeout(start, EVERY_MS)
+  }
+  const start = () => {
+    running = pass()
+  }
+  start()
+
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      images.stop()
+      await running
+      await ports.duty.release().catch(() => undefined)
+    },
+  }
+}
+
+/** Renews the duty during a pass: the next holder would begin with a full pass. */
+function renewing(hold: DutyLease['hold']): () => Promise<void> {
+  const until = performance.now() + RENEWED_FOR_MS
+  let renewal: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    if (performance.now() < until) renewal = hold().catch(() => undefined)
+  }, RENEW_MS)
+  return async () => {
+    clearInterval(timer)
+    await renewal
+  }
+}
+
+function quietly(tell: OnFault): OnFault {
+  const toldAt = new Map<string, number>()
+  return (rule, error) => {
+    const now = performance.now()
+    if (now - (toldAt.get(rule) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return
+    toldAt.set(rule, now)
+    tell(rule, error)
+  }
 }

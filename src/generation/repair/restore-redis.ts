@@ -1,42 +1,21 @@
 import { failpoint, guardOff } from '../../failpoint.js'
-import { type ActiveGenerationLock, LOCK_MARGIN_MS } from '../active-lock.js'
-import type { Delivery, GenerationQueue } from '../queue.js'
-import { found } from './rule.js'
-
-/** A key in Redis that is lost with all others: if it is missing, Redis was wiped. */
-export interface WipeMark {
-  present(): Promise<boolean>
-  set(): Promise<void>
-}
-
-export interface ActiveGenerations {
-  /** Charged active generations, in pages by account. */
-  activePage(afterAccountId: string | undefined): Promise<{ id: string; accountId: string; remainingMs: number }[]>
-  /** The first of what is queued: more than there are backends that may be idle. */
-  firstQueued(): Promise<Delivery[]>
-}
-
-interface RestorePorts {
-  readonly rows: ActiveGenerations
-  readonly lock: ActiveGenerationLock
-  readonly queue: GenerationQueue
-  readonly wipeMark: WipeMark
-}
+import { LOCK_MARGIN_MS } from '../ports.js'
+import type { ReconcilePorts } from './ports.js'
 
 /** Whether Redis has lost its keys. */
-export const isWiped = async (wipeMark: WipeMark): Promise<boolean> =>
+export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
   !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
 
 /**
- * Sets the locks of all active generations anew and enqueues the first that wait. Not all of them: a worker that hears of
- * one works until it finds nothing more that it can do, so one job for each backend that may be idle is enough. The
- * wipe mark comes last, so that what failed is tried again.
- * @returns whether that is known to have worked
+ * Sets the locks of all active generations again and enqueues the first queued ones. Not all of them: a worker that gets a
+ * job works until it finds nothing more that it can do, so one job for each backend that may be idle is enough. The wipe
+ * mark comes last, so that a restore that failed is tried again.
+ * @returns whether all of it is known to have worked
  */
-export async function restoreRedis({ rows, lock, queue, wipeMark }: RestorePorts): Promise<boolean> {
+export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePorts): Promise<boolean> {
   await failpoint('reconcile.before_locks')
-  for (let after: string | undefined, more = true; more; ) {
-    const page = await found('reconcile.restore_locks', () => rows.activePage(after))
+  for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
+    const page = await rows.activePage(after)
     more = page.length > 0
     const locks = page.map(({ id, accountId, remainingMs }) => ({
       accountId,

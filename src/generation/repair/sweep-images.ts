@@ -1,20 +1,15 @@
-import type { ImageStore } from '../image-store.js'
-import { found } from './rule.js'
-
-export interface WastedSlugs {
-  /** Slugs of generations that failed lately: a crash may have left image files under them that nobody will see. */
-  wastedSlugs(): Promise<string[]>
-}
+import type { ImageStore } from '../ports.js'
+import type { ReconcilePorts } from './ports.js'
 
 type Removal = Pick<ImageStore, 'remove'>
 
 /** Removes image files of failed generations. */
-export async function sweepImages(rows: WastedSlugs, images: Removal): Promise<void> {
-  for (const slug of await found('reconcile.sweep', rows.wastedSlugs)) await images.remove(slug).catch(() => undefined)
+export async function sweepImages({ rows, images }: ReconcilePorts): Promise<void> {
+  for (const slug of await rows.wastedSlugs()) await images.remove(slug).catch(() => undefined)
 }
 
-/** What waits beyond that is forgotten: the next sweep finds it again. */
-const MOST_WAITING = 10_000
+/** Removals beyond this many are dropped: the next sweep finds the files again. */
+const MAX_WAITING = 10_000
 
 /**
  * Removes files one after the other in the background, so that a store that hangs holds up no repair. `remove` resolves at
@@ -37,7 +32,7 @@ export function removeInBackground(images: Removal): Removal & { stop(): void } 
 
   return {
     async remove(slug) {
-      if (!stopped && waiting.size < MOST_WAITING) waiting.add(slug)
+      if (!stopped && waiting.size < MAX_WAITING) waiting.add(slug)
       if (!running) void work()
     },
     stop() {

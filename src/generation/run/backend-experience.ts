@@ -4,9 +4,9 @@ import type { Serves } from './claim.js'
 /** After failures of this many accounts in a row, what they share is to blame. One account alone could cause them on purpose. */
 const OUT_OF_ORDER = 3
 /** After so many shared faults, some minutes, a generation's faults count again. */
-const MOST_SHARED = 20
-/** Generations that another worker has finished would stay for ever. */
-const MOST_REMEMBERED = 100
+const MAX_SHARED = 20
+/** Without a limit, generations that another worker has finished would stay for ever. */
+const MAX_REMEMBERED = 100
 /** For how long a model or a sampler that fails is left out at first, doubling up to the cap. */
 const PAUSE_MS = 500
 const PAUSE_CAP_MS = 30_000
@@ -18,20 +18,6 @@ export interface SharedFault {
   readonly times: number
   /** The server fails whatever it is given. Otherwise one model or sampler fails, and is left out for a while. */
   readonly down: boolean
-}
-
-/** What a worker remembers of one backend's failures, to tell a broken server, model or sampler from a broken generation. */
-interface BackendExperience {
-  /** The connection broke amid the generation's inference. */
-  noteDrop(id: string): void
-  /** The generation has ended or gone back otherwise. */
-  noteEnd(job: Job, succeeded: boolean): void
-  /** Whether the server has finished others since it last dropped this generation: then the generation is to blame. */
-  isCulprit(id: string): boolean
-  /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
-  sharedFault(job: Job): SharedFault | undefined
-  /** The backend's abilities without what is left out now. */
-  without(serves: Serves): Serves
 }
 
 /** Failures in a row: of one model, of one sampler, or of the whole server. */
@@ -49,11 +35,13 @@ const SERVER = 'server'
 const modelKey = (filename: string) => `model ${filename}`
 const samplerKey = (sampler: string) => `sampler ${sampler}`
 
-const newStreak = (workedAt: number): Streak => ({
-  ...{ workedAt, accounts: new Set(), models: new Set(), samplers: new Set(), pauses: 0, leftOutUntil: 0 },
-})
+const newStreak = (workedAt: number): Streak => {
+  const failed = { accounts: new Set<string>(), models: new Set<string>(), samplers: new Set<string>() }
+  return { workedAt, ...failed, pauses: 0, leftOutUntil: 0 }
+}
 
-export function backendExperience(): BackendExperience {
+/** What a worker remembers of one backend's failures, to tell a broken server, model or sampler from a broken generation. */
+export function backendExperience() {
   /** By generation: how many others the server has finished since it dropped this one. */
   const drops = new Map<string, number>()
   const sharedFaults = new Map<string, number>()
@@ -69,19 +57,23 @@ export function backendExperience(): BackendExperience {
   }
 
   return {
-    noteDrop(id) {
+    /** The connection broke during the generation's inference. */
+    noteDrop(id: string): void {
       drops.delete(id)
       remember(drops, id, 0)
     },
-    noteEnd({ id, filename, sampler }, succeeded) {
+    /** The generation has ended, or was put back for another reason. */
+    noteEnd({ id, filename, sampler }: Job, succeeded: boolean): void {
       drops.delete(id)
       if (!succeeded) return
       const now = performance.now()
       for (const key of [SERVER, modelKey(filename), samplerKey(sampler)]) streaks.set(key, newStreak(now))
       for (const [other, finished] of drops) drops.set(other, finished + 1)
     },
-    isCulprit: (id) => (drops.get(id) ?? 0) > 0,
-    sharedFault(job) {
+    /** Whether the server has finished others since it last dropped this generation: then the generation is to blame. */
+    isCulprit: (id: string): boolean => (drops.get(id) ?? 0) > 0,
+    /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
+    sharedFault(job: Job): SharedFault | undefined {
       const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
         failed(key, job),
       ) as [Streak, Streak, Streak]
@@ -90,12 +82,13 @@ export function backendExperience(): BackendExperience {
       const suspects = [model, sampler].filter(isOutOfOrder).sort((one, other) => one.workedAt - other.workedAt)
       const blamed = down ? server : suspects[0]
       const times = sharedFaults.get(job.id) ?? 0
-      if (!blamed || times >= MOST_SHARED) return undefined
+      if (!blamed || times >= MAX_SHARED) return undefined
       remember(sharedFaults, job.id, times + 1)
       if (!down) blamed.leftOutUntil = performance.now() + Math.min(PAUSE_MS * 2 ** blamed.pauses++, PAUSE_CAP_MS)
       return { times, down }
     },
-    without(serves) {
+    /** The backend's abilities without what is left out now. */
+    without(serves: Serves): Serves {
       const isIn = (key: string) => (streaks.get(key)?.leftOutUntil ?? 0) <= performance.now()
       return {
         ...serves,
@@ -112,5 +105,5 @@ const isOutOfOrder = ({ accounts }: Streak): boolean => accounts.size >= OUT_OF_
 function remember(counts: Map<string, number>, id: string, count: number): void {
   counts.set(id, count)
   const [oldest] = counts.keys()
-  if (oldest !== undefined && counts.size > MOST_REMEMBERED) counts.delete(oldest)
+  if (oldest !== undefined && counts.size > MAX_REMEMBERED) counts.delete(oldest)
 }

@@ -2,7 +2,7 @@ import { timeLimit } from '../../abort-signals.js'
 import { inferencePace } from '../inference-pace.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
 import { backendExperience } from './backend-experience.js'
-import type { Affinity, BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
+import type { BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
 import { type InferenceRun, inferenceRun } from './gpu-turn.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
@@ -13,12 +13,12 @@ interface BackendLoopPorts extends RunPorts {
 
 /** How often a backend that is up is asked what it serves, and reported as alive. */
 const CHECK_MS = 5000
-/** The first look after an outage, doubling up to the cap. */
+/** The pause before the first look after an outage, doubling up to the cap. */
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
-/** If more generations than this are being checked and stored, the GPU waits: their images are in memory. */
-const MOST_FINISHING = 4
+/** While more generations than this are being checked and stored, the GPU waits: their images are in memory. */
+const MAX_FINISHING = 4
 
 /** Longer than a generation waits for a backend that has its model. */
 const LEFT_OUT_MS = 300_000
@@ -38,239 +38,223 @@ interface BackendLoopOptions {
 
 /**
  * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left. While the backend
- * is down, it asks until the server answers again. The next generation is claimed before the GPU is free, and the last
- * one's images are stored while the next is drawn.
+ * is down, it probes it. The next generation is claimed before the GPU is free, and the images of the last one are stored
+ * while the next is drawn.
  */
-export class BackendLoop {
-  readonly #ports: BackendLoopPorts
-  readonly #backend: InferenceBackend
-  readonly #options: BackendLoopOptions
+export function backendLoop(
+  ports: BackendLoopPorts,
+  backend: InferenceBackend,
+  { worker, affinityMaxDelayMs: maxDelayMs }: BackendLoopOptions,
+) {
+  const { runs, backends, images, log } = ports
   /** Aborts when claims must stop; what runs may still finish. */
-  readonly #draining = new AbortController()
+  const draining = new AbortController()
   /** Aborts what runs, too. */
-  readonly #leaving = new AbortController()
-  /** Attempts that have not ended: one that is drawn, one that waits for its turn, and those being stored. */
-  readonly #unfinished = new Set<Promise<void>>()
-  readonly #pace = inferencePace()
-  readonly #experience = backendExperience()
-  #serves = UNKNOWN
-  /** The model that it was last asked to draw with, and so holds. */
-  #loaded: string | undefined
-  #up = false
-  #storeFailed = false
-  #warned = false
-  /** `serve` was called while it was busy: there may be work that the last claim did not see. */
-  #again = false
-  #outages = 0
-  #busy: Promise<boolean> | undefined
-  #checking: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
-  /** Models that the server lists but did not have, and until when it is not asked for them. */
-  readonly #leftOut = new Map<string, number>()
+  const leaving = new AbortController()
+  /** Attempts that have not ended: one is drawn, one waits for its turn, the others are being stored. */
+  const unfinished = new Set<Promise<void>>()
+  /** Models that the server lists but does not have, and until when it is not asked for them. */
+  const leftOut = new Map<string, number>()
+  const pace = inferencePace()
+  const experience = backendExperience()
+  let serves = UNKNOWN
+  /** The model that the server was last asked to draw with, and so has loaded. */
+  let loaded: string | undefined
+  let up = false
+  let storeFailed = false
+  let warned = false
+  /** `serve` was called again: there may be work that the last claim did not see. */
+  let again = false
+  let outages = 0
+  let busy: Promise<boolean> | undefined
+  let checking: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
 
-  constructor(ports: BackendLoopPorts, backend: InferenceBackend, options: BackendLoopOptions) {
-    this.#ports = ports
-    this.#backend = backend
-    this.#options = options
-  }
+  const warn = (err: unknown, sentence: string) => log.warn({ err, backend: backend.name }, sentence)
 
-  get idle(): boolean {
-    return this.#up && !this.#busy
-  }
-
-  /** Looks at the backend for the first time and from then on. */
-  async start(): Promise<void> {
-    await this.#check()
-  }
-
-  /**
-   * Claims and runs until nothing claimable is left. Resolves at once when busy, down or draining.
-   * @returns whether there was anything to run
-   */
-  serve(): Promise<boolean> {
-    this.#again = true
-    if (!this.idle || this.#draining.signal.aborted) return Promise.resolve(false)
-    this.#busy = this.#workOff().finally(() => {
-      this.#busy = undefined
-    })
-    return this.#busy
-  }
-
-  /** No more claims; resolves when everything claimed has ended. */
-  async drain(): Promise<void> {
-    this.#draining.abort()
-    clearTimeout(this.#timer)
-    await this.#busy
-    await Promise.all(this.#unfinished)
-  }
-
-  /**
-   * Puts the running generation back in its place, and closes the backend. `crashed`: leaves it to the reconciler, which
-   * counts the worker as one that died under it.
-   */
-  async close(crashed = false): Promise<void> {
-    this.#leaving.abort(crashed ? new WorkerCrash() : new Error('the worker is leaving'))
-    await this.drain()
-    await this.#checking
-    await this.#backend.close()
-  }
-
-  async #workOff(): Promise<boolean> {
+  const workOff = async (): Promise<boolean> => {
     let run: InferenceRun | undefined
-    let generation = await this.#claim()
+    let generation = await claim()
     const ran = generation !== undefined
     while (generation) {
-      run = this.#begin(generation, run?.free ?? Promise.resolve())
+      run = begin(generation, run?.free ?? Promise.resolve())
       await run.nearlyFree
-      await this.#room()
-      generation = await this.#claim()
+      while (unfinished.size > MAX_FINISHING) await Promise.race(unfinished)
+      generation = await claim()
       if (generation) continue
       // The GPU is free now: look once more before going idle.
       await run.free
-      generation = await this.#claim()
+      generation = await claim()
     }
     return ran
   }
 
-  /** The first in queue order that this backend can serve, or of the model it holds. */
-  async #claim(): Promise<ClaimedGeneration | undefined> {
-    const { worker, affinityMaxDelayMs: maxDelayMs } = this.#options
+  /** The first in queue order that this backend can serve, or of the model that it has loaded. */
+  const claim = async (): Promise<ClaimedGeneration | undefined> => {
     do {
-      if (!this.#up || this.#draining.signal.aborted) return undefined
-      this.#again = false
-      const affinity: Affinity | undefined =
-        this.#loaded === undefined || maxDelayMs === 0
+      if (!up || draining.signal.aborted) return undefined
+      again = false
+      const affinity =
+        loaded === undefined || maxDelayMs === 0
           ? undefined
-          : { filename: this.#loaded, maxDelayMs, msPerPixelStep: this.#pace.msPerPixelStep }
+          : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep }
       try {
-        const by = { worker, backend: this.#backend.name }
-        const claimed = await this.#ports.runs.claim(by, this.#experience.without(this.#serves), affinity)
+        const claimed = await runs.claim({ worker, backend: backend.name }, experience.without(serves), affinity)
         if (claimed) return claimed
       } catch (err) {
-        // Postgres is away; the next job or the next look tries again.
-        this.#ports.log.warn({ err, backend: this.#backend.name }, 'claim failed')
+        // Postgres is down; the next job or the next look tries again.
+        warn(err, 'claim failed')
         return undefined
       }
-    } while (this.#again)
+    } while (again)
     return undefined
   }
 
-  /** Waits while too many generations are being stored. */
-  async #room(): Promise<void> {
-    while (this.#unfinished.size > MOST_FINISHING) await Promise.race(this.#unfinished)
-  }
-
   /** Starts an attempt that gets the GPU when it is free and its server is still up. */
-  #begin(generation: ClaimedGeneration, gpuFree: Promise<void>): InferenceRun {
+  const begin = (generation: ClaimedGeneration, gpuFree: Promise<void>): InferenceRun => {
     const { id, filename } = generation
-    const swaps = this.#serves.models !== null && this.#loaded !== filename
+    const loadsModel = serves.models !== null && loaded !== filename
     const granted = gpuFree.then(() => {
-      if (!this.#up) throw new Error('the backend is down')
+      if (!up) throw new Error('the backend is down')
     })
-    const run = inferenceRun(granted, swaps ? undefined : generation, this.#pace, {
+    const run = inferenceRun(granted, loadsModel ? undefined : generation, pace, {
       begun: () => {
-        this.#loaded = this.#serves.models === null ? undefined : filename
+        loaded = serves.models === null ? undefined : filename
       },
-      waits: () => this.#warnOfOthers(),
+      waits: warnOfOthers,
     })
-    const ended = runGeneration(this.#ports, this.#backend, generation, this.#leaving.signal, run, {
-      isCulprit: () => this.#experience.isCulprit(id),
-      sharedFault: () => this.#experience.sharedFault(generation),
-      lacksModel: () => this.#leaveOut(filename),
+    const ended = runGeneration(ports, backend, generation, leaving.signal, run, {
+      isCulprit: () => experience.isCulprit(id),
+      sharedFault: () => experience.sharedFault(generation),
+      lacksModel: () => leaveOut(filename),
     })
       .then(
-        (outcome) => this.#noteOutcome(generation, outcome),
-        // The outcome could not be recorded: the lease ends, and the reconciler requeues the generation.
-        (err) => this.#ports.log.error({ err, generationId: id }, 'generation left to the reconciler'),
+        (outcome) => noteOutcome(generation, outcome),
+        // The outcome could not be recorded: the lease runs out, and the reconciler requeues the generation.
+        (err) => log.error({ err, generationId: id }, 'generation left to the reconciler'),
       )
       .finally(() => {
-        this.#unfinished.delete(ended)
+        unfinished.delete(ended)
         run.ended()
       })
-    this.#unfinished.add(ended)
+    unfinished.add(ended)
     return run
   }
 
-  #warnOfOthers(): void {
-    if (this.#warned) return
-    this.#warned = true
-    this.#ports.log.warn(
-      { backend: this.#backend.name },
+  const warnOfOthers = () => {
+    if (warned) return
+    warned = true
+    log.warn(
+      { backend: backend.name },
       'the GPU server draws for others, or what could not be canceled: generations wait in its own queue; give it to one worker alone',
     )
   }
 
-  #noteOutcome(generation: ClaimedGeneration, outcome: RunOutcome): void {
+  const noteOutcome = (generation: ClaimedGeneration, outcome: RunOutcome): void => {
     if (typeof outcome === 'object') {
       const { down } = outcome
-      if (down instanceof StoreFault) this.#storeFailed = true
-      else if (down.kind === 'lost') this.#experience.noteDrop(generation.id)
-      this.#wentDown(down)
+      if (down instanceof StoreFault) storeFailed = true
+      else if (down.kind === 'lost') experience.noteDrop(generation.id)
+      wentDown(down)
       return
     }
-    this.#experience.noteEnd(generation, outcome === 'succeeded')
-    if (outcome === 'succeeded' || outcome === 'failed') this.#outages = 0
+    experience.noteEnd(generation, outcome === 'succeeded')
+    if (outcome === 'succeeded' || outcome === 'failed') outages = 0
   }
 
-  #leaveOut(filename: string): void {
-    this.#leftOut.set(filename, performance.now() + LEFT_OUT_MS)
-    this.#serves = this.#withoutLeftOut(this.#serves)
+  const leaveOut = (filename: string): void => {
+    leftOut.set(filename, performance.now() + LEFT_OUT_MS)
+    serves = withoutLeftOut(serves)
     // Announced at once, so that generations of this model do not wait for this backend.
-    this.#lookAgain(0)
+    checkIn(0)
   }
 
-  #withoutLeftOut(serves: Serves): Serves {
-    for (const [filename, until] of this.#leftOut) if (performance.now() > until) this.#leftOut.delete(filename)
-    return { ...serves, models: serves.models?.filter((filename) => !this.#leftOut.has(filename)) ?? null }
+  const withoutLeftOut = (all: Serves): Serves => {
+    for (const [filename, until] of leftOut) if (performance.now() > until) leftOut.delete(filename)
+    return { ...all, models: all.models?.filter((filename) => !leftOut.has(filename)) ?? null }
   }
 
-  #wentDown(error: unknown): void {
-    const sentence = this.#storeFailed
+  const wentDown = (error: unknown): void => {
+    const sentence = storeFailed
       ? 'backend waits until images can be stored again: make room where STORAGE_URL leads'
       : 'backend is down'
-    if (this.#up || this.#outages === 0) this.#ports.log.warn({ err: error, backend: this.#backend.name }, sentence)
-    this.#up = false
-    this.#loaded = undefined
-    this.#outages++
+    if (up || outages === 0) warn(error, sentence)
+    up = false
+    loaded = undefined
     // The pauses grow until a generation finishes: a server that answers the probe may still fail its work.
-    this.#lookAgain(Math.min(PROBE_MS * 2 ** (this.#outages - 1), PROBE_CAP_MS))
+    checkIn(Math.min(PROBE_MS * 2 ** outages++, PROBE_CAP_MS))
   }
 
-  /** Asks the backend what it serves, and reports it; each look ends with the next one being due. */
-  async #check(): Promise<void> {
-    const wasUp = this.#up
+  /** Asks the backend what it serves, reports it, and schedules the next check. */
+  const check = async (): Promise<void> => {
+    const wasUp = up
     const limit = timeLimit(NEVER, CAPABILITIES_WITHIN_MS)
     let refuses = false
     try {
-      const { models, samplers, ...limits } = await this.#backend.capabilities(limit.signal)
-      if (this.#storeFailed) await this.#ports.images.check()
-      this.#storeFailed = false
-      this.#serves = this.#withoutLeftOut({ models, samplers, ...limits })
-      this.#up = true
-      if (!wasUp)
-        this.#ports.log.info({ backend: this.#backend.name, models: models?.length ?? 'any' }, 'backend is up')
+      const capabilities = await backend.capabilities(limit.signal)
+      if (storeFailed) await images.check()
+      storeFailed = false
+      serves = withoutLeftOut(capabilities)
+      up = true
+      const models = capabilities.models?.length ?? 'any'
+      if (!wasUp) log.info({ backend: backend.name, models }, 'backend is up')
     } catch (error) {
       // A server that loads a checkpoint may not answer. While it draws, its inference tells whether it is up.
-      if (!this.#busy || !this.#up) this.#wentDown(limit.isOver() ? LATE : error)
-      refuses = isRefusal(error) && this.#serves === UNKNOWN
+      if (!busy || !up) wentDown(limit.isOver() ? LATE : error)
+      refuses = isRefusal(error) && serves === UNKNOWN
     } finally {
       limit.clear()
     }
-    await this.#ports.backends
-      .announce(this.#options.worker, this.#backend.name, this.#up, refuses ? NOTHING : this.#serves)
-      .catch((err) => this.#ports.log.warn({ err, backend: this.#backend.name }, 'backend could not be announced'))
-    if (this.#up) {
-      // Finds the work whose jobs came while it was down or busy.
-      void this.serve()
-      this.#lookAgain(CHECK_MS)
-    }
+    await backends
+      .announce(worker, backend.name, up, refuses ? NOTHING : serves)
+      .catch((err) => warn(err, 'backend could not be announced'))
+    if (!up) return
+    // Finds the work whose jobs came while the backend was down or busy.
+    void serve()
+    checkIn(CHECK_MS)
   }
 
-  #lookAgain(inMs: number): void {
-    if (this.#draining.signal.aborted) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#checking = this.#check()
-    }, inMs)
+  const checkIn = (ms: number): void => {
+    if (draining.signal.aborted) return
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      checking = check()
+    }, ms)
+  }
+
+  /** Runs all that is claimable; resolves to whether there was anything. At once if it is busy, down or draining. */
+  const serve = (): Promise<boolean> => {
+    again = true
+    if (!up || busy || draining.signal.aborted) return Promise.resolve(false)
+    busy = workOff().finally(() => {
+      busy = undefined
+    })
+    return busy
+  }
+
+  /** No more claims; resolves when everything claimed has ended. */
+  const drain = async (): Promise<void> => {
+    draining.abort()
+    clearTimeout(timer)
+    await busy
+    await Promise.all(unfinished)
+  }
+
+  return {
+    /** Resolves after the first check of the backend; others follow. */
+    start: check,
+    serve,
+    drain,
+
+    /**
+     * Puts the running generation back in its place, and closes the backend. `crashed`: leaves it to the reconciler, which
+     * counts the worker as one that died under it.
+     */
+    async close(crashed = false): Promise<void> {
+      leaving.abort(crashed ? new WorkerCrash() : new Error('the worker is leaving'))
+      await drain()
+      await checking
+      await backend.close()
+    },
   }
 }

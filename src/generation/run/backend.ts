@@ -5,15 +5,14 @@ import type { Sampler } from '../sampler.js'
 /** A server that takes longer to say what it serves counts as down. */
 export const CAPABILITIES_WITHIN_MS = 4000
 
-/** One attempt of one generation, as a backend needs it. */
 export interface InferenceRequest extends Drawing {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
   readonly attemptId: string
   /** Its name among workers, for a server that shows whose work it does: `gen_…-2`. */
   readonly attempt: string
-  /** The model file, by its name in the catalog. */
+  /** The model file. */
   readonly model: string
-  /** One per image: (seed + n) mod 2^32. */
+  /** One per image. */
   readonly seeds: readonly number[]
 }
 
@@ -24,11 +23,10 @@ export interface InferredImage {
   readonly madeWith: MadeWith
 }
 
-/** How a server was asked for an image, in its own words: what a person needs to have it made again elsewhere. */
+/** How a server was asked for an image, in its own words: what a person needs to make it again elsewhere. */
 export interface MadeWith {
   /** The kind of server, never its address: `a1111`, `sdnext`, `sdcpp`, `comfyui`, `openai`, `preview`. */
   readonly backend: string
-  /** As the server itself says it; null where it says none. */
   readonly version: string | null
   readonly sampler: string
   /** The noise schedule; null where it is part of the sampler, or not the client's to choose. */
@@ -52,10 +50,7 @@ export interface Capabilities {
 export interface InferenceOptions {
   /** Aborts the inference: cancel on the server as far as it can (at most 5 s), then throw `canceled`. */
   readonly signal: AbortSignal
-  /**
-   * The server has taken the request and does so many others first, as far as it tells; 0: now it is drawn. Not called by
-   * servers that can't tell.
-   */
+  /** The server has the request and does so many others first; 0: now it is drawn. Not called where it can't tell. */
   readonly onWaiting?: (before: number) => void
   /** Fraction done, 0 to 1, never falling within an attempt. */
   readonly onProgress?: (progress: number) => void
@@ -63,16 +58,11 @@ export interface InferenceOptions {
   readonly onPreview?: (image: Buffer) => void
   /** Everything is drawn and only the answer is on its way: the server can take its next request. */
   readonly onDrawn?: () => void
-  /**
-   * Whether the attempt of that name has ended, or another has taken its place; false of one that nobody knows. What a
-   * server still does for such an attempt is canceled.
-   */
+  /** Whether the attempt of that name has ended or was replaced; false if it is unknown. The server's work for it is canceled. */
   readonly hasEnded?: (attempt: string) => Promise<boolean>
 }
 
-/**
- * One inference server, used for one inference at a time: the next one begins after `onDrawn`, or after `generate`.
- */
+/** One inference server, used for one inference at a time: the next one begins after `onDrawn`, or after `generate`. */
 export interface InferenceBackend {
   /** For logs and the operator: the server's address without credentials, e.g. `a1111+http://gpu1:7860`. */
   readonly name: string
@@ -81,31 +71,26 @@ export interface InferenceBackend {
    * @throws BackendError `unavailable` while the server can't be reached, `auth` or `unusable` while it refuses
    */
   capabilities(signal: AbortSignal): Promise<Capabilities>
-  /**
-   * Draws exactly `seeds.length` images of the asked size.
-   * @throws BackendError, always and only
-   */
+  /** Draws exactly `seeds.length` images of the asked size. @throws BackendError, always and only */
   generate(request: InferenceRequest, options: InferenceOptions): Promise<InferredImage[]>
   close(): Promise<void>
 }
+
+const SERVER_FAULTS = ['unavailable', 'busy', 'auth', 'unusable', 'lost'] as const
 
 /**
  * - `unavailable`, `busy`, `auth`, `lost`: the server's fault; costs the generation no try, and the backend is left
  *   alone until it answers again
  * - `unusable`: the same of a server that answers, but is of another kind or set up for something else
- * - `timeout`, `oom`, `backend_fault`, `bad_output`: names the job; costs one of its three tries, unless the last two
- *   have come of several accounts' generations in a row: then it is the fault of the model or the sampler that they share,
- *   which is left out for a while, or of the server when they share neither
+ * - `timeout`, `oom`, `backend_fault`, `bad_output`: the generation's fault; costs one of its three tries. If the last two
+ *   come from several accounts' generations in a row, it is the fault of the model or the sampler that they share, which
+ *   is left out for a while, or of the server if they share neither
  * - `model_missing`: costs no try; the server is not asked for that model for a while
  * - `invalid_request`, `unsupported`: trying again cannot help
  * - `canceled`: we asked for it
  */
 export type BackendErrorKind =
-  | 'unavailable'
-  | 'busy'
-  | 'auth'
-  | 'unusable'
-  | 'lost'
+  | (typeof SERVER_FAULTS)[number]
   | 'timeout'
   | 'oom'
   | 'backend_fault'
@@ -115,13 +100,10 @@ export type BackendErrorKind =
   | 'model_missing'
   | 'canceled'
 
-const SERVER_FAULTS: readonly BackendErrorKind[] = ['unavailable', 'busy', 'auth', 'unusable', 'lost']
-
-/** The server's fault: it is left alone until it answers again. */
 export const isServerFault = (error: unknown): error is BackendError =>
-  error instanceof BackendError && SERVER_FAULTS.includes(error.kind)
+  error instanceof BackendError && SERVER_FAULTS.some((kind) => kind === error.kind)
 
-/** It answers and will go on refusing until somebody changes it, or its entry in INFERENCE_URL. */
+/** It will go on refusing until the operator changes the server, or its entry in INFERENCE_URL. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof BackendError && (error.kind === 'auth' || error.kind === 'unusable')
 

@@ -1,5 +1,6 @@
 import { timeLimit, whenAborted } from '../../abort-signals.js'
-import { type inferencePace, remainingMs, type Work } from '../inference-pace.js'
+import type { Work } from '../generation.js'
+import { type inferencePace, remainingMs } from '../inference-pace.js'
 
 /**
  * When a claimed attempt may use its backend. The next generation is claimed a little before the GPU is free, and is
@@ -12,7 +13,6 @@ export interface GpuTurn {
   begun(): void
   /** The backend does what others have asked of it first. */
   waits(): void
-  /** 0 to 1. */
   progressed(fraction: number): void
   /** The backend has drawn everything; its answer is still on its way. */
   over(): void
@@ -39,7 +39,6 @@ const AHEAD_MS = 500
 export interface InferenceRun extends GpuTurn {
   /** Resolves when the GPU is free, or soon will be: time for the next claim. */
   readonly nearlyFree: Promise<void>
-  /** Resolves when the GPU is free. */
   readonly free: Promise<void>
   /** The attempt has ended, whatever it had drawn. */
   ended(): void
@@ -47,7 +46,6 @@ export interface InferenceRun extends GpuTurn {
 
 /**
  * Follows one attempt's use of its GPU.
- * @param granted when the GPU is the attempt's
  * @param work undefined where the time cannot be foreseen, as while a model is loaded
  * @param tell `begun` when the backend is asked, `waits` when it does something else first
  */
@@ -55,7 +53,7 @@ export function inferenceRun(
   granted: Promise<unknown>,
   work: Work | undefined,
   pace: ReturnType<typeof inferencePace>,
-  tell: { readonly begun: () => void; readonly waits: () => void },
+  tell: Pick<GpuTurn, 'begun' | 'waits'>,
 ): InferenceRun {
   let begunAt: number | undefined
   let timer: NodeJS.Timeout | undefined

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../abort-signals.js'
-import { drawingOf, seedsOf } from '../generation.js'
-import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../live-board.js'
+import { seedsOf } from '../generation.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../ports.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
 const PROGRESS_EVERY_MS = 250
-/** A backend gets this long to wind up after an abort. */
+/** For the backend's end after an abort. */
 const ABORT_GRACE_MS = 6000
 
 interface InferPorts {
@@ -24,11 +24,9 @@ export async function infer(
   stop: AbortSignal,
   turn: GpuTurn,
 ): Promise<InferredImage[]> {
-  const { seed, batchSize, filename } = generation
+  const { id, seed, batchSize, prompt, negativePrompt, width, height, steps, cfgScale, sampler } = generation
   let shownAt = 0
-  const show = (value: number) => {
-    progress.set(generation.id, generation.attempt, value).catch(() => undefined)
-  }
+  const show = (value: number) => void progress.set(id, generation.attempt, value).catch(() => undefined)
   let waitsFor = 0
   const onWaiting = (before: number) => {
     if (before === waitsFor) return
@@ -49,32 +47,26 @@ export async function infer(
     if (performance.now() < nextPreviewAt) return
     // One at a time.
     nextPreviewAt = Number.POSITIVE_INFINITY
-    const endsAt = performance.now() + PREVIEWS_EVERY_MS
-    const ready = () => {
-      nextPreviewAt = endsAt
-    }
-    previews.set(generation.id, generation.attempt, image).then(ready, ready)
+    const readyAt = performance.now() + PREVIEWS_EVERY_MS
+    const stored = previews.set(id, generation.attempt, image).catch(() => undefined)
+    void stored.then(() => {
+      nextPreviewAt = readyAt
+    })
   }
   stop.throwIfAborted()
   turn.begun()
-  // The progress of the attempt before does not count any more.
+  // The progress of the attempt before no longer counts.
   if (generation.attempt > 1) show(-1)
-  const inferred = await orGiveUp(
-    backend.generate(
-      {
-        attemptId: randomUUID(),
-        attempt: `${generation.id}-${generation.attempt}`,
-        model: filename,
-        ...drawingOf(generation),
-        seeds: seedsOf(seed, batchSize),
-      },
-      {
-        ...{ signal: stop, onWaiting, onProgress, onPreview },
-        ...{ onDrawn: () => turn.over(), hasEnded: (name: string) => hasEnded(runs, name) },
-      },
-    ),
-    stop,
-  ).catch((error) => {
+  const request = {
+    ...{ prompt, negativePrompt, width, height, steps, cfgScale, sampler },
+    ...{ attemptId: randomUUID(), attempt: `${id}-${generation.attempt}` },
+    ...{ model: generation.filename, seeds: seedsOf(seed, batchSize) },
+  }
+  const options = {
+    ...{ signal: stop, onWaiting, onProgress, onPreview },
+    ...{ onDrawn: () => turn.over(), hasEnded: (name: string) => hasEnded(runs, name) },
+  }
+  const inferred = await orGiveUp(backend.generate(request, options), stop).catch((error) => {
     // A server that is up can take the next generation now.
     if (!isServerFault(error)) turn.freed()
     throw error
@@ -96,7 +88,7 @@ async function hasEnded(runs: InferPorts['runs'], name: string): Promise<boolean
   return now !== undefined && !(now.status === 'processing' && now.attempt === Number(attempt))
 }
 
-/** A backend that does not heed the abort must not hold the worker. */
+/** A backend that ignores the abort must not block the worker. */
 async function orGiveUp<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   const grace = windUp(stop, ABORT_GRACE_MS)
   const late = whenAborted(grace.signal).then(() => Promise.reject(stop.reason))

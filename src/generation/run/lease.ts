@@ -2,7 +2,7 @@ import { failpoint } from '../../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import { retryFor } from './retry-for.js'
 
-/** Tells a worker at once when a generation it runs was ended by somebody else; a notice may be lost. */
+/** Tells a worker at once when another process ended a generation that it runs; a notice may be lost. */
 export interface GenerationEnds {
   /** @returns stops watching */
   watch(id: string, onEnd: () => void): () => void
@@ -11,28 +11,13 @@ export interface GenerationEnds {
 const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long, stop: another worker may take over soon. */
 const LEASE_DOUBT_MS = 5500
-/** After a standstill of this process an answer may have arrived that was not read yet. */
+/** After a standstill of this process: an answer may have arrived that was not read yet. */
 const CATCH_UP_MS = 300
 /** How long to wait for Postgres before an image is replaced. */
 const ASK_FOR_MS = 30_000
 
-interface Lease {
-  /** Aborts when the attempt is no longer ours, or might not be. */
-  readonly signal: AbortSignal
-  /** The lease could not be renewed: another worker may take over, but is not known to have done so. */
-  readonly doubtful: boolean
-  /**
-   * Whether the attempt may still change anything outside Postgres. Asks Postgres each time: the clock of a machine that was
-   * suspended stood still.
-   */
-  stillOurs(): Promise<boolean>
-  /** Goes on renewing, but no longer reacts to the notice of the generation's end. */
-  ignoreEnds(): void
-  stop(): void
-}
-
-/** Renews an attempt's lease until stopped; looks at once when the generation is said to have ended elsewhere. */
-export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }: ClaimedGeneration): Lease {
+/** Renews an attempt's lease until stopped; looks at once when another process says that it has ended the generation. */
+export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }: ClaimedGeneration) {
   const gone = new AbortController()
   let confirmedAt = performance.now()
   let doubtful = false
@@ -63,11 +48,18 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
   }, HEARTBEAT_MS)
   const unwatch = ends.watch(id, () => void beat())
   return {
+    /** Aborts when the attempt is no longer ours, or might not be. */
     signal: gone.signal,
+    /** The lease could not be renewed: another worker may take over, but is not known to have done so. */
     get doubtful() {
       return doubtful
     },
+    /**
+     * Whether the attempt may still change anything outside Postgres. Asks Postgres each time: the clock of a machine that
+     * was suspended stood still.
+     */
     stillOurs: () => retryFor(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
+    /** Goes on renewing, but no longer reacts to the notice of the generation's end. */
     ignoreEnds: unwatch,
     stop() {
       clearInterval(timer)

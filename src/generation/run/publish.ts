@@ -1,5 +1,5 @@
 import { failpoint } from '../../failpoint.js'
-import type { ImageStore } from '../image-store.js'
+import type { ImageStore } from '../ports.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
 import { retryFor } from './retry-for.js'
@@ -9,10 +9,7 @@ export interface FinishedImage {
   readonly sha256: string
 }
 
-/**
- * Checks what a backend returned and makes the image that is published: PNG, marked as AI-generated, nothing else.
- * @throws BackendError `bad_output`
- */
+/** Checks a backend's image and makes the published one: PNG, marked as AI-generated. @throws BackendError `bad_output` */
 export type FinishImage = (
   bytes: Buffer,
   expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },
@@ -43,13 +40,9 @@ export async function publish(
   inferred: InferredImage[],
   stillOurs: () => Promise<boolean>,
 ): Promise<StoredImage[]> {
-  const published = await Promise.allSettled(
-    inferred.map((image, i) => publishOne(ports, generation, image, i, stillOurs)),
-  )
-  return published.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
+  const publishing = inferred.map((image, i) => publishOne(ports, generation, image, i, stillOurs))
+  await Promise.allSettled(publishing)
+  return Promise.all(publishing)
 }
 
 async function publishOne(
@@ -75,14 +68,8 @@ async function publishOne(
 
 const VERSION_LENGTH = 100
 
-/** The version is text of the server's: Postgres takes no NUL and no lone surrogate. */
-const storable = ({ version, ...asked }: MadeWith): MadeWith => ({
-  ...asked,
-  version:
-    version === null
-      ? null
-      : version
-          .replace(/\p{Cc}/gu, '')
-          .slice(0, VERSION_LENGTH)
-          .toWellFormed(),
-})
+/** The version is the server's own text: Postgres takes no NUL and no lone surrogate. */
+function storable({ version, ...asked }: MadeWith): MadeWith {
+  const text = version?.replace(/\p{Cc}/gu, '').slice(0, VERSION_LENGTH)
+  return { ...asked, version: text?.toWellFormed() ?? null }
+}

@@ -1,10 +1,8 @@
 import { linkedSignal } from '../../abort-signals.js'
 import { failpoint } from '../../failpoint.js'
 import type { Log } from '../../log.js'
-import type { ActiveGenerationLock } from '../active-lock.js'
 import { MAX_TRIES, publicReason } from '../failure-reason.js'
-import type { PreviewBoard, ProgressBoard } from '../live-board.js'
-import type { GenerationQueue } from '../queue.js'
+import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../ports.js'
 import { BackendError, type InferenceBackend } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
@@ -44,14 +42,24 @@ export class WorkerCrash extends Error {
   }
 }
 
+/** One attempt and what it needs to end. */
+interface Attempt extends RunPorts {
+  readonly generation: ClaimedGeneration
+  /** For every log line. */
+  readonly facts: object
+}
+
 const RECORD_FOR_MS = 30_000
+
+/** Repeats a write whose answer was lost. The write's own condition makes a repetition harmless. */
+const record = <T>(write: () => Promise<T>): Promise<T> => retryFor(write, RECORD_FOR_MS)
 
 /**
  * Runs one claimed attempt to its end: wait for the GPU, infer, check, store, record, release. The outcome is recorded
  * before the lock is released, and every write counts only while the attempt is still ours.
  * @param signal aborts when the worker must go: the generation then returns to its place and loses nothing
- * @throws WorkerCrash when that is the signal's reason
  * @param turn the GPU's, which others use before and after
+ * @throws WorkerCrash when that is the signal's reason
  */
 export async function runGeneration(
   ports: RunPorts,
@@ -63,149 +71,130 @@ export async function runGeneration(
 ): Promise<RunOutcome> {
   const { runs, log } = ports
   const facts = { generationId: generation.id, attempt: generation.attempt, backend: backend.name }
-  const beat = keepLease(runs, ports.ends, generation)
-  const { signal: stop, clear } = linkedSignal([signal, beat.signal])
+  const attempt = { ...ports, generation, facts }
+  const lease = keepLease(runs, ports.ends, generation)
+  const { signal: stop, clear } = linkedSignal([signal, lease.signal])
   try {
     await failpoint('run.after_claim')
-    if (!(await waitForTurn(turn, stop)) && !stop.aborted) {
-      return await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
-    }
+    if (!(await waitForTurn(turn, stop)) && !stop.aborted) return await requeue(attempt)
     const startedAt = performance.now()
     log.info(facts, 'generation started')
     const inferred = await infer(ports, backend, generation, stop, turn)
     await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
-    const images = await publish(ports, generation, inferred, beat.stillOurs)
+    const images = await publish(ports, generation, inferred, lease.stillOurs)
     await failpoint('run.before_succeed')
     // The next notice of its end will be our own.
-    beat.ignoreEnds()
+    lease.ignoreEnds()
     const ours = await record(() => runs.succeed(generation, images))
     await failpoint('run.after_succeed')
-    if (!ours) return lost(ports, generation, facts)
+    if (!ours) return lost(attempt)
     log.info({ ...facts, inferenceMs, totalMs: Math.round(performance.now() - startedAt) }, 'generation succeeded')
-    await settle(ports, generation)
+    await settle(attempt)
     return 'succeeded'
   } catch (error) {
     // The lease may have ended: put the generation back, unless another worker has taken it over.
-    if (beat.doubtful) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
-    if (beat.signal.aborted || error instanceof TakenOver) return lost(ports, generation, facts)
+    if (lease.doubtful) return requeue(attempt)
+    if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
-    if (signal.aborted) return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
-    return await afterFault(ports, generation, error, experience, facts)
+    if (signal.aborted) return requeue(attempt)
+    return await afterFault(attempt, error, experience)
   } finally {
     clear()
-    beat.stop()
+    lease.stop()
   }
 }
 
-async function afterFault(
-  ports: RunPorts,
-  generation: ClaimedGeneration,
-  error: unknown,
-  experience: Experience,
-  facts: object,
-): Promise<RunOutcome> {
+async function afterFault(attempt: Attempt, error: unknown, experience: Experience): Promise<RunOutcome> {
+  const { log, facts } = attempt
   if (error instanceof StoreFault) {
-    ports.log.error({ ...facts, err: error }, 'images could not be stored')
-    await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
+    log.error({ ...facts, err: error }, 'images could not be stored')
+    await requeue(attempt)
     return { down: error }
   }
   const fault = error instanceof BackendError ? error : undefined
-  ports.log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
+  log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
   switch (fault?.kind) {
     case 'unavailable':
     case 'busy':
     case 'auth':
     case 'unusable':
-      await requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
+      await requeue(attempt)
       return { down: fault }
     case 'lost':
       // Let another generation go first: if the server drops only this one, the fault is this one's.
-      if (experience.isCulprit()) await failOrRetry(ports, generation, fault, facts)
-      else await requeue(ports, generation, { countTry: false, delayMs: 2000 }, facts)
+      if (experience.isCulprit()) await failOrRetry(attempt, fault)
+      else await requeue(attempt, { countTry: false, delayMs: 2000 })
       return { down: fault }
     case 'invalid_request':
     case 'unsupported':
-      return fail(ports, generation, fault.publicMessage, facts)
+      return fail(attempt, fault.publicMessage)
     case 'model_missing':
       // First, so that another backend takes it.
       experience.lacksModel()
-      return requeue(ports, generation, { countTry: false, delayMs: 0 }, facts)
+      return requeue(attempt)
     case 'backend_fault':
     case 'bad_output': {
       const sharedFault = experience.sharedFault()
-      if (!sharedFault) return failOrRetry(ports, generation, fault, facts)
-      const put = await requeue(ports, generation, { countTry: false, delayMs: backoffMs(sharedFault.times) }, facts)
-      return sharedFault.down ? { down: fault } : put
+      if (!sharedFault) return failOrRetry(attempt, fault)
+      const requeued = await requeue(attempt, { countTry: false, delayMs: backoffMs(sharedFault.times) })
+      return sharedFault.down ? { down: fault } : requeued
     }
     default:
-      return failOrRetry(ports, generation, error, facts)
+      return failOrRetry(attempt, error)
   }
 }
 
-function failOrRetry(
-  ports: RunPorts,
-  generation: ClaimedGeneration,
-  error: unknown,
-  facts: object,
-): Promise<RunOutcome> {
-  const tries = generation.tries + 1
-  if (tries >= MAX_TRIES) return fail(ports, generation, publicReason(error), facts)
-  return requeue(ports, generation, { countTry: true, delayMs: backoffMs(tries) }, facts)
+function failOrRetry(attempt: Attempt, error: unknown): Promise<RunOutcome> {
+  const tries = attempt.generation.tries + 1
+  if (tries >= MAX_TRIES) return fail(attempt, publicReason(error))
+  return requeue(attempt, { countTry: true, delayMs: backoffMs(tries) })
 }
 
 /** Full jitter over a doubling cap. */
 const backoffMs = (times: number): number => Math.random() * Math.min(30_000, 500 * 2 ** times)
 
-async function fail(
-  ports: RunPorts,
-  generation: ClaimedGeneration,
-  reason: string,
-  facts: object,
-): Promise<RunOutcome> {
+async function fail(attempt: Attempt, reason: string): Promise<RunOutcome> {
+  const { runs, log, generation, facts } = attempt
   await failpoint('run.before_fail')
-  if (!(await record(() => ports.runs.fail(generation, reason)))) return lost(ports, generation, facts)
+  if (!(await record(() => runs.fail(generation, reason)))) return lost(attempt)
   await failpoint('run.after_fail')
-  ports.log.warn({ ...facts, reason }, 'generation failed')
-  await settle(ports, generation)
-  await discard(ports, generation)
+  log.warn({ ...facts, reason }, 'generation failed')
+  await settle(attempt)
+  await discard(attempt)
   return 'failed'
 }
 
 async function requeue(
-  ports: RunPorts,
-  generation: ClaimedGeneration,
-  options: { countTry: boolean; delayMs: number },
-  facts: object,
+  { runs, queue, log, generation, facts }: Attempt,
+  options = { countTry: false, delayMs: 0 },
 ): Promise<RunOutcome> {
   await failpoint('run.before_requeue')
-  const attempt = await record(() => ports.runs.requeue(generation, options))
+  const next = await record(() => runs.requeue(generation, options))
   await failpoint('run.after_requeue')
-  ports.log.info({ ...facts, ...options, requeued: attempt !== undefined }, 'generation put back in its place')
-  // With a delay the reconciler rings when it is over.
-  if (attempt !== undefined && options.delayMs === 0) await ports.queue.enqueue([{ id: generation.id, attempt }])
+  log.info({ ...facts, ...options, requeued: next !== undefined }, 'generation put back in its place')
+  // After a delay the reconciler enqueues it.
+  if (next !== undefined && options.delayMs === 0) await queue.enqueue([{ id: generation.id, attempt: next }])
   return 'requeued'
 }
 
 /** The attempt was canceled, expired or taken over; that is recorded already. */
-async function lost(ports: RunPorts, generation: ClaimedGeneration, facts: object): Promise<RunOutcome> {
-  ports.log.info(facts, 'generation attempt is no longer ours')
-  await ports.queue.withdraw(generation)
+async function lost(attempt: Attempt): Promise<RunOutcome> {
+  const { runs, queue, log, generation, facts } = attempt
+  log.info(facts, 'generation attempt is no longer ours')
+  await queue.withdraw(generation)
   // After a take-over the files may be the other worker's. After a cancel nobody will see ours.
-  const now = await ports.runs.standing(generation.id).catch(() => undefined)
-  if (now?.status === 'failed') await discard(ports, generation)
+  const now = await runs.standing(generation.id).catch(() => undefined)
+  if (now?.status === 'failed') await discard(attempt)
   return 'lost'
 }
 
-async function discard({ images }: RunPorts, { slugs }: ClaimedGeneration): Promise<void> {
-  for (const slug of slugs) await images.remove(slug).catch(() => undefined)
+async function discard({ images, generation }: Attempt): Promise<void> {
+  for (const slug of generation.slugs) await images.remove(slug).catch(() => undefined)
 }
 
-async function settle({ lock, queue }: RunPorts, generation: ClaimedGeneration): Promise<void> {
+async function settle({ lock, queue, generation }: Attempt): Promise<void> {
   if (!generation.metered) await lock.release(generation.accountId, generation.id)
   await failpoint('run.after_release')
   await queue.withdraw(generation)
 }
-
-/** Repeats a write whose answer was lost. Its guard makes a repetition harmless. */
-const record = <T>(write: () => Promise<T>): Promise<T> => retryFor(write, RECORD_FOR_MS)

@@ -9,18 +9,13 @@ export interface IdempotencyRequest {
 }
 
 type Reservation =
-  | { readonly outcome: 'reserved' }
-  | { readonly outcome: 'mismatch' }
-  | { readonly outcome: 'in_flight' }
+  | { readonly outcome: 'reserved' | 'mismatch' | 'in_flight' }
   | { readonly outcome: 'replay'; readonly generation: SubmittedGeneration }
 
 export interface IdempotencyStore {
   /** Reserves the key for a generation that is about to be submitted, or says what became of the first one. */
   reserve(accountId: string, key: string, bodyHash: Buffer, generationId: string): Promise<Reservation>
-  /**
-   * Frees the key unless its generation was stored; a generation whose key was freed is not stored later. So a failed
-   * request is never replayed.
-   */
+  /** Frees the key unless its generation was stored; once freed, that generation can no longer be stored. */
   release(accountId: string, key: string, generationId: string): Promise<void>
 }
 
@@ -44,19 +39,18 @@ export async function underReservation<T>(
     return await submit()
   } catch (error) {
     await failpoint('idempotency.before_release')
-    await release(keys, accountId, key, generationId)
+    await freeKey(() => keys.release(accountId, key, generationId))
     throw error
   }
 }
 
-/** The pauses between tries to free a key while Postgres is away; after them its reservation has expired. */
+/** The pauses between tries to free a key while Postgres is down; after them its reservation has expired. */
 const RELEASE_AGAIN_MS = [500, 1000, 2000, 4000, 8000]
 
-/** Frees the key of a submit that failed. Nobody waits for more than the first try. */
-async function release(keys: IdempotencyStore, accountId: string, key: string, id: string, tries = 0): Promise<void> {
-  const pauseMs = RELEASE_AGAIN_MS[tries]
-  await keys.release(accountId, key, id).catch(() => {
-    if (pauseMs === undefined) return
-    setTimeout(() => void release(keys, accountId, key, id, tries + 1), pauseMs).unref()
+/** Frees the key of a submit that failed. Only the first try is waited for. */
+async function freeKey(release: () => Promise<void>, pauses = RELEASE_AGAIN_MS): Promise<void> {
+  const [pauseMs, ...later] = pauses
+  await release().catch(() => {
+    if (pauseMs !== undefined) setTimeout(() => void freeKey(release, later), pauseMs).unref()
   })
 }

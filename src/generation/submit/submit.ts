@@ -9,11 +9,10 @@ import {
   tooManyConcurrent,
 } from '../../errors.js'
 import { failpoint, guardOff } from '../../failpoint.js'
-import { LOCK_MARGIN_MS } from '../active-lock.js'
-import { type Generation, newGeneration, newGenerationId } from '../generation.js'
-import type { Moderator } from './moderator.js'
+import { type Generation, newGeneration, newGenerationId, priceOf } from '../generation.js'
+import { LOCK_MARGIN_MS } from '../ports.js'
 import { underReservation } from './reservation.js'
-import type { InsertOutcome, Submission, SubmitPorts, Submitted } from './submission.js'
+import type { InsertOutcome, Moderator, Submission, SubmitPorts, Submitted } from './submission.js'
 
 /**
  * Charges and queues one generation, or leaves no trace. The order of checks is the contract's: idempotent replay,
@@ -33,15 +32,11 @@ export async function submitGeneration(ports: SubmitPorts, caller: Caller, submi
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
   const { account } = caller
+  const { request, lane, webhookUrl } = submission
   const metered = caller.keyKind === 'developer'
   const model = await requireAcceptable(ports.moderator, caller, submission)
-  const generation = newGeneration(id, submission.request, model, {
-    accountId: account.id,
-    keyId: caller.keyId,
-    lane: submission.lane,
-    metered,
-    webhookUrl: submission.webhookUrl,
-  })
+  const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl }
+  const generation = newGeneration(id, request, model, from)
   if (!metered) await takeLock(ports, generation)
   await failpoint('submit.after_lock')
   let inserted: Inserted
@@ -57,23 +52,23 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   await Promise.all([
     metered || ports.lock.extend({ accountId: account.id, generationId: id, ttlMs }),
-    ports.queue.enqueue([{ id, attempt: 1 }]).then((rung) => {
-      // Not waited for; where it fails, the reconciler rings once more.
-      if (rung) ports.submissions.markEnqueued([{ id, attempt: 1 }]).catch(() => undefined)
+    ports.queue.enqueue([{ id, attempt: 1 }]).then((enqueued) => {
+      // Not waited for; if it fails, the reconciler enqueues the job once more.
+      if (enqueued) ports.submissions.markEnqueued([{ id, attempt: 1 }]).catch(() => undefined)
     }),
   ])
   await failpoint('submit.after_enqueue')
-  const { modelVersionId, modelName, cost, seed } = generation
+  const { modelVersionId, modelName, cost, seed, slugs } = generation
   const { createdAt, creditsLeft } = inserted
-  const facts = { id, modelVersionId, modelName, cost, seed, slugs: generation.slugs, createdAt }
+  const facts = { id, modelVersionId, modelName, cost, seed, slugs, createdAt }
   return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
 }
 
 /**
- * What can be refused before anything is locked or charged, in the order of checks.
+ * The checks before anything is locked or charged, in the contract's order.
  * @throws subscription_required; not_found or model_unavailable; content_policy_violation
  */
-export async function requireAcceptable(
+async function requireAcceptable(
   moderator: Moderator,
   caller: Caller,
   submission: Pick<Submission, 'request' | 'model'>,
@@ -92,8 +87,8 @@ async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: G
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)
   if (active) throw generationActive(active)
-  // A holder that Postgres knows has ended: its lock is a leftover. One that was stored and is unknown now was lost by a
-  // failover or a restore. Any other is a submit between its lock and its charge. The unique index refuses what is misjudged.
+  // A holder that Postgres knows has ended, so its lock is a leftover. A holder that was stored and is unknown now was lost
+  // by a failover or a restore. Any other is a submit between its lock and its charge. The unique index corrects a mistake.
   const ended = !guardOff('lock.verify') && ((await submissions.find(taken.holder)) !== undefined || taken.wasStored)
   if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
 }
@@ -101,16 +96,12 @@ async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: G
 type Inserted = Extract<InsertOutcome, { outcome: 'inserted' }>
 
 async function insert(
-  { submissions, generationDeadlineSeconds }: SubmitPorts,
+  { submissions, generationDeadlineSeconds: deadlineSeconds }: SubmitPorts,
   generation: Generation,
   concurrency: number,
   idempotencyKey: string | undefined,
 ): Promise<Inserted> {
-  const result = await submissions.insert(generation, {
-    deadlineSeconds: generationDeadlineSeconds,
-    concurrency,
-    idempotencyKey,
-  })
+  const result = await submissions.insert(generation, { deadlineSeconds, concurrency, idempotencyKey })
   switch (result.outcome) {
     case 'inserted':
       return result
@@ -124,5 +115,31 @@ async function insert(
       throw invalidApiKey()
     case 'reservation_lost':
       throw idempotencyInFlight()
+  }
+}
+
+export interface DryRun {
+  readonly model: ModelVersion
+  readonly creditsNeeded: number
+  readonly creditsHeld: number
+  /** The charged generation that a submit would have to wait for. */
+  readonly activeGenerationId: string | undefined
+}
+
+/**
+ * What a submit would do, without doing any of it: nothing is charged, locked, stored or queued.
+ * @throws as submitGeneration, except for an active generation and for missing credits, which the answer tells
+ */
+export async function dryRunGeneration(
+  { moderator, submissions }: Pick<SubmitPorts, 'moderator' | 'submissions'>,
+  caller: Caller,
+  submission: Pick<Submission, 'request' | 'model'>,
+): Promise<DryRun> {
+  const model = await requireAcceptable(moderator, caller, submission)
+  return {
+    model,
+    creditsNeeded: priceOf(submission.request, model),
+    creditsHeld: caller.account.credits,
+    activeGenerationId: await submissions.activeGeneration(caller.account.id),
   }
 }

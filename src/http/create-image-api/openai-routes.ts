@@ -1,7 +1,7 @@
 import { type ModelStore, type ModelVersion, readableNames } from '../../catalog/model-version.js'
 import { type AppError, type ErrorCode, imageRemoved } from '../../errors.js'
 import type { Abilities } from '../../generation/failure-reason.js'
-import type { ImageFiles, ImageStore } from '../../generation/image-store.js'
+import type { ImageFiles, ImageStore } from '../../generation/ports.js'
 import { handleErrors, toAppError } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import { idempotencyOf } from '../idempotency-key.js'

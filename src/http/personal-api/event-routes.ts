@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Change, Following } from '../../generation/follow/follow.js'
 import { hasEnded, type Polled, type PollPorts, pollGeneration } from '../../generation/follow/poll.js'
-import type { ImageStore } from '../../generation/image-store.js'
+import type { ImageStore } from '../../generation/ports.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import { createEventStreams, type EventStream, type StreamTimes } from '../server-sent-events.js'

@@ -1,9 +1,9 @@
 import { imageNotFound, serviceUnavailable } from '../../errors.js'
 import { SLUG } from '../../generation/generation.js'
-import type { ImageFiles, ImageStore } from '../../generation/image-store.js'
 import type { HistoryStore, OwnImage } from '../../generation/library/history.js'
 import { infotextOf } from '../../generation/library/infotext.js'
-import { type ImageRemovals, removeImage } from '../../generation/library/remove-image.js'
+import { type ImageRemovals, removeImage } from '../../generation/library/takedown.js'
+import type { ImageFiles, ImageStore } from '../../generation/ports.js'
 import type { App } from '../fastify-app.js'
 import { cursorOf } from '../query-fields.js'
 import {

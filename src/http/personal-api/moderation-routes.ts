@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ModelStore, requireAvailable } from '../../catalog/model-version.js'
-import type { Moderator } from '../../generation/submit/moderator.js'
+import type { Moderator } from '../../generation/submit/submission.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import { NOT_AN_OBJECT, negativePromptField, promptField, withDefault } from '../fields.js'

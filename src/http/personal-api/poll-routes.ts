@@ -5,7 +5,7 @@ import { type DurationEstimates, etaSeconds } from '../../generation/follow/eta.
 import type { Following } from '../../generation/follow/follow.js'
 import { hasEnded, type Polled, type PollPorts, pollGeneration, withProgress } from '../../generation/follow/poll.js'
 import { waitForChange } from '../../generation/follow/wait.js'
-import type { ImageStore } from '../../generation/image-store.js'
+import type { ImageStore } from '../../generation/ports.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import { optionalQueryInteger } from '../query-fields.js'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { GenerationRequest } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
-import type { DryRun } from '../../generation/submit/dry-run.js'
 import type { Submitted } from '../../generation/submit/submission.js'
+import type { DryRun } from '../../generation/submit/submit.js'
 import { personalRefusals } from '../error-bodies.js'
 import {
   CANVAS_ISSUE,

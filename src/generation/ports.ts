@@ -1,0 +1,85 @@
+/** What generations ask of the outside, besides Postgres. */
+
+/** A lock ends this long after its generation's deadline, so that it never ends before the generation. */
+export const LOCK_MARGIN_MS = 60_000
+
+export interface HeldLock {
+  readonly accountId: string
+  readonly generationId: string
+}
+
+type LockToKeep = HeldLock & { readonly ttlMs: number }
+
+type LockOutcome =
+  | { readonly acquired: true }
+  | { readonly acquired: false; readonly holder: string; readonly wasStored: boolean }
+
+/** At most one active charged generation per account. Postgres's unique index guards that; the lock refuses early and cheaply. */
+export interface ActiveGenerationLock {
+  /**
+   * Takes the lock, or names the generation that holds it. While Redis is down it counts as taken. Taking it again for the
+   * same generation succeeds. `wasStored`: the lock was extended, so its holder was stored.
+   */
+  acquire(accountId: string, generationId: string): Promise<LockOutcome>
+  /** Takes the lock over from a holder that is known to have ended. */
+  replace(accountId: string, holder: string, generationId: string): Promise<boolean>
+  /** Extends a lock unless it was released: the generation may have ended. Best effort. */
+  extend(lock: LockToKeep): Promise<void>
+  /** Extends the locks of active generations, or sets them again. Resolves to whether Redis is known to have done it. */
+  keep(locks: readonly LockToKeep[]): Promise<boolean>
+  /** Deletes the lock if this generation holds it. */
+  release(accountId: string, generationId: string): Promise<void>
+  /** All locks, in pages. */
+  all(): AsyncIterable<readonly HeldLock[]>
+}
+
+/** One attempt of a generation, as its job in the queue names it. */
+export interface Delivery {
+  readonly id: string
+  readonly attempt: number
+}
+
+/** A job says that there is work; the claim in Postgres decides which. */
+export interface GenerationQueue {
+  /** Best effort within a deadline, never an error. Resolves to whether the jobs are known to be in the queue. */
+  enqueue(deliveries: readonly Delivery[]): Promise<boolean>
+  /** Removes the job of an attempt that was claimed or ended without it; best effort. */
+  withdraw(delivery: Delivery): Promise<void>
+}
+
+/** What running generations show. A lost value is merely not shown. */
+export interface LiveBoard<T> {
+  set(id: string, attempt: number, value: T): Promise<void>
+  /** Those of the given generations that have one. */
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, T>>
+}
+
+/** 0 to 1. A negative value: nothing is drawn yet, and the GPU server does this many requests first: -1 none, -2 one. */
+export type ProgressBoard = LiveBoard<number>
+
+/** The latest preview of what is being drawn: a WebP of some kilobytes. */
+export type PreviewBoard = LiveBoard<Buffer>
+
+/** Previews are not stored or sent more often. */
+export const PREVIEWS_EVERY_MS = 1000
+
+export interface ImageStore {
+  /**
+   * Stores a PNG under its slug, and replaces what an earlier attempt left. Resolves once it is durable and readable.
+   * @param isWanted asked at the last moment, so that an attempt that was taken over replaces nothing
+   * @returns false if it was not wanted any more
+   */
+  put(slug: string, png: Buffer, isWanted?: () => Promise<boolean>): Promise<boolean>
+  remove(slug: string): Promise<void>
+  /** Rejects unless an image could be stored now; asked after a put has failed. */
+  check(): Promise<void>
+  /** The permanent public URL. */
+  url(slug: string): string
+}
+
+/** The published files, for their owner. */
+export interface ImageFiles {
+  read(slug: string): Promise<Buffer | undefined>
+  /** The same image with a text chunk that says how it was made, as other tools read it. */
+  withInfotext(png: Buffer, infotext: string): Buffer
+}

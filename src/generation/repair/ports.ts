@@ -1,0 +1,47 @@
+import type { Log } from '../../log.js'
+import type { EndedGeneration, LeftoverPorts } from '../cancel.js'
+import type { Lacking } from '../failure-reason.js'
+import type { Delivery } from '../ports.js'
+
+/** What the rules read and repair in Postgres. Each statement has its own condition, so two reconcilers at once do no harm. */
+export interface ReconcileStore {
+  /** Puts attempts whose worker stopped renewing its lease back in their place in the queue. */
+  requeueLost(): Promise<Delivery[]>
+  /** Fails attempts under which one worker too many has died; like all `fail…`, with a refund. */
+  failLost(): Promise<EndedGeneration[]>
+  /** Fails generations past their deadline. */
+  failExpired(): Promise<EndedGeneration[]>
+  /** Fails queued generations that no live backend can serve, for lack of this. */
+  failUnservable(lacking: Lacking): Promise<EndedGeneration[]>
+  /** Queued generations whose job is not known to have reached the queue, one page. */
+  notEnqueued(): Promise<Delivery[]>
+  markEnqueued(deliveries: readonly Delivery[]): Promise<void>
+  /** Charged active generations, in pages by account. */
+  activePage(afterAccountId: string | undefined): Promise<{ id: string; accountId: string; remainingMs: number }[]>
+  /** The first queued generations: more than there are backends that may be idle. */
+  firstQueued(): Promise<Delivery[]>
+  endedAmong(ids: readonly string[]): Promise<string[]>
+  /** Slugs of generations that failed lately: a crash may have left image files under them that nobody will see. */
+  wastedSlugs(): Promise<string[]>
+  /** Deletes what has expired. */
+  clean(): Promise<void>
+}
+
+/** A key in Redis that is lost with all others: if it is missing, Redis was wiped. */
+export interface WipeMark {
+  present(): Promise<boolean>
+  set(): Promise<void>
+}
+
+export interface ReconcilePorts extends LeftoverPorts {
+  readonly rows: ReconcileStore
+  readonly wipeMark: WipeMark
+  readonly log: Log
+}
+
+/** A duty that one process at a time does. */
+export interface DutyLease {
+  /** Takes or renews the duty; false while another process has it. */
+  hold(): Promise<boolean>
+  release(): Promise<void>
+}
