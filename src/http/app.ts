@@ -128,14 +128,13 @@ function logRequests(app: App): void {
   })
 }
 
-const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
-
 /** Routes declared after this in the scope answer on the host of `url` alone. */
 function onlyOnHost(app: App, url: string): void {
   const { hostname, port, protocol } = new URL(url)
   const name = hostname.replace(/[.[\]]/g, '\\$&')
   // A client may write the default port or leave it out.
-  const host = new RegExp(port ? `^${name}:${port}$` : `^${name}(:${DEFAULT_PORT[protocol]})?$`, 'i')
+  const suffix = port ? `:${port}` : `(:${protocol === 'https:' ? 443 : 80})?`
+  const host = new RegExp(`^${name}${suffix}$`, 'i')
   app.addHook('onRoute', (route) => {
     route.constraints = { ...route.constraints, host }
   })
@@ -143,12 +142,11 @@ function onlyOnHost(app: App, url: string): void {
 
 function requireHost(app: App): void {
   app.addHook('onRequest', async ({ raw }) => {
-    const refuse = (message: string) => {
-      throw new AppError('invalid_request', message)
-    }
-    if (!raw.httpVersion.startsWith('1.')) refuse('The request line does not end with "HTTP/1.1": write it so.')
     const hosts = raw.headersDistinct.host?.length ?? 0
-    if (hosts > 1) refuse('The request has more than one Host header: send one.')
-    if (hosts === 0 && raw.httpVersion === '1.1') refuse('The request has no Host header: send one.')
+    if (!raw.httpVersion.startsWith('1.'))
+      throw new AppError('invalid_request', 'The request line does not end with "HTTP/1.1": write it so.')
+    if (hosts > 1) throw new AppError('invalid_request', 'The request has more than one Host header: send one.')
+    if (hosts === 0 && raw.httpVersion === '1.1')
+      throw new AppError('invalid_request', 'The request has no Host header: send one.')
   })
 }

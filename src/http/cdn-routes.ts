@@ -61,11 +61,8 @@ async function isFile(root: string, file: string): Promise<boolean> {
   try {
     return (await lstat(join(root, file))).isFile()
   } catch (error) {
-    const there = await lstat(root).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    )
-    if ((error as FileError).code === 'ENOENT' && there) return false
+    const directory = await lstat(root).catch(() => undefined)
+    if ((error as FileError).code === 'ENOENT' && directory?.isDirectory()) return false
     throw serviceUnavailable(5, error)
   }
 }

@@ -10,17 +10,12 @@ export interface SlotLimits {
 /** Gives the slot back; repeats do nothing. */
 export type ReleaseSlot = () => void
 
-/** Slots for requests at work. Holders that wait take turns: the next free slot goes to the one served longest ago. */
-export interface RequestSlots {
-  /** Takes a slot that is free now; undefined when there is none. */
-  take(holder: string): ReleaseSlot | undefined
-  /** Waits in line for a slot; resolves to undefined when none came free in time. */
-  wait(holder: string): Promise<ReleaseSlot | undefined>
-}
-
 type Waiter = (release: ReleaseSlot | undefined) => void
 
-export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits): RequestSlots {
+export type RequestSlots = ReturnType<typeof createRequestSlots>
+
+/** Slots for requests at work. Holders that wait take turns: the next free slot goes to the one served longest ago. */
+export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits) {
   const taken = new Map<string, number>()
   /** Never empty ones; the holder whose turn is next comes first. */
   const lines = new Map<string, Waiter[]>()
@@ -62,10 +57,12 @@ export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits)
   }
 
   return {
-    take: (holder) => (isFree(holder) ? takeSlot(holder) : undefined),
+    /** Takes a slot that is free now; undefined when there is none. */
+    take: (holder: string): ReleaseSlot | undefined => (isFree(holder) ? takeSlot(holder) : undefined),
 
-    wait: (holder) =>
-      new Promise((resolve) => {
+    /** Waits in line for a slot; resolves to undefined when none came free in time. */
+    wait: (holder: string) =>
+      new Promise<ReleaseSlot | undefined>((resolve) => {
         const waiter: Waiter = (release) => {
           clearTimeout(patience)
           resolve(release)

@@ -4,7 +4,7 @@ import type { Abilities } from '../../generation/failure-reason.js'
 import type { ImageFiles, ImageStore } from '../../generation/image-store.js'
 import { handleErrors, toAppError } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
-import { idempotencyOf } from '../idempotency-key.js'
+import { idempotencyOf } from '../submission.js'
 import type { CreateImages } from './image-creation.js'
 import { createOpenAiImagesSchema, listOpenAiModelsSchema, openAiModelView } from './openai-schemas.js'
 import { requireUsableModel } from './presets.js'
@@ -28,6 +28,7 @@ export function openAiRoutes(app: App, ports: OpenAiRoutePorts, createImages: Cr
     const { model, request: generation, format, ignored } = request.body
     if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '))
     const { submitted, slugs } = await createImages(request, reply, {
+      lane: 'create_image',
       request: generation,
       model: async () =>
         requireUsableModel(ports.abilities, model, await findModel(ports.models, model), generation.sampler),

@@ -1,22 +1,19 @@
-import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
-import type { HistoryStore, LedgerStore } from '../../generation/library/history.js'
+import type { LedgerStore } from '../../generation/library/history.js'
 import type { EndpointPorts } from '../../webhooks/endpoints.js'
-import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
+import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../authentication.js'
 import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import type { StreamTimes } from '../server-sent-events.js'
-import { watchRevocations } from '../wait-signals.js'
 import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
 import { type EventRoutePorts, eventRoutes } from './event-routes.js'
-import { type CancelRoutePorts, cancelRoutes, generationRoutes } from './generation-routes.js'
+import { generationRoutes, type SubmitRoutePorts, submitRoutes } from './generation-routes.js'
 import { type ImageRemovalPorts, type ImageRoutePorts, imageRemovalRoutes, imageRoutes } from './image-routes.js'
 import { modelRoutes } from './model-routes.js'
 import { moderationRoutes } from './moderation-routes.js'
-import { type PollRoutePorts, pollRoutes } from './poll-routes.js'
-import { type SubmitRoutePorts, submitRoutes } from './submit-routes.js'
+import { type CancelRoutePorts, cancelRoutes, type PollRoutePorts, pollRoutes } from './poll-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
@@ -33,8 +30,6 @@ export interface PersonalApiOptions {
     CancelRoutePorts &
     ImageRoutePorts &
     ImageRemovalPorts & {
-      readonly models: ModelStore
-      readonly history: HistoryStore
       readonly ledger: LedgerStore
       readonly webhooks: EndpointPorts
     }
@@ -53,7 +48,7 @@ export async function personalApi(
 ): Promise<void> {
   app.setErrorHandler(handleErrors)
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
-  await registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
+  registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.
   app.addHook('preParsing', async ({ caller }) => {
     if (caller.keyKind === 'developer') throw developerKeyRefused()
