@@ -4,7 +4,7 @@ import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-z
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
-import { registerAdmission } from './admission.js'
+import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
@@ -13,7 +13,6 @@ import type { App } from './fastify-app.js'
 import { healthRoutes } from './health-routes.js'
 import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
-import type { SlotLimits } from './request-slots.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 
 export interface AppOptions {

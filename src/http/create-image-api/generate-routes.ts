@@ -1,24 +1,13 @@
-import type { ModelStore } from '../../catalog/model-version.js'
-import type { Abilities } from '../../generation/failure-reason.js'
-import type { TimeLeftPorts } from '../../generation/follow/eta.js'
-import type { ImageStore } from '../../generation/image-store.js'
-import type { SubmitPorts } from '../../generation/submit/submission.js'
-import { admitWebhookUrl, type EndpointPorts } from '../../webhooks/endpoints.js'
+import { admitWebhookUrl } from '../../webhooks/endpoints.js'
 import type { App } from '../fastify-app.js'
+import type { CreateImageApiPorts } from '../ports.js'
 import { idempotencyOf, submitFor } from '../submission.js'
 import { createdView, createImageSchema, queuedView } from './generate-schemas.js'
 import type { CreateImages } from './image-creation.js'
 import { requireUsableModel } from './presets.js'
 
-export interface GenerateRoutePorts extends SubmitPorts, TimeLeftPorts {
-  readonly models: ModelStore
-  readonly abilities: Abilities
-  readonly images: Pick<ImageStore, 'url'>
-  readonly webhooks: EndpointPorts
-}
-
 /** Spec 4.6. */
-export function generateRoutes(app: App, ports: GenerateRoutePorts, createImages: CreateImages): void {
+export function generateRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {
   app.post('/images/generate', { schema: createImageSchema }, async (request, reply) => {
     const { model: name, request: generation, webhookUrl } = request.body
     const model = async () => {

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, generationFailed, imageRemoved } from '../../errors.js'
-import type { TimeLeftPorts } from '../../generation/follow/eta.js'
-import { type CreateImagePorts, waitForImage } from '../../generation/follow/wait.js'
+import { waitForImage } from '../../generation/follow/wait.js'
 import type { Submission } from '../../generation/submit/submission.js'
 import { clientGone } from '../connections.js'
+import type { CreateImageApiPorts } from '../ports.js'
 import { submitFor } from '../submission.js'
 import { withPublicSampler } from './presets.js'
 
@@ -11,7 +11,7 @@ import { withPublicSampler } from './presets.js'
 const MAX_WAITING = 1000
 
 export interface WaitingOptions {
-  readonly ports: CreateImagePorts & TimeLeftPorts
+  readonly ports: CreateImageApiPorts
   /** How long a request waits for its images. */
   readonly timeoutSeconds: number
   /** Aborts when this server must stop waiting. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Change, Following } from '../../generation/follow/follow.js'
-import { hasEnded, type Polled, type PollPorts, pollGeneration } from '../../generation/follow/poll.js'
-import type { ImageStore } from '../../generation/image-store.js'
+import type { Change } from '../../generation/follow/follow.js'
+import { hasEnded, type Polled, pollGeneration } from '../../generation/follow/poll.js'
 import type { KeyRevoked } from '../authentication.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { createEventStreams, type EventStream, type StreamTimes } from '../server-sent-events.js'
 import { generationParams, polledView } from './generation-schemas.js'
 
@@ -31,13 +31,8 @@ const streamGenerationEventsSchema = {
   },
 }
 
-export interface EventRoutePorts extends PollPorts {
-  readonly following: Following
-  readonly images: Pick<ImageStore, 'url'>
-}
-
 /** Everything about one generation as it happens. */
-export function eventRoutes(app: App, ports: EventRoutePorts, keyRevoked: KeyRevoked, times?: StreamTimes): void {
+export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRevoked, times?: StreamTimes): void {
   const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
   const streams = createEventStreams(times)
   app.addHook('preClose', async () => streams.endAll())

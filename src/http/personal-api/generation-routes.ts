@@ -1,19 +1,14 @@
-import { type ModelStore, requireAvailable } from '../../catalog/model-version.js'
+import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
-import type { TimeLeftPorts } from '../../generation/follow/eta.js'
-import type { ImageStore } from '../../generation/image-store.js'
-import type { HistoryStore } from '../../generation/library/history.js'
 import { dryRunGeneration } from '../../generation/submit/dry-run.js'
-import type { SubmitPorts } from '../../generation/submit/submission.js'
 import type { App } from '../fastify-app.js'
 import { cursorOf } from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { idempotencyOf, submitFor } from '../submission.js'
 import * as schemas from './generation-schemas.js'
 
-export type SubmitRoutePorts = SubmitPorts & TimeLeftPorts & { readonly models: ModelStore }
-
 /** The submit, spec 4.3, and polling without an ID. */
-export function submitRoutes(app: App, ports: SubmitRoutePorts): void {
+export function submitRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate', { schema: schemas.submitGeneration }, async (request, reply) => {
     const { modelVersionId, request: generation } = request.body
     const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
@@ -33,13 +28,8 @@ export function submitRoutes(app: App, ports: SubmitRoutePorts): void {
     })
 }
 
-interface ListPorts {
-  readonly history: HistoryStore
-  readonly images: Pick<ImageStore, 'url'>
-}
-
 /** Everything that an account has submitted, on either interface and with any of its keys. */
-export function generationRoutes(app: App, { history, images }: ListPorts): void {
+export function generationRoutes(app: App, { history, images }: PersonalApiPorts): void {
   app.get('/generations', { schema: schemas.listGenerations }, async ({ caller, query }, reply) => {
     const { limit, cursor: after, model_version_id: modelVersionId, ...filter } = query
     const page = { limit, after }

@@ -1,21 +1,15 @@
 import { imageNotFound, serviceUnavailable } from '../../errors.js'
 import { SLUG } from '../../generation/generation.js'
-import type { ImageFiles, ImageStore } from '../../generation/image-store.js'
-import type { HistoryStore, OwnImage } from '../../generation/library/history.js'
+import type { OwnImage } from '../../generation/library/history.js'
 import { infotextOf } from '../../generation/library/infotext.js'
-import { type ImageRemovals, removeImage } from '../../generation/library/remove-image.js'
+import { removeImage } from '../../generation/library/remove-image.js'
 import type { App } from '../fastify-app.js'
 import { cursorOf } from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
 import * as schemas from './image-schemas.js'
 
-export interface ImageRoutePorts {
-  readonly history: HistoryStore
-  readonly images: Pick<ImageStore, 'url'>
-  readonly files: ImageFiles
-}
-
 /** The images of an account: listed, looked up, and fetched with their parameters. */
-export function imageRoutes(app: App, { history, images, files }: ImageRoutePorts): void {
+export function imageRoutes(app: App, { history, images, files }: PersonalApiPorts): void {
   const urls: schemas.ImageUrls = { file: images.url, page: app.pageUrl }
   const requireOwn = async (accountId: string, id: string): Promise<OwnImage> => {
     const found = SLUG.test(id) ? await history.image(accountId, id) : undefined
@@ -49,13 +43,8 @@ export function imageRoutes(app: App, { history, images, files }: ImageRoutePort
   })
 }
 
-export interface ImageRemovalPorts {
-  readonly removals: ImageRemovals
-  readonly images: Pick<ImageStore, 'remove'>
-}
-
 /** Takes an image down for its owner. The scope drops bodies. */
-export function imageRemovalRoutes(app: App, { removals, images }: ImageRemovalPorts): void {
+export function imageRemovalRoutes(app: App, { removals, images }: PersonalApiPorts): void {
   /** If the store is away the client is asked to repeat, which then removes the file, too. */
   const remove = (slug: string) =>
     images.remove(slug).catch((cause) => {

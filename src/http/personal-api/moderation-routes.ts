@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { type ModelStore, requireAvailable } from '../../catalog/model-version.js'
-import type { Moderator } from '../../generation/submit/moderator.js'
+import { requireAvailable } from '../../catalog/model-version.js'
 import { viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { modelVersionId } from './generation-schemas.js'
 
 const moderateBody = field.body({
@@ -34,10 +34,7 @@ const moderatePromptSchema = {
 }
 
 /** The check of a prompt alone: free, and a flagged prompt has no consequences. */
-export function moderationRoutes(
-  app: App,
-  { moderator, models }: { readonly moderator: Moderator; readonly models: ModelStore },
-): void {
+export function moderationRoutes(app: App, { moderator, models }: PersonalApiPorts): void {
   app.post('/moderate', { schema: moderatePromptSchema }, async ({ body }) => {
     const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body
     const model = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined

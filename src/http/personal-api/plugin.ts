@@ -1,19 +1,18 @@
 import { developerKeyRefused } from '../../errors.js'
-import type { LedgerStore } from '../../generation/library/history.js'
-import type { EndpointPorts } from '../../webhooks/endpoints.js'
 import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../authentication.js'
 import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import type { StreamTimes } from '../server-sent-events.js'
 import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
-import { type EventRoutePorts, eventRoutes } from './event-routes.js'
-import { generationRoutes, type SubmitRoutePorts, submitRoutes } from './generation-routes.js'
-import { type ImageRemovalPorts, type ImageRoutePorts, imageRemovalRoutes, imageRoutes } from './image-routes.js'
+import { eventRoutes } from './event-routes.js'
+import { generationRoutes, submitRoutes } from './generation-routes.js'
+import { imageRemovalRoutes, imageRoutes } from './image-routes.js'
 import { modelRoutes } from './model-routes.js'
 import { moderationRoutes } from './moderation-routes.js'
-import { type CancelRoutePorts, cancelRoutes, type PollRoutePorts, pollRoutes } from './poll-routes.js'
+import { cancelRoutes, pollRoutes } from './poll-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
@@ -24,15 +23,7 @@ import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
  */
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitRoutePorts &
-    PollRoutePorts &
-    EventRoutePorts &
-    CancelRoutePorts &
-    ImageRoutePorts &
-    ImageRemovalPorts & {
-      readonly ledger: LedgerStore
-      readonly webhooks: EndpointPorts
-    }
+  readonly ports: PersonalApiPorts
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** Aborts when this server must stop waiting. */

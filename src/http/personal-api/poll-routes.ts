@@ -1,26 +1,18 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { invalidApiKey } from '../../errors.js'
-import { type CancelPorts, cancelGeneration } from '../../generation/cancel.js'
+import { cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
-import { type DurationEstimates, etaSeconds } from '../../generation/follow/eta.js'
-import type { Following } from '../../generation/follow/follow.js'
-import {
-  findOwned,
-  hasEnded,
-  type Polled,
-  type PollPorts,
-  pollGeneration,
-  withProgress,
-} from '../../generation/follow/poll.js'
+import { etaSeconds } from '../../generation/follow/eta.js'
+import { findOwned, hasEnded, type Polled, pollGeneration, withProgress } from '../../generation/follow/poll.js'
 import { waitForChange } from '../../generation/follow/wait.js'
-import type { ImageStore } from '../../generation/image-store.js'
 import { etagOf, isKnownTag } from '../answers.js'
 import type { KeyRevoked } from '../authentication.js'
 import { clientGone } from '../connections.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import { queryInteger } from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { generationParams, polled, polledView } from './generation-schemas.js'
 
 const MAX_WAIT_SECONDS = 30
@@ -61,14 +53,8 @@ const cancelGenerationSchema = {
   response: { 200: polled, ...personalRefusals(404, 413) },
 }
 
-export interface PollRoutePorts extends PollPorts {
-  readonly following: Following
-  readonly estimates: DurationEstimates
-  readonly images: Pick<ImageStore, 'url'>
-}
-
 /** Spec 4.4, also as a long poll; headers tell the client when to poll again. */
-export function pollRoutes(app: App, ports: PollRoutePorts, leaving: AbortSignal, keyRevoked: KeyRevoked): void {
+export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSignal, keyRevoked: KeyRevoked): void {
   const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
 
   app.get('/generate/:id', { schema: pollGenerationSchema }, async (request, reply) => {
@@ -107,10 +93,8 @@ function setPaceHeaders(reply: FastifyReply, eta: number | undefined, generation
   reply.header('retry-after', waited ? nextWait : Math.min(eta ?? USUAL_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
 }
 
-export type CancelRoutePorts = PollPorts & CancelPorts & Pick<PollRoutePorts, 'images'>
-
 /** Ends a generation for its owner. The scope drops bodies. */
-export function cancelRoutes(app: App, ports: CancelRoutePorts): void {
+export function cancelRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate/:id/cancel', { schema: cancelGenerationSchema }, async ({ caller, params }, reply) => {
     const before = await findOwned(ports, caller.account, params.id)
     if (!hasEnded(before)) await cancelGeneration(ports, params.id, CANCELED, { onlyQueued: false })
