@@ -21,11 +21,11 @@ declare module 'fastify' {
   }
 }
 
-/** The holders are addresses. A flooding client is not refused at once, or it would send its next request at once. */
+/** The holders are addresses. A flooding client is refused late, or it would send its next request at once. */
 const SLOTS: SlotLimits = { total: 400, perHolder: 200, patienceMs: 1500 }
 /** Unanswered requests of one connection. Clients send one after the other, so more of them are a flood. */
 const PER_CONNECTION = 4
-/** Work that was begun for a client that has hung up is over by then, answered or not. */
+/** By then, work for a client that has hung up is over, answered or not. */
 const ABANDONED_AFTER_MS = 5000
 const RETRY_AFTER_SECONDS = 2
 
@@ -110,7 +110,7 @@ interface Connection {
 
 function newConnection(socket: Socket): Connection {
   const connection: Connection = { unanswered: 0, working: new Set(), streams: new Set() }
-  // Node does not tell an answer that waits behind another one that its connection has closed.
+  // Node emits no "close" on an answer that waits behind another one.
   socket.once('close', () => {
     for (const stream of connection.streams) stream.destroy()
     for (const request of connection.working) setTimeout(() => request.releaseSlot?.(), ABANDONED_AFTER_MS).unref()
@@ -118,7 +118,7 @@ function newConnection(socket: Socket): Connection {
   return connection
 }
 
-/** Otherwise an image's file would stay open forever when the connection closes before its turn to be sent. */
+/** Otherwise a file would stay open forever when its connection closes before the file's turn to be sent. */
 function destroyWithConnection({ streams }: Connection, socket: Socket, stream: Readable): void {
   if (socket.destroyed) stream.destroy()
   else streams.add(stream)
@@ -144,7 +144,7 @@ export type RequestSlots = ReturnType<typeof createRequestSlots>
 /** Slots for requests at work. Holders that wait take turns: the next free slot goes to the one served longest ago. */
 export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits) {
   const taken = new Map<string, number>()
-  /** Never empty ones; the holder whose turn is next comes first. */
+  /** No line is empty; the holder whose turn is next comes first. */
   const lines = new Map<string, Waiter[]>()
   let allTaken = 0
 

@@ -1,4 +1,4 @@
-/** What answers are made of: views of the core's values, entity tags, and what their examples show. */
+/** Views of the core's values, entity tags, and the values of examples. */
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
 
@@ -9,7 +9,7 @@ type CoreValue<V> = V extends readonly (infer Item)[] ? readonly Item[] : string
 
 type CoreFields<View> = { readonly [Name in keyof View & string as CamelCase<Name>]: CoreValue<View[Name]> }
 
-/** Shows what the schema names of a value of the core, and nothing else: camelCase as snake_case, dates as ISO 8601. */
+/** Shows the fields of a core value that the schema names: camelCase becomes snake_case, dates become ISO 8601. */
 export function viewOf<Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,
   value: CoreFields<z.output<z.ZodObject<Shape>>>,
@@ -29,7 +29,7 @@ export const etagOf = (body: object): string => `"${hash('sha1', JSON.stringify(
 export const isKnownTag = (header = '', etag: string): boolean =>
   header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
 
-/** The generation that all examples in the API's description show. */
+/** The generation in the examples of the API's description. */
 export const EXAMPLE = {
   generationId: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
   model: { model_version_id: 10, model_name: 'Pony Diffusion' },

@@ -37,7 +37,7 @@ export interface AppOptions {
 // Fits two prompts of 2000 code points, each of them written as a 12-byte escape.
 const BODY_LIMIT = 64 * 1024
 const HEADERS_LIMIT = 16 * 1024
-/** Longer than any answer takes: nobody reads a connection on which nothing moves for so long. */
+/** Longer than any answer takes: after so long without traffic, nobody is there any more. */
 const IDLE_LIMIT_MS = 150_000
 
 /** The HTTP server with both interfaces, images, pages and health checks; not yet listening. */
@@ -96,7 +96,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     },
     // While the server closes, requests on open connections are still served.
     return503OnClosing: false,
-    // A wrong ID of any length gets its route's answer: after authentication, with the same 404 as any other.
+    // An ID of any length reaches its route: authentication comes first, then the same 404 as for any other ID.
     routerOptions: { maxParamLength: HEADERS_LIMIT },
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     frameworkErrors: (error, request, reply) => {

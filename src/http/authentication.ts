@@ -10,7 +10,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by registerAuthentication before anything else of its scope runs. */
     caller: Caller
-    /** With this hash the caller can be looked up again. */
+    /** Used to look the caller up again. */
     keyHash: Buffer
   }
   interface FastifyContextConfig {
@@ -32,7 +32,7 @@ export interface AuthenticationOptions {
 
 type FindCaller = (keyHash: Buffer) => Promise<Caller | undefined>
 
-/** Counted are well-formed keys that nobody has: a typo fails the checksum, so these are guesses or revoked keys. */
+/** Only well-formed unknown keys count: a typo fails the checksum, so these are guesses or revoked keys. */
 const GUESSES_PER_MINUTE = 30
 
 /**
@@ -101,7 +101,7 @@ const LOOK_UP_EVERY_MS = 2000
 /** Aborts when the key of a request is revoked, until the request is answered. */
 export type KeyRevoked = ReturnType<typeof watchRevocations>
 
-/** Authentication sees a key only once, so the keys of open streams and waits are looked up again and again. */
+/** Authentication sees a key only once, so the keys of open streams and waits are looked up every few seconds. */
 export function watchRevocations(app: App, findCaller: FindCaller) {
   const open = new Map<AbortController, Buffer>()
   const lookUp = async (revoked: AbortController, keyHash: Buffer) => {

@@ -17,26 +17,26 @@ export function networkOf(address: string): string {
 }
 
 export interface ConnectionLimits {
-  /** In all: each takes memory, whatever it asks. */
+  /** In all: each takes memory, even when idle. */
   readonly total: number
   readonly perNetwork: number
 }
 
 const LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
-/** From this share of the total on, connections may be idle for a short time only. */
+/** Above this share of the total, connections may be idle for a short time only. */
 const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
 
 interface Network {
   connections: number
-  /** Those without a request at work; the longest idle comes first. */
+  /** The connections without an unanswered request; the longest idle comes first. */
   readonly idle: Set<Socket>
 }
 
 /**
- * Keeps room for new connections, whoever holds the others. At its limit, a network loses its longest idle connection;
- * at the total limit, the network with the most idle connections loses one. If none is idle, the new connection is
- * closed unanswered. A proxy's connections are never closed, since a proxy speaks for many clients.
+ * Keeps room for new connections. A network at its limit loses its longest idle connection; at the total limit, the
+ * network with the most idle connections loses one. If none is idle, the new connection is closed unanswered. A proxy's
+ * connections are never closed, since a proxy speaks for many clients.
  */
 export function limitConnections(
   { server }: App,

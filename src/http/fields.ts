@@ -1,4 +1,4 @@
-/** The fields of bodies and queries that several routes take. Every message names its field and says what it should be. */
+/** The fields of bodies and queries. Every message names its field and says what it should be. */
 import { z } from 'zod'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { Place } from '../page.js'

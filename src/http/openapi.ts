@@ -70,9 +70,9 @@ const REPEATED = {
 }
 const TAG = { ETag: textHeader('For `If-None-Match`') }
 
-/** How a request can end that has submitted its generation and waits for it. */
+/** How a request that waits for its generation can fail. */
 const WAITED = [404, 500, 503, 504]
-/** The headers that only some answers have: of which operation, with which statuses. */
+/** The headers that only some answers have. */
 const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly number[], headers: object])[] = [
   ['submitGeneration', [201], SUBMITTED],
   ['submitGeneration', [429], ACTIVE],

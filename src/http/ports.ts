@@ -1,4 +1,4 @@
-/** What the routes need of the core and its adapters. */
+/** The ports that the routes call. */
 import type { ModelStore } from '../catalog/model-version.js'
 import type { CancelPorts } from '../generation/cancel.js'
 import type { Abilities } from '../generation/failure-reason.js'

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { tooManyStreams } from '../errors.js'
 
-/** How much is buffered for a reader that is too slow. */
+/** How much is buffered for a slow reader. */
 const BUFFER_BYTES = 16 * 1024
 
 /**
- * Server-sent events for one reader. For a reader that is too slow only the latest progress, preview or comment of each
- * kind is kept: never more than the buffer and one event of each kind.
+ * Server-sent events for one reader. A slow reader gets only the latest progress, preview and comment: no more is kept
+ * than the buffer and one event of each kind.
  */
 export class EventStream extends Readable {
   #full = false
@@ -29,7 +29,7 @@ export class EventStream extends Readable {
     }
   }
 
-  /** Sends an event that must arrive. What still waits is outdated by it. */
+  /** Sends an event that must arrive. It outdates what still waits. */
   tell(event: string, data: object): void {
     if (this.#over) return
     this.#waiting.clear()

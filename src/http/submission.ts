@@ -1,4 +1,4 @@
-/** How both interfaces submit: the Idempotency-Key, the submit, and the headers that its answer has. */
+/** The submit of both interfaces: its Idempotency-Key, and the headers of its answer. */
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -43,7 +43,7 @@ const canonical = (body: unknown): string =>
       : value,
   )
 
-/** Submits, and tells in headers whether the answer is a repeated one and what the account holds now. */
+/** Submits; headers tell whether the answer is a repeated one, and the credits that are left. */
 export async function submitFor(
   { caller }: FastifyRequest,
   reply: FastifyReply,

@@ -11,7 +11,7 @@ import { requireUsableModel } from './presets.js'
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
 export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {
   app.setErrorHandler((error, request, reply) => {
-    // OpenAI's clients repeat every 5xx: they would submit again what goes on or has failed for good.
+    // OpenAI's clients retry every 5xx: they would submit again a generation that still runs or has failed for good.
     if (wasSubmitted(toAppError(error, request))) reply.header('x-should-retry', 'false')
     handleErrors(error, request, reply)
   })

@@ -29,7 +29,7 @@ const MODEL_FORM = 'model must be the ID of a model: GET /v1/models lists them.'
 /** A field of OpenAI's that may only ask for what the server does anyway. */
 const onlyChoice = (name: string, values: readonly [string, ...string[]]) => field.choice(name, values).nullish()
 
-/** Fields of OpenAI's that change nothing here, and that nobody would miss in the image. */
+/** Fields of OpenAI's that change nothing here, and whose effect nobody would miss. */
 const ignoredFields = {
   user: z.string('user must be a string.').nullish(),
   quality: z.string('quality must be a string.').nullish(),
@@ -38,7 +38,7 @@ const ignoredFields = {
   output_compression: z.number('output_compression must be a number.').nullish(),
 }
 
-/** The body of OpenAI's images.generate as far as it can be honoured, and Create Image's own fields. */
+/** The body of OpenAI's images.generate as far as this server supports it, and Create Image's own fields. */
 export const openAiBody = field
   .body({
     ...drawingFields,

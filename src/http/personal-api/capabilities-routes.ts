@@ -107,7 +107,7 @@ const getCapabilitiesSchema = {
   response: { 200: capabilities, 304: z.null().describe('Nothing has changed'), ...personalRefusals() },
 }
 
-/** What may be asked for, as data: the same numbers that requests are checked against. */
+/** Limits, defaults and prices as data: the same numbers that requests are checked against. */
 export function capabilitiesRoutes(app: App, models: ModelStore, rateLimit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
     const body = capabilitiesView(await models.listEnabled(), rateLimit)

@@ -31,7 +31,7 @@ const streamGenerationEventsSchema = {
   },
 }
 
-/** Everything about one generation as it happens. */
+/** Status, place in the queue, progress and previews of one generation, as server-sent events. */
 export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRevoked, times?: StreamTimes): void {
   const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
   const streams = createEventStreams(times)

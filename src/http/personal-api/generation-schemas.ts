@@ -29,7 +29,7 @@ export const DEFAULTS = {
   sampler: 'euler_a',
 } as const
 
-/** What DEFAULTS are the defaults of, as answers show it. */
+/** The fields of DEFAULTS, as answers show them. */
 export const settings = {
   negative_prompt: z.string(),
   width: z.int(),

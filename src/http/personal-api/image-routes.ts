@@ -45,7 +45,7 @@ export function imageRoutes(app: App, { history, images, files }: PersonalApiPor
 
 /** Takes an image down for its owner. The scope drops bodies. */
 export function imageRemovalRoutes(app: App, { removals, images }: PersonalApiPorts): void {
-  /** If the store is away the client is asked to repeat, which then removes the file, too. */
+  /** If the image store is away, the client gets a 503: its next try removes the file. */
   const remove = (slug: string) =>
     images.remove(slug).catch((cause) => {
       throw serviceUnavailable(5, cause)

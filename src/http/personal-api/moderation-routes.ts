@@ -33,7 +33,7 @@ const moderatePromptSchema = {
   response: { 200: moderation, ...personalRefusals(400, 404, 413, 415) },
 }
 
-/** The check of a prompt alone: free, and a flagged prompt has no consequences. */
+/** Checks a prompt without submitting it: free, and a flagged prompt has no consequences. */
 export function moderationRoutes(app: App, { moderator, models }: PersonalApiPorts): void {
   app.post('/moderate', { schema: moderatePromptSchema }, async ({ body }) => {
     const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body

@@ -78,7 +78,7 @@ export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSign
   })
 }
 
-/** The pause that the spec recommends, for when the end cannot be foreseen. */
+/** The pause that the spec recommends; used when the end cannot be estimated. */
 const USUAL_PAUSE_SECONDS = 2
 const LONGEST_PAUSE_SECONDS = 5
 

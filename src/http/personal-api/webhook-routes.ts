@@ -36,7 +36,7 @@ export function webhookRoutes(app: App, ports: EndpointPorts): void {
   })
 }
 
-/** What can be done to an endpoint without a body. The scope drops bodies. */
+/** The actions on an endpoint that need no body. The scope drops bodies. */
 export function webhookActionRoutes(app: App, ports: EndpointPorts): void {
   app.delete('/webhooks/:id', { schema: schemas.deleteWebhook }, async ({ caller, params }, reply) => {
     await removeEndpoint(ports, caller.account, params.id)
