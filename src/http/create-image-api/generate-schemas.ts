@@ -67,44 +67,37 @@ const parameters = z.object({
   seed: z.int().min(0).describe('The seed used'),
 })
 
-const EXAMPLE_IMAGE = {
+const createdData = z.object({
+  image_id: z.string().describe('The slug: {base_url}/image/<image_id> shows the image'),
+  url: z.string().describe('Permanent and public'),
+  status: z.literal('completed'),
+  parameters,
+  created_at: z.iso.datetime(),
+})
+
+const queuedData = createdData.extend({
+  image_id: z.string().describe('The slug that the image will have'),
+  url: z.null().describe('Comes with the event image.completed'),
+  status: z.literal('queued'),
+})
+
+const { prompt, seed } = EXAMPLE
+const { model, steps, cfg_scale, width, height } = DEFAULTS
+const EXAMPLE_DATA = {
   image_id: EXAMPLE.slug,
   url: EXAMPLE.imageUrl,
   status: 'completed',
-  parameters: {
-    prompt: EXAMPLE.prompt,
-    model: DEFAULTS.model,
-    steps: DEFAULTS.steps,
-    cfg_scale: DEFAULTS.cfg_scale,
-    ...field.DEFAULT_SIZE,
-    seed: EXAMPLE.seed,
-  },
+  parameters: { prompt, model, steps, cfg_scale, width, height, seed },
   created_at: EXAMPLE.submittedAt,
 } as const
 
-const imageAnswer = <U extends z.ZodType, const S extends string>(imageId: string, url: U, status: S) =>
-  z.object({
-    success: z.literal(true),
-    data: z.object({
-      image_id: z.string().describe(imageId),
-      url,
-      status: z.literal(status),
-      parameters,
-      created_at: z.iso.datetime(),
-    }),
-  })
+const createdImage = z
+  .object({ success: z.literal(true), data: createdData })
+  .meta({ id: 'CreatedImage', examples: [{ success: true, data: EXAMPLE_DATA }] })
 
-const createdImage = imageAnswer(
-  'The slug: {base_url}/image/<image_id> shows the image',
-  z.string().describe('Permanent and public'),
-  'completed',
-).meta({ id: 'CreatedImage', examples: [{ success: true, data: EXAMPLE_IMAGE }] })
-
-const queuedImage = imageAnswer(
-  'The slug that the image will have',
-  z.null().describe('Comes with the event image.completed'),
-  'queued',
-).meta({ id: 'QueuedImage', examples: [{ success: true, data: { ...EXAMPLE_IMAGE, url: null, status: 'queued' } }] })
+const queuedImage = z
+  .object({ success: z.literal(true), data: queuedData })
+  .meta({ id: 'QueuedImage', examples: [{ success: true, data: { ...EXAMPLE_DATA, url: null, status: 'queued' } }] })
 
 /** What an answer repeats of its request. */
 interface Repeated {
@@ -112,27 +105,25 @@ interface Repeated {
   readonly request: Pick<GenerationRequest, 'prompt' | 'steps' | 'cfgScale' | 'width' | 'height'>
 }
 
-const repeated = ({ seed, createdAt }: Pick<Submitted, 'seed' | 'createdAt'>, { model, request }: Repeated) => ({
-  parameters: viewOf(parameters, { ...request, model, seed }),
-  created_at: createdAt.toISOString(),
-})
+const parametersView = ({ model, request }: Repeated, seed: number) => viewOf(parameters, { ...request, model, seed })
 
 /** The answer when the image is stored. */
 export const createdView = (
-  submitted: Pick<Submitted, 'seed' | 'createdAt'>,
-  slug: string,
+  { seed, createdAt }: Pick<Submitted, 'seed' | 'createdAt'>,
+  imageId: string,
   url: string,
   asked: Repeated,
 ): z.output<typeof createdImage> => ({
   success: true,
-  data: { image_id: slug, url, status: 'completed', ...repeated(submitted, asked) },
+  data: viewOf(createdData, { imageId, url, status: 'completed', createdAt, parameters: parametersView(asked, seed) }),
 })
 
 /** The answer to a request with a webhook_url, even if it repeats an earlier one whose image is stored already. */
-export const queuedView = (submitted: Submitted, asked: Repeated): z.output<typeof queuedImage> => ({
-  success: true,
-  data: { image_id: submitted.slugs[0] as string, url: null, status: 'queued', ...repeated(submitted, asked) },
-})
+export function queuedView({ seed, slugs, createdAt }: Submitted, asked: Repeated): z.output<typeof queuedImage> {
+  const imageId = slugs[0] as string
+  const view = { imageId, url: null, status: 'queued', createdAt, parameters: parametersView(asked, seed) } as const
+  return { success: true, data: viewOf(queuedData, view) }
+}
 
 export const createImageSchema = {
   operationId: 'createImage',
