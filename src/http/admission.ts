@@ -7,7 +7,6 @@ import { occasionally } from '../log.js'
 import { networkOf } from './connections.js'
 import { answerError } from './error-answers.js'
 import type { App } from './fastify-app.js'
-import { createRequestSlots, type ReleaseSlot, type SlotLimits } from './request-slots.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,11 +21,11 @@ declare module 'fastify' {
   }
 }
 
-/** The holders are addresses. A flooding client is not refused at once, or it would send its next request at once. */
+/** The holders are addresses. A flooding client is refused late, or it would send its next request at once. */
 const SLOTS: SlotLimits = { total: 400, perHolder: 200, patienceMs: 1500 }
 /** Unanswered requests of one connection. Clients send one after the other, so more of them are a flood. */
 const PER_CONNECTION = 4
-/** Work that was begun for a client that has hung up is over by then, answered or not. */
+/** By then, work for a client that has hung up is over, answered or not. */
 const ABANDONED_AFTER_MS = 5000
 const RETRY_AFTER_SECONDS = 2
 
@@ -111,7 +110,7 @@ interface Connection {
 
 function newConnection(socket: Socket): Connection {
   const connection: Connection = { unanswered: 0, working: new Set(), streams: new Set() }
-  // Node does not tell an answer that waits behind another one that its connection has closed.
+  // Node emits no "close" on an answer that waits behind another one.
   socket.once('close', () => {
     for (const stream of connection.streams) stream.destroy()
     for (const request of connection.working) setTimeout(() => request.releaseSlot?.(), ABANDONED_AFTER_MS).unref()
@@ -119,9 +118,86 @@ function newConnection(socket: Socket): Connection {
   return connection
 }
 
-/** Otherwise an image's file would stay open forever when the connection closes before its turn to be sent. */
+/** Otherwise a file would stay open forever when its connection closes before the file's turn to be sent. */
 function destroyWithConnection({ streams }: Connection, socket: Socket, stream: Readable): void {
   if (socket.destroyed) stream.destroy()
   else streams.add(stream)
   stream.once('close', () => streams.delete(stream))
+}
+
+export interface SlotLimits {
+  /** In all: enough to keep Postgres busy, few enough that every request that has one is answered soon. */
+  readonly total: number
+  /** For one holder, so that no holder alone takes all. */
+  readonly perHolder: number
+  /** How long a request waits for a slot. */
+  readonly patienceMs: number
+}
+
+/** Gives the slot back; repeats do nothing. */
+export type ReleaseSlot = () => void
+
+type Waiter = (release: ReleaseSlot | undefined) => void
+
+export type RequestSlots = ReturnType<typeof createRequestSlots>
+
+/** Slots for requests at work. Holders that wait take turns: the next free slot goes to the one served longest ago. */
+export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits) {
+  const taken = new Map<string, number>()
+  /** No line is empty; the holder whose turn is next comes first. */
+  const lines = new Map<string, Waiter[]>()
+  let allTaken = 0
+
+  const isFree = (holder: string) => allTaken < total && (taken.get(holder) ?? 0) < perHolder
+
+  const takeSlot = (holder: string): ReleaseSlot => {
+    allTaken++
+    taken.set(holder, (taken.get(holder) ?? 0) + 1)
+    let released = false
+    return () => {
+      if (released) return
+      released = true
+      allTaken--
+      const rest = (taken.get(holder) ?? 0) - 1
+      if (rest > 0) taken.set(holder, rest)
+      else taken.delete(holder)
+      serveNext()
+    }
+  }
+
+  const serveNext = () => {
+    for (const [holder, line] of lines) {
+      if (!isFree(holder)) continue
+      const next = line.shift()
+      lines.delete(holder)
+      if (line.length > 0) lines.set(holder, line)
+      next?.(takeSlot(holder))
+      return
+    }
+  }
+
+  const giveUp = (holder: string, waiter: Waiter) => {
+    const line = lines.get(holder) ?? []
+    line.splice(line.indexOf(waiter), 1)
+    if (line.length === 0) lines.delete(holder)
+    waiter(undefined)
+  }
+
+  return {
+    /** Takes a slot that is free now; undefined when there is none. */
+    take: (holder: string): ReleaseSlot | undefined => (isFree(holder) ? takeSlot(holder) : undefined),
+
+    /** Waits in line for a slot; resolves to undefined when none came free in time. */
+    wait: (holder: string) =>
+      new Promise<ReleaseSlot | undefined>((resolve) => {
+        const waiter: Waiter = (release) => {
+          clearTimeout(patience)
+          resolve(release)
+        }
+        const patience = setTimeout(() => giveUp(holder, waiter), patienceMs)
+        const line = lines.get(holder)
+        if (line) line.push(waiter)
+        else lines.set(holder, [waiter])
+      }),
+  }
 }

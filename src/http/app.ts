@@ -4,7 +4,7 @@ import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-z
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
-import { registerAdmission } from './admission.js'
+import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
@@ -13,7 +13,6 @@ import type { App } from './fastify-app.js'
 import { healthRoutes } from './health-routes.js'
 import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
-import type { SlotLimits } from './request-slots.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 
 export interface AppOptions {
@@ -38,7 +37,7 @@ export interface AppOptions {
 // Fits two prompts of 2000 code points, each of them written as a 12-byte escape.
 const BODY_LIMIT = 64 * 1024
 const HEADERS_LIMIT = 16 * 1024
-/** Longer than any answer takes: nobody reads a connection on which nothing moves for so long. */
+/** Longer than any answer takes: after so long without traffic, nobody is there any more. */
 const IDLE_LIMIT_MS = 150_000
 
 /** The HTTP server with both interfaces, images, pages and health checks; not yet listening. */
@@ -97,7 +96,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     },
     // While the server closes, requests on open connections are still served.
     return503OnClosing: false,
-    // A wrong ID of any length gets its route's answer: after authentication, with the same 404 as any other.
+    // An ID of any length reaches its route: authentication comes first, then the same 404 as for any other ID.
     routerOptions: { maxParamLength: HEADERS_LIMIT },
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     frameworkErrors: (error, request, reply) => {
@@ -128,14 +127,13 @@ function logRequests(app: App): void {
   })
 }
 
-const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
-
 /** Routes declared after this in the scope answer on the host of `url` alone. */
 function onlyOnHost(app: App, url: string): void {
   const { hostname, port, protocol } = new URL(url)
   const name = hostname.replace(/[.[\]]/g, '\\$&')
   // A client may write the default port or leave it out.
-  const host = new RegExp(port ? `^${name}:${port}$` : `^${name}(:${DEFAULT_PORT[protocol]})?$`, 'i')
+  const suffix = port ? `:${port}` : `(:${protocol === 'https:' ? 443 : 80})?`
+  const host = new RegExp(`^${name}${suffix}$`, 'i')
   app.addHook('onRoute', (route) => {
     route.constraints = { ...route.constraints, host }
   })
@@ -143,12 +141,11 @@ function onlyOnHost(app: App, url: string): void {
 
 function requireHost(app: App): void {
   app.addHook('onRequest', async ({ raw }) => {
-    const refuse = (message: string) => {
-      throw new AppError('invalid_request', message)
-    }
-    if (!raw.httpVersion.startsWith('1.')) refuse('The request line does not end with "HTTP/1.1": write it so.')
     const hosts = raw.headersDistinct.host?.length ?? 0
-    if (hosts > 1) refuse('The request has more than one Host header: send one.')
-    if (hosts === 0 && raw.httpVersion === '1.1') refuse('The request has no Host header: send one.')
+    if (!raw.httpVersion.startsWith('1.'))
+      throw new AppError('invalid_request', 'The request line does not end with "HTTP/1.1": write it so.')
+    if (hosts > 1) throw new AppError('invalid_request', 'The request has more than one Host header: send one.')
+    if (hosts === 0 && raw.httpVersion === '1.1')
+      throw new AppError('invalid_request', 'The request has no Host header: send one.')
   })
 }

@@ -1,16 +1,16 @@
 import { setTimeout as after } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountStore, Caller } from '../account/account.js'
 import { hashApiKey, isWellFormedApiKey } from '../account/api-key.js'
 import { invalidApiKey, missingApiKey, tooManyGuesses } from '../errors.js'
-import { networkOf } from './connections.js'
+import { clientGone, networkOf } from './connections.js'
 import type { App } from './fastify-app.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by registerAuthentication before anything else of its scope runs. */
     caller: Caller
-    /** With this hash the caller can be looked up again. */
+    /** Used to look the caller up again. */
     keyHash: Buffer
   }
   interface FastifyContextConfig {
@@ -30,10 +30,9 @@ export interface AuthenticationOptions {
   readonly keyPrefix: string
 }
 
-/** Finds the caller by the hash of their key; @throws whatever Postgres does */
-export type FindCaller = (keyHash: Buffer) => Promise<Caller | undefined>
+type FindCaller = (keyHash: Buffer) => Promise<Caller | undefined>
 
-/** Counted are well-formed keys that nobody has: a typo fails the checksum, so these are guesses or revoked keys. */
+/** Only well-formed unknown keys count: a typo fails the checksum, so these are guesses or revoked keys. */
 const GUESSES_PER_MINUTE = 30
 
 /**
@@ -62,7 +61,7 @@ export function registerAuthentication(app: App, { accounts, guesses, keyPrefix 
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('keyHash', null as unknown as Buffer)
   app.addHook('onRequest', async (request) => {
-    const key = bearerOf(request)
+    const [, key] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
     if (!key || !isWellFormedApiKey(key, keyPrefix)) throw missingApiKey()
     const keyHash = hashApiKey(key)
     const network = networkOf(request.ip)
@@ -75,30 +74,51 @@ export function registerAuthentication(app: App, { accounts, guesses, keyPrefix 
   return findInBatch
 }
 
-const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
-  /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
-
 /** How long a batch collects keys. */
 const BATCH_MS = 50
 
 /** Looks keys up in batches: one query at a time, and at most twenty a second, however many keys there are. */
 function batchedFindCaller(accounts: Pick<AccountStore, 'findCallers'>): FindCaller {
-  let next: { readonly hashes: Buffer[]; readonly callers: ReturnType<AccountStore['findCallers']> } | undefined
-  let latest: Promise<unknown> = Promise.resolve()
+  let collected: Buffer[] = []
+  let latest: ReturnType<AccountStore['findCallers']> = Promise.resolve([])
 
-  const newBatch = () => {
-    const hashes: Buffer[] = []
-    const callers = Promise.allSettled([after(BATCH_MS), latest]).then(() => {
-      next = undefined
-      return accounts.findCallers(hashes)
-    })
-    latest = callers
-    return { hashes, callers }
+  const findCollected = () => {
+    const hashes = collected
+    collected = []
+    return accounts.findCallers(hashes)
   }
 
   return async (keyHash) => {
-    next ??= newBatch()
-    const index = next.hashes.push(keyHash) - 1
-    return (await next.callers)[index]
+    const index = collected.push(keyHash) - 1
+    if (index === 0) latest = Promise.allSettled([after(BATCH_MS), latest]).then(findCollected)
+    return (await latest)[index]
+  }
+}
+
+/** A revoked key may keep a stream open for 5 s at most; the look-up takes part of that. */
+const LOOK_UP_EVERY_MS = 2000
+
+/** Aborts when the key of a request is revoked, until the request is answered. */
+export type KeyRevoked = ReturnType<typeof watchRevocations>
+
+/** Authentication sees a key only once, so the keys of open streams and waits are looked up every few seconds. */
+export function watchRevocations(app: App, findCaller: FindCaller) {
+  const open = new Map<AbortController, Buffer>()
+  const lookUp = async (revoked: AbortController, keyHash: Buffer) => {
+    const caller = await findCaller(keyHash)
+    if (!caller || caller.account.deleted) revoked.abort()
+  }
+  const timer = setInterval(() => {
+    // If it fails, the next look-up tries again.
+    for (const [revoked, keyHash] of open) lookUp(revoked, keyHash).catch(() => undefined)
+  }, LOOK_UP_EVERY_MS).unref()
+  app.addHook('preClose', async () => clearInterval(timer))
+
+  return (request: FastifyRequest, reply: FastifyReply): AbortSignal => {
+    const revoked = new AbortController()
+    const gone = clientGone(request, reply)
+    if (!gone.aborted) open.set(revoked, request.keyHash)
+    gone.addEventListener('abort', () => open.delete(revoked))
+    return revoked.signal
   }
 }

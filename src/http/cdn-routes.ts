@@ -17,9 +17,9 @@ const HEADERS = {
 /** The images of file: storage, under /cdn/<slug>.png, for anyone who has the link. */
 export async function cdnRoutes(app: App, root: string, images: PublishedImages): Promise<void> {
   await app.register(fastifyStatic, {
-    // No root: the plugin would refuse to start while the directory does not exist, and it may come later.
+    // No root: the plugin would refuse to start without the directory, which may be created later.
     serve: false,
-    // HEADERS has its own: the plugin's would let an image be revalidated.
+    // HEADERS has its own cache-control: with the plugin's, clients would revalidate images.
     cacheControl: false,
   })
   app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
@@ -61,11 +61,8 @@ async function isFile(root: string, file: string): Promise<boolean> {
   try {
     return (await lstat(join(root, file))).isFile()
   } catch (error) {
-    const there = await lstat(root).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    )
-    if ((error as FileError).code === 'ENOENT' && there) return false
+    const directory = await lstat(root).catch(() => undefined)
+    if ((error as FileError).code === 'ENOENT' && directory?.isDirectory()) return false
     throw serviceUnavailable(5, error)
   }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Logger } from 'pino'
 import { occasionally } from '../log.js'
@@ -16,26 +17,26 @@ export function networkOf(address: string): string {
 }
 
 export interface ConnectionLimits {
-  /** In all: each takes memory, whatever it asks. */
+  /** In all: each takes memory, even when idle. */
   readonly total: number
   readonly perNetwork: number
 }
 
 const LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
-/** From this share of the total on, connections may be idle for a short time only. */
+/** Above this share of the total, connections may be idle for a short time only. */
 const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
 
 interface Network {
   connections: number
-  /** Those without a request at work; the longest idle comes first. */
+  /** The connections without an unanswered request; the longest idle comes first. */
   readonly idle: Set<Socket>
 }
 
 /**
- * Keeps room for new connections, whoever holds the others. At its limit, a network loses its longest idle connection;
- * at the total limit, the network with the most idle connections loses one. If none is idle, the new connection is
- * closed unanswered. A proxy's connections are never closed, since a proxy speaks for many clients.
+ * Keeps room for new connections. A network at its limit loses its longest idle connection; at the total limit, the
+ * network with the most idle connections loses one. If none is idle, the new connection is closed unanswered. A proxy's
+ * connections are never closed, since a proxy speaks for many clients.
  */
 export function limitConnections(
   { server }: App,
@@ -72,7 +73,17 @@ export function limitConnections(
     all += by
     server.keepAliveTimeout = all < NEARLY_FULL * total ? usualKeepAliveMs : SHORT_KEEP_ALIVE_MS
   }
-  const join = (socket: Socket, name: string, network: Network) => {
+
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress } = socket
+    if (remoteAddress === undefined) return // the client has already hung up
+    const name = networkOf(remoteAddress)
+    const isProxy = proxies.check(remoteAddress, familyOf(remoteAddress))
+    const network = isProxy ? undefined : (networks.get(name) ?? { connections: 0, idle: new Set() })
+    if (!makeRoom(network)) return void socket.destroy()
+    count(1)
+    socket.once('close', () => count(-1))
+    if (!network) return
     networks.set(name, network)
     network.connections++
     network.idle.add(socket)
@@ -81,18 +92,6 @@ export function limitConnections(
       network.idle.delete(socket)
       if (--network.connections === 0) networks.delete(name)
     })
-  }
-
-  server.on('connection', (socket: Socket) => {
-    const { remoteAddress } = socket
-    if (remoteAddress === undefined) return // the client has already hung up
-    const name = networkOf(remoteAddress)
-    const isProxy = proxies.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
-    const network = isProxy ? undefined : (networks.get(name) ?? { connections: 0, idle: new Set() })
-    if (!makeRoom(network)) return void socket.destroy()
-    count(1)
-    socket.once('close', () => count(-1))
-    if (network) join(socket, name, network)
   })
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(socket)
@@ -107,15 +106,25 @@ export function limitConnections(
 
 const NO_NETWORK: Network = { connections: 0, idle: new Set() }
 
+const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
+
 function addressList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
+    if (bits === undefined) list.addAddress(address, familyOf(address))
+    else list.addSubnet(address, Number(bits), familyOf(address))
   }
   return list
+}
+
+/** Aborts when the client has hung up; also once the answer is complete. */
+export function clientGone(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  // The client has already hung up, so "close" does not come again.
+  if (reply.raw.destroyed || request.raw.socket.destroyed) gone.abort()
+  return gone.signal
 }
 
 export interface Draining {

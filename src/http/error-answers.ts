@@ -1,9 +1,11 @@
+import { closest, distance } from 'fastest-levenshtein'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, endpointNotFound, methodNotAllowed, serviceUnavailable } from '../errors.js'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { AppError, endpointNotFound, invalidParameter, methodNotAllowed, serviceUnavailable } from '../errors.js'
 import { isOutage } from '../outage.js'
 import { errorBody, statusOf } from './error-bodies.js'
 import type { App } from './fastify-app.js'
-import { toInvalidParameter } from './validation.js'
 
 /** Logs a failure that is the server's own, and answers it. Every error of every route ends here. */
 export function handleErrors(
@@ -48,7 +50,7 @@ export function handleNotFound(app: App): void {
     for (const one of [method].flat()) known.allowed.add(one)
   })
   app.setNotFoundHandler((request, reply) => {
-    const path = shortPathOf(request)
+    const path = shortened(request.url.split('?', 1)[0] ?? '', 100)
     const matching = [...methods.values()].filter(({ pattern }) => pattern.test(path))
     const allowed = [...new Set(matching.flatMap((route) => [...route.allowed]))].sort()
     // The method may be allowed where the same path belongs to the other host.
@@ -59,18 +61,15 @@ export function handleNotFound(app: App): void {
   })
 }
 
-/** Without the query, and cut, since the error shows it. */
-const shortPathOf = ({ url }: FastifyRequest): string => {
-  const [path = ''] = url.split('?', 1)
-  return path.length > 100 ? `${path.slice(0, 100)}…` : path
-}
+/** What a client sent, as an error may show it. */
+const shortened = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text)
 
 /** What was thrown, as one of the service's own errors. */
 export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
   if (thrown instanceof AppError) return thrown
   const invalid = toInvalidParameter(thrown, request)
   if (invalid) return invalid
-  const { code, statusCode } = thrown as Partial<FastifyError>
+  const { code, statusCode = 500 } = thrown as Partial<FastifyError>
   switch (code) {
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
@@ -83,12 +82,63 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
       return new AppError('invalid_request', 'The URL is not validly encoded.')
   }
   // Before outages: a client that hangs up while it sends its body is an ECONNRESET, too.
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+  if (statusCode >= 400 && statusCode < 500)
     return new AppError('invalid_request', 'The request could not be understood: check its headers and body.')
-  }
   if (isOutage(thrown)) return serviceUnavailable(5, thrown)
   return new AppError(
     'internal',
     'Internal server error. Try again; if it stays, report the x-request-id of this answer.',
   )
+}
+
+/** The names that clients of other services use for our fields. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  batch_size: ['n', 'num_images', 'images', 'count', 'batch'],
+  model_version_id: ['model', 'model_id', 'version', 'version_id'],
+  model: ['model_version_id', 'model_id', 'model_name'],
+  cfg_scale: ['guidance_scale', 'guidance', 'cfg'],
+  steps: ['num_inference_steps', 'sample_steps'],
+  sampler: ['sampler_name', 'scheduler', 'sample_method'],
+  prompt: ['text', 'input'],
+  width: ['size'],
+}
+
+/** The first mistake in a request, as one sentence and the field's name. */
+function toInvalidParameter(thrown: unknown, request: FastifyRequest): AppError | undefined {
+  if (!hasZodFastifySchemaValidationErrors(thrown)) return undefined
+  const issues = thrown.validation
+  // A misspelt field may be why another one is missing, so it comes first.
+  const unknown = issues.find(({ keyword }) => keyword === 'unrecognized_keys')
+  if (unknown) {
+    const [key = ''] = (unknown.params as { keys?: string[] }).keys ?? []
+    const isQuery = thrown.validationContext === 'querystring'
+    const known = knownFields(request.routeOptions.schema?.[isQuery ? 'querystring' : 'body'])
+    return unknownField(isQuery ? 'query parameter' : 'field', key, known)
+  }
+  const [first] = issues
+  const parameter = first?.instancePath.split('/').filter(Boolean).join('.') || 'body'
+  return invalidParameter(parameter, first?.message ?? 'The request is not valid.')
+}
+
+function unknownField(kind: string, key: string, known: readonly string[]): AppError {
+  const shown = shortened(key, 50)
+  const meant = likelyField(key.slice(0, 50), known)
+  const advice = meant ? `did you mean "${meant}"?` : 'remove it or check its name.'
+  return invalidParameter(shown, `Unknown ${kind} "${shown}": ${advice}`)
+}
+
+function likelyField(key: string, known: readonly string[]): string | undefined {
+  const name = key
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .replace(/[-\s]/g, '_')
+    .toLowerCase()
+  const alias = known.find((field) => field === name || ALIASES[field]?.includes(name))
+  if (alias || known.length === 0) return alias
+  const nearest = closest(name, known)
+  return distance(name, nearest) <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : undefined
+}
+
+function knownFields(schema: unknown): string[] {
+  if (schema instanceof z.ZodPipe) return knownFields(schema.in)
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }

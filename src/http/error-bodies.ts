@@ -1,4 +1,4 @@
-/** What each interface's error bodies look like, and what every error code is called in them. */
+/** The error bodies of each interface, and the name of every error code in them. */
 import { z } from 'zod'
 import type { AppError, ErrorCode } from '../errors.js'
 

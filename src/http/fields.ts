@@ -1,13 +1,18 @@
-/** The fields of bodies that both interfaces share. Every message names its field and says what it should be. */
+/** The fields of bodies and queries. Every message names its field and says what it should be. */
 import { z } from 'zod'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
+import type { Place } from '../page.js'
 
 export const MAX_PROMPT_LENGTH = 2000
 export const MIN_SIDE = 256
 export const MAX_SIDE = 2048
 export const MAX_PIXELS = 2048 * 1536
+export const DEFAULT_SIZE = { width: 832, height: 1216 } as const
 /** The seed that means a random one. */
 export const RANDOM_SEED = -1
+
+export const body = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, 'The request body must be a JSON object.')
 
 /** A field that may be absent or null, and has this value then. */
 export const withDefault = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
@@ -16,18 +21,22 @@ export const withDefault = <T extends z.ZodType>(field: T, fallback: z.output<T>
     .meta({ default: fallback })
     .transform((value): z.output<T> => value ?? fallback)
 
-const textField = (name: string) =>
+/** The messages of a field that must be there: for a missing value, and for one of the wrong type. */
+export const required = (missing: string, wrongType: string) => ({
+  error: ({ input }: { readonly input?: unknown }) => (input === undefined || input === null ? missing : wrongType),
+})
+
+/** A check and its message: Postgres stores neither lone surrogates nor NUL. */
+export const validText = (name: string) =>
+  [
+    (value: string) => value.isWellFormed() && !value.includes('\0'),
+    `${name} must be valid Unicode text without NUL characters.`,
+  ] as const
+
+const promptText = (name: string) =>
   z
-    .string({
-      error: ({ input }) =>
-        input === undefined || input === null
-          ? `${name} is required and must be a string.`
-          : `${name} must be a string.`,
-    })
-    .refine(
-      (value) => value.isWellFormed() && !value.includes('\0'),
-      `${name} must be valid Unicode text without NUL characters.`,
-    )
+    .string(required(`${name} is required and must be a string.`, `${name} must be a string.`))
+    .refine(...validText(name))
     .refine(
       // Code points, not UTF-16 units: an emoji is one character.
       (value) => value.length <= MAX_PROMPT_LENGTH || [...value].length <= MAX_PROMPT_LENGTH,
@@ -35,30 +44,49 @@ const textField = (name: string) =>
     )
 
 const promptMeta = { maxLength: MAX_PROMPT_LENGTH }
-export const promptField = textField('prompt')
+export const prompt = promptText('prompt')
   .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
   .meta({ ...promptMeta, minLength: 1, description: 'What to draw' })
-export const negativePromptField = textField('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' })
+export const negativePrompt = withDefault(
+  promptText('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' }),
+  '',
+)
 
-export const integer = (name: string, min: number, max: number) =>
-  number(name, min, max, 'an integer')
-    .refine(Number.isInteger, `${name} must be an integer from ${min} to ${max}.`)
-    .meta({ type: 'integer' })
+export interface Range {
+  readonly min: number
+  readonly max: number
+}
 
-export const number = (name: string, min: number, max: number, kind = 'a number') => {
+export const number = (name: string, { min, max }: Range, kind = 'a number') => {
   const message = `${name} must be ${kind} from ${min} to ${max}.`
   return z.number(message).min(min, message).max(max, message)
 }
 
+export const integer = (name: string, range: Range) =>
+  number(name, range, 'an integer')
+    .refine(Number.isInteger, `${name} must be an integer from ${range.min} to ${range.max}.`)
+    .meta({ type: 'integer' })
+
 export const side = (name: string) =>
-  integer(name, MIN_SIDE, MAX_SIDE)
+  integer(name, { min: MIN_SIDE, max: MAX_SIDE })
     .multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
     .meta({ type: 'integer', description: `Pixels; width × height is at most ${MAX_PIXELS}` })
+
+export const size = {
+  width: withDefault(side('width'), DEFAULT_SIZE.width),
+  height: withDefault(side('height'), DEFAULT_SIZE.height),
+}
+
+/** A check of both sides, and its issue. */
+export const fitsCanvas: [(size: { width: number; height: number }) => boolean, { path: string[]; message: string }] = [
+  ({ width, height }) => width * height <= MAX_PIXELS,
+  { path: ['width'], message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).` },
+]
 
 const SEED_ISSUE = `seed must be an integer from 0 to ${MAX_SEED}, or ${RANDOM_SEED} for a random one.`
 
 /** -1 means random, and so does leaving it out. */
-export const seedField = z
+export const seed = z
   .number(SEED_ISSUE)
   .refine((value) => Number.isInteger(value) && value >= RANDOM_SEED && value <= MAX_SEED, SEED_ISSUE)
   .meta({
@@ -67,17 +95,73 @@ export const seedField = z
   })
   .nullish()
   .meta({ default: RANDOM_SEED })
-  .transform((value) => (value === undefined || value === null || value === RANDOM_SEED ? undefined : value))
+  .transform((value) => (value === null || value === RANDOM_SEED ? undefined : value))
 
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, `${name} must be one of: ${values.join(', ')}.`)
 
-export const fitsCanvas = ({ width, height }: { width: number; height: number }): boolean =>
-  width * height <= MAX_PIXELS
-export const CANVAS_ISSUE = {
-  path: ['width'],
-  message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).`,
+/** The ID in a path. Any string: a malformed ID is answered like one that does not exist. */
+export const idParams = (description: string) => z.object({ id: z.string().describe(description) })
+
+const integerText = (name: string, { min, max }: Range) => {
+  const message = `${name} must be an integer from ${min} to ${max}.`
+  return z
+    .string(message)
+    .regex(/^\d{1,15}$/, message)
+    .refine((value) => Number(value) >= min && Number(value) <= max, message)
 }
 
-/** For a body that is not a JSON object. */
-export const NOT_AN_OBJECT = 'The request body must be a JSON object.'
+/** An integer in a query that may be left out. */
+export const queryInteger = (name: string, range: Range) =>
+  integerText(name, range)
+    .optional()
+    .meta({ type: 'integer', minimum: range.min, maximum: range.max })
+    .transform((value) => (value === undefined ? undefined : Number(value)))
+
+/** `true` or `false` in a query, nothing else. */
+export const queryFlag = (name: string) =>
+  z
+    .enum(['true', 'false'], `${name} must be true or false.`)
+    .default('false')
+    .transform((value) => value === 'true')
+
+/** An ISO 8601 time with its zone in a query. */
+export const queryTime = (name: string) =>
+  z.iso
+    .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
+    .transform((value) => new Date(value))
+
+const PAGE_SIZE = { min: 1, max: 100 }
+const DEFAULT_PAGE_SIZE = 20
+const CURSOR_ISSUE = 'cursor must be a next_cursor of this list: leave it out to begin with the newest.'
+
+/** A place in a list as clients get it: opaque, so that its form may change. */
+const encodeCursor = (place: Place): string => Buffer.from(place.join('.')).toString('base64url')
+
+/** The query fields of a list in pages. @param numbers how many numbers a place in the list has */
+export const page = (numbers: number) => ({
+  limit: integerText('limit', PAGE_SIZE)
+    .default(String(DEFAULT_PAGE_SIZE))
+    .meta({ type: 'integer', minimum: PAGE_SIZE.min, maximum: PAGE_SIZE.max, default: DEFAULT_PAGE_SIZE })
+    .transform(Number)
+    .describe('How many at most'),
+  cursor: z
+    .string(CURSOR_ISSUE)
+    .max(200, CURSOR_ISSUE)
+    .transform((cursor, context): Place => {
+      const place = Buffer.from(cursor, 'base64url').toString('latin1').split('.').map(Number)
+      const isPlace = place.length === numbers && place.every((n) => Number.isSafeInteger(n) && n >= 0)
+      if (isPlace && encodeCursor(place) === cursor) return place
+      context.addIssue({ code: 'custom', message: CURSOR_ISSUE })
+      return z.NEVER
+    })
+    .optional()
+    .describe("The page before's `next_cursor`"),
+})
+
+export const nextCursor = z
+  .string()
+  .nullable()
+  .describe('Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it')
+
+export const cursorOf = (next: Place | undefined): string | null => (next ? encodeCursor(next) : null)

@@ -1,8 +1,9 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
+import { ERROR_CODES } from '../errors.js'
+import { statusOf } from './error-bodies.js'
 import type { App } from './fastify-app.js'
-import { headersOf } from './response-headers.js'
 
 interface ApiOrigins {
   /** The public origin of the Personal Access API. */
@@ -41,6 +42,69 @@ const MEANINGS: Readonly<Record<string, string>> = {
   503: 'Temporarily unavailable; `Retry-After` says when to come back',
   504: 'The image was not ready in time',
 }
+
+const textHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
+const integerHeader = (description: string) => ({ description, schema: { type: 'integer' as const } })
+
+const LIMIT_HEADERS = {
+  'X-RateLimit-Limit': integerHeader('Requests that fit into the window'),
+  'X-RateLimit-Remaining': integerHeader('Requests left now'),
+  'X-RateLimit-Reset': integerHeader('Seconds until the oldest request leaves the window'),
+}
+const SUBMITTED = {
+  'X-Credits-Remaining': integerHeader('What you hold after the charge'),
+  'Idempotent-Replayed': textHeader('`true` on the answer to a repeat'),
+}
+const ACTIVE = {
+  'X-Active-Generation': textHeader('The generation that is active, if that is the reason'),
+  Location: textHeader('Where to poll it'),
+}
+const PACED = {
+  'Retry-After': integerHeader('Seconds until the next poll is worth it; absent at the end'),
+  'X-Eta-Seconds': integerHeader('Seconds to the expected end, once the model was measured'),
+  'X-Progress': textHeader('0 to 1, while it is drawn and the GPU server tells'),
+}
+const IGNORED = { 'X-Ignored-Fields': textHeader('The fields of the request that change nothing') }
+const REPEATED = {
+  'X-Should-Retry': textHeader('`false` where a repeat would be charged again, as clients of OpenAI understand it'),
+}
+const TAG = { ETag: textHeader('For `If-None-Match`') }
+
+/** How a request that waits for its generation can fail. */
+const WAITED = [404, 500, 503, 504]
+/** The headers that only some answers have. */
+const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly number[], headers: object])[] = [
+  ['submitGeneration', [201], SUBMITTED],
+  ['submitGeneration', [429], ACTIVE],
+  ['createImage', [200, 202, ...WAITED], SUBMITTED],
+  ['createImage', [202], { 'Webhook-Secret': textHeader('Signs what `webhook_url` is told') }],
+  ['createImage', [429], ACTIVE],
+  ['createOpenAiImages', [200, ...WAITED], SUBMITTED],
+  ['createOpenAiImages', [400, 429], ACTIVE],
+  ['createOpenAiImages', [200, 400, 402, 403, 409, 413, 415, 422, 429, ...WAITED], IGNORED],
+  ['createOpenAiImages', WAITED, REPEATED],
+  ['pollGeneration', [200, 304], { ...PACED, ...TAG }],
+  ['getCapabilities', [200, 304], TAG],
+]
+
+/** The descriptions of all headers that an operation's answers with this status have. */
+const headersOf = (operationId: string | undefined, status: number): Record<string, object> => ({
+  ...(status >= 400 && {
+    'X-Error-Code': {
+      description: 'A stable code for programs',
+      schema: { type: 'string', enum: ERROR_CODES.filter((code) => statusOf(code) === status) },
+    },
+  }),
+  'X-Request-Id': textHeader('Names this answer'),
+  ...([409, 429, 503].includes(status) && { 'Retry-After': integerHeader('Seconds to wait before the next try') }),
+  ...(status !== 401 && LIMIT_HEADERS),
+  ...Object.assign(
+    {},
+    ...OWN_HEADERS.filter(([operation, statuses]) => operation === operationId && statuses.includes(status)).map(
+      ([, , headers]) => headers,
+    ),
+  ),
+})
 
 /**
  * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
@@ -84,49 +148,42 @@ export async function describeApi(app: App, origins: ApiOrigins): Promise<void> 
 function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiOrigins): OpenAPIV3_1.Document {
   for (const [path, item] of Object.entries(document.paths ?? {})) {
     if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
-    for (const operation of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[]) {
-      for (const [status, response] of Object.entries(operation.responses ?? {})) {
-        const headers = headersOf(operation.operationId, Number(status))
-        Object.assign(response, { description: MEANINGS[status], headers })
-      }
-    }
+    for (const { operationId, responses = {} } of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[])
+      for (const [status, response] of Object.entries(responses))
+        Object.assign(response, { description: MEANINGS[status], headers: headersOf(operationId, Number(status)) })
   }
-  return withoutUnused(document)
+  dropUnusedSchemas(document)
+  return document
 }
 
-/** Drops the schemas that nothing refers to: every schema comes in two forms, for requests and for answers. */
-function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
-  const schemas = document.components?.schemas ?? {}
-  const used = new Set<string>()
+/** Every schema comes in two forms, for requests and for answers, and often nothing refers to one of them. */
+function dropUnusedSchemas({ paths, components = {} }: OpenAPIV3_1.Document): void {
+  const all = components.schemas ?? {}
+  const used: typeof all = {}
   const visit = (part: unknown) => {
     for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      if (used.has(name)) continue
-      used.add(name)
-      visit(schemas[name])
+      const schema = all[name]
+      if (name in used || !schema) continue
+      used[name] = schema
+      visit(schema)
     }
   }
-  visit(document.paths)
-  const kept = Object.entries(schemas).filter(([name]) => used.has(name))
-  return { ...document, components: { ...document.components, schemas: Object.fromEntries(kept.sort()) } }
+  visit(paths)
+  components.schemas = Object.fromEntries(Object.entries(used).sort())
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 /** The API in short for language models (llmstxt.org): how to call it, and one line for every endpoint. */
-function llmsText({ info, tags = [], paths = {}, servers = [] }: OpenAPIV3_1.Document): string {
-  const [server] = servers
-  const operations = Object.entries(paths).flatMap(([path, item]) =>
-    METHODS.flatMap((method) => {
-      const operation = item?.[method]
-      return operation ? [{ path, method: method.toUpperCase(), ...operation }] : []
-    }),
-  )
-  const sections = tags.map(({ name, description }) => {
-    const lines = operations
-      .filter(({ tags: [tag] = [] }) => tag === name)
-      .map(({ method, path, summary, description: more }) => `- \`${method} ${path}\`: ${summary}. ${more}`)
-    return lines.length === 0 ? '' : `## ${name}\n\n${description}.\n\n${lines.join('\n')}\n`
-  })
+function llmsText({ info, tags = [], paths = {}, servers: [server] = [] }: OpenAPIV3_1.Document): string {
+  const linesOf = (tag: string) =>
+    Object.entries(paths).flatMap(([path, item]) =>
+      METHODS.flatMap((method) => {
+        const { summary, description, tags: [ownTag] = [] } = item?.[method] ?? {}
+        return ownTag === tag ? [`- \`${method.toUpperCase()} ${path}\`: ${summary}. ${description}`] : []
+      }),
+    )
+  const sections = tags.map(({ name, description }) => `## ${name}\n\n${description}.\n\n${linesOf(name).join('\n')}\n`)
   return `# ${info.title}
 
 > ${info.summary}. ${info.description}
@@ -138,5 +195,5 @@ Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\
 
 The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json).
 
-${sections.filter(Boolean).join('\n')}`
+${sections.join('\n')}`
 }

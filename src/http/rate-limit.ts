@@ -12,11 +12,9 @@ export interface RateLimitOptions {
   readonly bucketOf: (request: FastifyRequest) => string
 }
 
-const PLUGINS_OWN = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
-
 /**
- * Limits the requests to all routes that are declared after it in this scope, in one bucket per client. Our own store
- * has a sliding window; the plugin's fixed one lets nearly twice the limit through where two windows meet.
+ * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. Our own
+ * store has a sliding window; the plugin's fixed one lets nearly twice the limit through where two windows meet.
  */
 export async function registerRateLimit(
   app: App,
@@ -39,28 +37,30 @@ export async function registerRateLimit(
       return this
     }
   }
-  // Clients look for either family of names: both are on every answer that was counted.
-  const policy = `${max};w=${windowSeconds}`
+  const headersOf = (remaining: number, reset: number) => ({
+    'x-ratelimit-limit': max,
+    'x-ratelimit-remaining': remaining,
+    'x-ratelimit-reset': reset,
+    // Clients look for either family of names.
+    'ratelimit-policy': `${max};w=${windowSeconds}`,
+    'ratelimit-limit': max,
+    'ratelimit-remaining': remaining,
+    'ratelimit-reset': reset,
+  })
+  const names = Object.keys(headersOf(0, 0))
+
+  const timeWindow = windowSeconds * 1000
+  await app.register(rateLimit, { global: false, max, timeWindow, store: SlidingWindowStore, keyGenerator: bucketOf })
+  const count = app.createRateLimit()
+  app.addHook('onRequest', async (request, reply) => {
+    const counted = await count(request)
+    if (counted.isAllowed) return
+    reply.headers(headersOf(counted.remaining, counted.ttlInSeconds))
+    if (counted.isExceeded) throw rateLimited(max, windowSeconds, Math.max(1, counted.ttlInSeconds))
+  })
   app.addHook('onSend', (_request, reply, payload, next) => {
     // If a key is revoked during its request, the answer is the same as to the next one, which is not counted.
-    if (reply.statusCode === 401) for (const name of PLUGINS_OWN) reply.removeHeader(name)
-    const limit = reply.getHeader('x-ratelimit-limit')
-    if (limit !== undefined) {
-      reply
-        .header('ratelimit-policy', policy)
-        .header('ratelimit-limit', limit)
-        .header('ratelimit-remaining', reply.getHeader('x-ratelimit-remaining'))
-        .header('ratelimit-reset', reply.getHeader('x-ratelimit-reset'))
-    }
+    if (reply.statusCode === 401) for (const name of names) reply.removeHeader(name)
     next(null, payload)
-  })
-  await app.register(rateLimit, {
-    global: true,
-    hook: 'onRequest',
-    max,
-    timeWindow: windowSeconds * 1000,
-    store: SlidingWindowStore,
-    keyGenerator: bucketOf,
-    errorResponseBuilder: (_request, { ttl }) => rateLimited(max, windowSeconds, Math.max(1, Math.ceil(ttl / 1000))),
   })
 }

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { tooManyStreams } from '../errors.js'
 
-/** How much is buffered for a reader that is too slow. */
+/** How much is buffered for a slow reader. */
 const BUFFER_BYTES = 16 * 1024
 
 /**
- * Server-sent events for one reader. For a reader that is too slow only the latest progress, preview or comment of each
- * kind is kept: never more than the buffer and one event of each kind.
+ * Server-sent events for one reader. A slow reader gets only the latest progress, preview and comment: no more is kept
+ * than the buffer and one event of each kind.
  */
 export class EventStream extends Readable {
   #full = false
@@ -20,11 +20,6 @@ export class EventStream extends Readable {
     this.push(`retry: ${retryMs}\n\n`)
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#over = true
-    done(error)
-  }
-
   override _read(): void {
     this.#full = false
     for (const [kind, text] of this.#waiting) {
@@ -34,7 +29,7 @@ export class EventStream extends Readable {
     }
   }
 
-  /** Sends an event that must arrive. What still waits is outdated by it. */
+  /** Sends an event that must arrive. It outdates what still waits. */
   tell(event: string, data: object): void {
     if (this.#over) return
     this.#waiting.clear()
@@ -48,7 +43,7 @@ export class EventStream extends Readable {
 
   /** Sends a comment, which keeps the connection alive. */
   comment(text: string): void {
-    this.#put('', `: ${text}\n\n`)
+    this.#put('', commentText(text))
   }
 
   /** Sends a last comment or event. */
@@ -56,7 +51,7 @@ export class EventStream extends Readable {
     if (this.#over) return
     this.#over = true
     this.#waiting.clear()
-    this.push(typeof last === 'string' ? `: ${last}\n\n` : eventText(last.event, last.data))
+    this.push(typeof last === 'string' ? commentText(last) : eventText(last.event, last.data))
     this.push(null)
   }
 
@@ -68,6 +63,7 @@ export class EventStream extends Readable {
 }
 
 const eventText = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+const commentText = (text: string) => `: ${text}\n\n`
 
 export interface StreamTimes {
   /** Between comments that keep a connection alive. */
@@ -80,42 +76,32 @@ const TIMES: StreamTimes = { heartbeatMs: 15_000, longestMs: 300_000 }
 const MAX_PER_ACCOUNT = 8
 const RETRY_MS = 2000
 
-interface EventStreams {
-  /** Opens a stream; @throws too_many_streams */
-  open(accountId: string): EventStream
-  /** Ends all streams. */
-  end(): void
-}
-
 /** The open streams of a server, of which each account may have a few. */
-export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIMES): EventStreams {
-  const counts = new Map<string, number>()
-  const open = new Set<EventStream>()
+export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIMES) {
+  /** With the account of each. */
+  const streams = new Map<EventStream, string>()
   const heartbeat = setInterval(() => {
-    for (const stream of open) stream.comment('still here')
+    for (const stream of streams.keys()) stream.comment('still here')
   }, heartbeatMs).unref()
 
   return {
-    open(accountId) {
-      const count = counts.get(accountId) ?? 0
-      if (count >= MAX_PER_ACCOUNT) throw tooManyStreams(MAX_PER_ACCOUNT)
-      counts.set(accountId, count + 1)
+    /** @throws too_many_streams */
+    open(accountId: string): EventStream {
+      const own = [...streams.values()].filter((id) => id === accountId)
+      if (own.length >= MAX_PER_ACCOUNT) throw tooManyStreams(MAX_PER_ACCOUNT)
       const stream = new EventStream(RETRY_MS)
-      open.add(stream)
+      streams.set(stream, accountId)
       const timeout = setTimeout(() => stream.end('connect anew'), longestMs).unref()
       stream.once('close', () => {
         clearTimeout(timeout)
-        open.delete(stream)
-        const left = (counts.get(accountId) ?? 1) - 1
-        if (left > 0) counts.set(accountId, left)
-        else counts.delete(accountId)
+        streams.delete(stream)
       })
       return stream
     },
 
-    end() {
+    endAll(): void {
       clearInterval(heartbeat)
-      for (const stream of open) stream.end('this server is restarting: connect anew')
+      for (const stream of streams.keys()) stream.end('this server is restarting: connect anew')
     },
   }
 }

@@ -4,10 +4,10 @@ import type { Socket } from 'node:net'
 import { AppError } from '../errors.js'
 import { errorBody } from './error-bodies.js'
 
-/** How soon a request is read that had arrived, but was not read yet when its time was over. */
+/** A request that arrived in time, but was not read in time, is read within this time. */
 const CATCH_UP_MS = 500
 
-/** The latest request of each connection: its body may be what cannot be read, and its target is known only here. */
+/** The latest request of each connection: if its body cannot be read, its target is known only here. */
 const latestRequests = new WeakMap<Socket, IncomingMessage>()
 
 /** For the server's "request" event. */
@@ -35,7 +35,7 @@ export function refuseTunnel({ socket, url = '' }: IncomingMessage): void {
   socket.destroySoon()
 }
 
-/** When this process stood still, Node checks the time before it reads what has arrived meanwhile. */
+/** After this process stood still, Node checks the time-out before it reads what has arrived meanwhile. */
 function refuseUnlessArrived(socket: Socket): void {
   const last = latestRequests.get(socket)
   const awaitsBody = last?.complete === false

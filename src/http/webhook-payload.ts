@@ -12,32 +12,30 @@ import { polledView } from './personal-api/generation-schemas.js'
  * @returns undefined when the image was removed
  */
 export function webhookPayload(
-  delivery: Pick<ClaimedDelivery, 'type' | 'at' | 'kind' | 'endpointId'>,
+  { type, at, kind, endpointId }: Pick<ClaimedDelivery, 'type' | 'at' | 'kind' | 'endpointId'>,
   subject: WebhookSubject | undefined,
   imageUrl: (slug: string) => string,
 ): string | undefined {
-  const data = subject ? webhookData(delivery, subject, imageUrl) : { endpoint_id: delivery.endpointId }
-  return data && JSON.stringify({ type: delivery.type, timestamp: delivery.at.toISOString(), data })
+  const data = subject ? webhookData(type, kind, subject, imageUrl) : { endpoint_id: endpointId }
+  return data && JSON.stringify({ type, timestamp: at.toISOString(), data })
 }
 
 function webhookData(
-  { type, kind }: Pick<ClaimedDelivery, 'type' | 'kind'>,
+  type: ClaimedDelivery['type'],
+  kind: ClaimedDelivery['kind'],
   subject: WebhookSubject,
   imageUrl: (slug: string) => string,
 ): object | undefined {
+  const { imageId: image_id, slugs, batchSize, error } = subject
   if (type === 'image.completed') {
-    const [slug] = subject.slugs
+    const [slug] = slugs
+    if (slug === undefined) return undefined
     // Submitted through Create Image, so the name is one of its models.
     const asked = { model: subject.model as CreateImageBody['model'], request: subject }
-    if (slug === undefined) return undefined
     const { data } = createdView(subject, slug, imageUrl(slug), asked)
     // A request in OpenAI's shape may ask for several images: all of them are listed.
-    return subject.batchSize === 1 ? data : { ...data, images: subject.slugs.map((id) => ({ url: imageUrl(id), id })) }
+    return batchSize === 1 ? data : { ...data, images: slugs.map((id) => ({ url: imageUrl(id), id })) }
   }
-  if (kind === 'request')
-    return {
-      image_id: subject.imageId,
-      ...createImageErrorBody(generationFailed(withPublicSampler(subject.error ?? ''))),
-    }
+  if (kind === 'request') return { image_id, ...createImageErrorBody(generationFailed(withPublicSampler(error ?? ''))) }
   return polledView({ ...subject, status: type === 'generation.failed' ? 'failed' : 'succeeded' }, imageUrl)
 }

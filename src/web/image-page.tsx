@@ -1,5 +1,15 @@
+import type { ComponentChildren } from 'preact'
 import type { PublishedImage } from '../generation/library/history.js'
 import { page } from './page.js'
+
+const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
 
 /** The page of one image as HTML: image, model, seed and size, with Open Graph tags and without the prompt. */
 export function imagePage(image: PublishedImage, imageUrl: string, pageUrl: string): string {
@@ -30,24 +40,15 @@ export function imagePage(image: PublishedImage, imageUrl: string, pageUrl: stri
       <section>
         <h1>{modelName}</h1>
         <dl>
-          <div>
-            <dt>Seed</dt>
-            <dd>
-              <code>{seed}</code>
-            </dd>
-          </div>
-          <div>
-            <dt>Size</dt>
-            <dd>
-              {width} × {height}
-            </dd>
-          </div>
-          <div>
-            <dt>Made</dt>
-            <dd>
-              <time dateTime={createdAt.toISOString()}>{longDate(createdAt)}</time>
-            </dd>
-          </div>
+          <Fact name="Seed">
+            <code>{seed}</code>
+          </Fact>
+          <Fact name="Size">
+            {width} × {height}
+          </Fact>
+          <Fact name="Made">
+            <time dateTime={createdAt.toISOString()}>{LONG_DATE.format(createdAt)}</time>
+          </Fact>
         </dl>
         <p class="note">This image is AI-generated.</p>
         <a class="button" href={imageUrl} download={`${image.slug}.png`}>
@@ -70,6 +71,3 @@ export const noticePage = (title: string, sentence: string): string =>
       </section>
     </main>,
   )
-
-const longDate = (date: Date): string =>
-  `${new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(date)}`

@@ -28,12 +28,10 @@ export async function pages(app: FastifyInstance, { images, imageUrl, baseUrl }:
     const { slug } = request.params
     const image = SLUG.test(slug) ? await images.find(slug) : undefined
     reply.headers(headers)
-    if (!image) {
+    if (!image)
       return reply.code(404).send(noticePage('No such image', 'There is no image at this address. Check the link.'))
-    }
-    if (image.removed) {
+    if (image.removed)
       return reply.code(410).send(noticePage('Image removed', 'This image was removed and is no longer available.'))
-    }
     return imagePage(image, imageUrl(slug), `${baseUrl}/image/${slug}`)
   })
 }

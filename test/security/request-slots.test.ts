@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRequestSlots, type RequestSlots } from '../../src/http/request-slots.js'
+import { createRequestSlots, type RequestSlots } from '../../src/http/admission.js'
 import { seedOf } from '../support/effort.js'
 
 const PATIENT = 10_000

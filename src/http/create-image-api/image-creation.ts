@@ -1,18 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, generationFailed, imageRemoved } from '../../errors.js'
-import { sayWhenFree, type TimeLeftPorts } from '../../generation/follow/eta.js'
-import { type CreateImagePorts, waitForImage } from '../../generation/follow/wait.js'
-import type { Submission, Submitted } from '../../generation/submit/submission.js'
-import { submitGeneration } from '../../generation/submit/submit.js'
-import { setSubmittedHeaders } from '../response-headers.js'
-import { clientGone } from '../wait-signals.js'
+import { waitForImage } from '../../generation/follow/wait.js'
+import type { Submission } from '../../generation/submit/submission.js'
+import { clientGone } from '../connections.js'
+import type { CreateImageApiPorts } from '../ports.js'
+import { submitFor } from '../submission.js'
 import { withPublicSampler } from './presets.js'
 
 /** More than the GPUs behind one server can draw while clients wait. */
 const MAX_WAITING = 1000
 
 export interface WaitingOptions {
-  readonly ports: CreateImagePorts & TimeLeftPorts
+  readonly ports: CreateImageApiPorts
   /** How long a request waits for its images. */
   readonly timeoutSeconds: number
   /** Aborts when this server must stop waiting. */
@@ -21,39 +20,23 @@ export interface WaitingOptions {
   readonly maxWaiting?: number | undefined
 }
 
-interface CreatedImages {
-  readonly submitted: Submitted
-  /** In batch order, without images that were removed since. */
-  readonly slugs: readonly [string, ...string[]]
-}
-
-/**
- * Submits a generation and waits for its images.
- * @throws whatever submitGeneration and waitForImage do; rate_limited when too many requests wait already
- */
-export type CreateImages = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  submission: Omit<Submission, 'lane'>,
-) => Promise<CreatedImages>
+export type CreateImages = ReturnType<typeof imageCreation>
 
 /** All routes of the interface share one count of waiting requests. */
-export function imageCreation({
-  ports,
-  timeoutSeconds,
-  leaving,
-  maxWaiting = MAX_WAITING,
-}: WaitingOptions): CreateImages {
+export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING }: WaitingOptions) {
   let waiting = 0
 
-  return async (request, reply, submission) => {
+  /**
+   * Submits a generation and waits for its images.
+   * @returns the slugs in batch order, without images that were removed since
+   * @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already
+   */
+  return async (request: FastifyRequest, reply: FastifyReply, submission: Submission) => {
     // Before anything is charged.
     if (waiting >= maxWaiting) throw tooManyWaiting()
     waiting++
     try {
-      const submitting = submitGeneration(ports, request.caller, { ...submission, lane: 'create_image' })
-      const submitted = await sayWhenFree(ports, request.caller.account, submitting)
-      setSubmittedHeaders(reply, submitted)
+      const submitted = await submitFor(request, reply, ports, submission)
       const gone = clientGone(request, reply)
       request.releaseSlot?.()
       const { slugs } = await waitForImage(ports, submitted, { timeoutSeconds, gone, leaving }).catch((error) => {
@@ -62,7 +45,7 @@ export function imageCreation({
       })
       const [first, ...others] = slugs
       if (first === undefined) throw imageRemoved()
-      return { submitted, slugs: [first, ...others] }
+      return { submitted, slugs: [first, ...others] as const }
     } finally {
       waiting--
     }

@@ -1,25 +1,17 @@
 import { type ModelStore, type ModelVersion, readableNames } from '../../catalog/model-version.js'
 import { type AppError, type ErrorCode, imageRemoved } from '../../errors.js'
-import type { Abilities } from '../../generation/failure-reason.js'
-import type { ImageFiles, ImageStore } from '../../generation/ports.js'
 import { handleErrors, toAppError } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
-import { idempotencyOf } from '../idempotency-key.js'
+import type { CreateImageApiPorts } from '../ports.js'
+import { idempotencyOf } from '../submission.js'
 import type { CreateImages } from './image-creation.js'
 import { createOpenAiImagesSchema, listOpenAiModelsSchema, openAiModelView } from './openai-schemas.js'
 import { requireUsableModel } from './presets.js'
 
-export interface OpenAiRoutePorts {
-  readonly models: ModelStore
-  readonly abilities: Abilities
-  readonly images: Pick<ImageStore, 'url'>
-  readonly files: ImageFiles
-}
-
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
-export function openAiRoutes(app: App, ports: OpenAiRoutePorts, createImages: CreateImages): void {
+export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {
   app.setErrorHandler((error, request, reply) => {
-    // OpenAI's clients repeat every 5xx: they would submit again what goes on or has failed for good.
+    // OpenAI's clients retry every 5xx: they would submit again a generation that still runs or has failed for good.
     if (wasSubmitted(toAppError(error, request))) reply.header('x-should-retry', 'false')
     handleErrors(error, request, reply)
   })
@@ -28,6 +20,7 @@ export function openAiRoutes(app: App, ports: OpenAiRoutePorts, createImages: Cr
     const { model, request: generation, format, ignored } = request.body
     if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '))
     const { submitted, slugs } = await createImages(request, reply, {
+      lane: 'create_image',
       request: generation,
       model: async () =>
         requireUsableModel(ports.abilities, model, await findModel(ports.models, model), generation.sampler),

@@ -1,44 +1,35 @@
 import { z } from 'zod'
 import type { ModelVersion } from '../../catalog/model-version.js'
-import type { GenerationRequest } from '../../generation/generation.js'
+import { EXAMPLE } from '../answers.js'
 import { openAiRefusals } from '../error-bodies.js'
-import { CANVAS_ISSUE, choice, fitsCanvas, integer, NOT_AN_OBJECT, side, withDefault } from '../fields.js'
-import { idempotencyKeyHeader } from '../idempotency-key.js'
+import * as field from '../fields.js'
+import { idempotencyKeyHeader } from '../submission.js'
 import { DEFAULTS, drawingFields, requestOf } from './generate-schemas.js'
-
-interface OpenAiBody {
-  /** A Create Image model's ID, or a model version's as a string. */
-  readonly model: string
-  readonly request: GenerationRequest
-  readonly format: 'url' | 'b64_json'
-  /** Fields that were sent and change nothing. */
-  readonly ignored: readonly string[]
-}
 
 const AUTO = 'auto'
 const AUTO_SIZE = { width: 1024, height: 1024 }
 const SIZE_FORM = `size must be "${AUTO}" or <width>x<height> such as 1024x1024.`
 
-const sizeFields = z
-  .object({ width: side("size's width"), height: side("size's height") })
-  .refine(fitsCanvas, CANVAS_ISSUE)
+const sides = z
+  .object({ width: field.side("size's width"), height: field.side("size's height") }, SIZE_FORM)
+  .refine(...field.fitsCanvas)
 
 const size = z.string(SIZE_FORM).transform((value, context) => {
   if (value === AUTO) return AUTO_SIZE
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
-  const parsed =
-    width === undefined ? undefined : sizeFields.safeParse({ width: Number(width), height: Number(height) })
-  if (parsed?.success) return parsed.data
-  context.addIssue({ code: 'custom', message: parsed?.error.issues[0]?.message ?? SIZE_FORM })
+  const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
+  if (parsed.success) return parsed.data
+  context.addIssue({ code: 'custom', message: parsed.error.issues[0]?.message ?? SIZE_FORM })
   return z.NEVER
 })
 
+const BATCH = { min: 1, max: 4 }
 const MODEL_FORM = 'model must be the ID of a model: GET /v1/models lists them.'
 
 /** A field of OpenAI's that may only ask for what the server does anyway. */
-const onlyChoice = (name: string, values: readonly [string, ...string[]]) => choice(name, values).nullish()
+const onlyChoice = (name: string, values: readonly [string, ...string[]]) => field.choice(name, values).nullish()
 
-/** Fields of OpenAI's that change nothing here, and that nobody would miss in the image. */
+/** Fields of OpenAI's that change nothing here, and whose effect nobody would miss. */
 const ignoredFields = {
   user: z.string('user must be a string.').nullish(),
   quality: z.string('quality must be a string.').nullish(),
@@ -47,34 +38,31 @@ const ignoredFields = {
   output_compression: z.number('output_compression must be a number.').nullish(),
 }
 
-/** The body of OpenAI's images.generate as far as it can be honoured, and Create Image's own fields. */
-export const openAiBody = z
-  .strictObject(
-    {
-      ...drawingFields,
-      ...ignoredFields,
-      model: withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
-      n: withDefault(integer('n', 1, 4), 1),
-      size: size
-        .nullish()
-        .meta({ default: AUTO })
-        .transform((value) => value ?? AUTO_SIZE),
-      response_format: withDefault(choice('response_format', ['url', 'b64_json']), 'url'),
-      background: onlyChoice('background', ['auto', 'opaque']),
-      output_format: onlyChoice('output_format', ['png']),
-      stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
-      partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
-    },
-    NOT_AN_OBJECT,
-  )
-  .transform(
-    (body): OpenAiBody => ({
-      model: body.model,
-      request: requestOf(body, { ...body.size, batchSize: body.n }),
-      format: body.response_format,
-      ignored: Object.keys(ignoredFields).filter((name) => (body[name as keyof typeof ignoredFields] ?? null) !== null),
-    }),
-  )
+/** The body of OpenAI's images.generate as far as this server supports it, and Create Image's own fields. */
+export const openAiBody = field
+  .body({
+    ...drawingFields,
+    ...ignoredFields,
+    model: field.withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
+    n: field.withDefault(field.integer('n', BATCH), 1),
+    size: size
+      .nullish()
+      .meta({ default: AUTO })
+      .transform((value) => value ?? AUTO_SIZE),
+    response_format: field.withDefault(field.choice('response_format', ['url', 'b64_json']), 'url'),
+    background: onlyChoice('background', ['auto', 'opaque']),
+    output_format: onlyChoice('output_format', ['png']),
+    stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
+    partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
+  })
+  .transform((body) => ({
+    /** A Create Image model's ID, or a model version's as a string. */
+    model: body.model,
+    request: requestOf(body, { ...body.size, batchSize: body.n }),
+    format: body.response_format,
+    /** Fields that were sent and change nothing. */
+    ignored: Object.keys(ignoredFields).filter((name) => (body[name as keyof typeof ignoredFields] ?? null) !== null),
+  }))
 
 const images = z
   .object({
@@ -88,7 +76,7 @@ const images = z
   })
   .meta({
     id: 'OpenAiImages',
-    examples: [{ created: 1795208651, data: [{ url: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png' }] }],
+    examples: [{ created: 1795208651, data: [{ url: EXAMPLE.imageUrl }] }],
   })
 
 export const createOpenAiImagesSchema = {

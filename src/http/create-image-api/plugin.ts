@@ -2,12 +2,11 @@ import { type AuthenticationOptions, registerAuthentication } from '../authentic
 import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
-import { type GenerateRoutePorts, generateRoutes } from './generate-routes.js'
+import { generateRoutes } from './generate-routes.js'
 import { imageCreation, type WaitingOptions } from './image-creation.js'
-import { type OpenAiRoutePorts, openAiRoutes } from './openai-routes.js'
+import { openAiRoutes } from './openai-routes.js'
 
 export interface CreateImageApiOptions extends WaitingOptions {
-  readonly ports: WaitingOptions['ports'] & GenerateRoutePorts & OpenAiRoutePorts
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
 }

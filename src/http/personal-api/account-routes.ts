@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import type { Account } from '../../account/account.js'
 import { userNotFound } from '../../errors.js'
-import type { LedgerEntry, LedgerStore } from '../../generation/library/history.js'
+import type { LedgerStore } from '../../generation/library/history.js'
+import { EXAMPLE, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { cursorOf, nextCursor, pageFields } from '../query-fields.js'
+import * as field from '../fields.js'
+
+const subscription = z.object({
+  status: z.string().describe('Such as "active", "canceled" or "expired"'),
+  plan: z.string(),
+  endDate: z.iso.datetime(),
+})
 
 const account = z
   .object({
     username: z.string(),
     credits: z.int().min(0).describe('What you hold now'),
-    subscription: z
-      .object({
-        status: z.string().describe('Such as "active", "canceled" or "expired"'),
-        plan: z.string(),
-        endDate: z.iso.datetime(),
-      })
-      .nullable()
-      .describe('null without a subscription'),
+    subscription: subscription.nullable().describe('null without a subscription'),
   })
   .meta({
     id: 'Account',
@@ -30,17 +30,9 @@ const account = z
     ],
   })
 
-const accountView = ({ username, credits, subscription }: Account): z.output<typeof account> => ({
-  username,
-  credits,
-  subscription: subscription && {
-    status: subscription.status,
-    plan: subscription.plan,
-    endDate: subscription.endDate.toISOString(),
-  },
-})
+const accountView = (it: Account) =>
+  viewOf(account, { ...it, subscription: it.subscription && viewOf(subscription, it.subscription) })
 
-/** Spec 4.1. */
 const getAccountSchema = {
   operationId: 'getAccount',
   tags: ['Account'],
@@ -59,37 +51,32 @@ const creditEntry = z.object({
 })
 
 const EXAMPLE_GRANT = {
-  ...{ kind: 'grant', delta: 100, balance: 100, generation_id: null, note: 'Welcome' },
-  created_at: '2026-11-20T21:04:11.062Z',
+  kind: 'grant',
+  delta: 100,
+  balance: 100,
+  generation_id: null,
+  note: 'Welcome',
+  created_at: EXAMPLE.submittedAt,
 }
 
 const creditList = z
   .object({
     credits: z.int().min(0).describe('What you hold now'),
     entries: z.array(creditEntry),
-    next_cursor: nextCursor,
+    next_cursor: field.nextCursor,
   })
   .meta({ id: 'CreditList', examples: [{ credits: 100, entries: [EXAMPLE_GRANT], next_cursor: null }] })
-
-const creditEntryView = (entry: LedgerEntry): z.output<typeof creditEntry> => ({
-  kind: entry.kind,
-  delta: entry.delta,
-  balance: entry.balance,
-  generation_id: entry.generationId,
-  note: entry.note,
-  created_at: entry.createdAt.toISOString(),
-})
 
 const listCreditsSchema = {
   operationId: 'listCredits',
   tags: ['Account'],
   summary: 'Your credits, and every one that moved, newest first',
   description: 'A generation is charged once, and given back at most once.',
-  querystring: z.strictObject(pageFields(1)),
+  querystring: z.strictObject(field.page(1)),
   response: { 200: creditList, ...personalRefusals(400) },
 }
 
-/** The caller's account. */
+/** The caller's account, spec 4.1. */
 export function accountRoutes(app: App): void {
   app.get('/account', { config: { toldWhenDeleted: true }, schema: getAccountSchema }, async ({ caller }) => {
     if (caller.account.deleted) throw userNotFound()
@@ -103,6 +90,6 @@ export function creditRoutes(app: App, ledger: LedgerStore): void {
     const { id, credits } = caller.account
     const { items, next } = await ledger.entries(id, { limit: query.limit, after: query.cursor })
     reply.header('cache-control', 'no-store')
-    return { credits, entries: items.map(creditEntryView), next_cursor: cursorOf(next) }
+    return { credits, entries: items.map((entry) => viewOf(creditEntry, entry)), next_cursor: field.cursorOf(next) }
   })
 }

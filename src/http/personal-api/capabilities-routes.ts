@@ -1,9 +1,113 @@
-import type { ModelStore } from '../../catalog/model-version.js'
+import { z } from 'zod'
+import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
+import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
+import { SAMPLERS } from '../../generation/sampler.js'
+import { etagOf, isKnownTag, viewOf } from '../answers.js'
+import * as createImage from '../create-image-api/generate-schemas.js'
+import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
+import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { etagOf, isKnownTag } from '../response-headers.js'
-import { capabilitiesView, getCapabilitiesSchema, type RateLimit } from './capabilities-schemas.js'
+import { MAX_PIXELS, MAX_PROMPT_LENGTH, MAX_SIDE, MIN_SIDE, RANDOM_SEED } from '../fields.js'
+import type { RateLimitOptions } from '../rate-limit.js'
+import { DEFAULTS, LIMITS, settings } from './generation-schemas.js'
 
-/** What may be asked for, as data: the same numbers that requests are checked against. */
+/** The sizes that SDXL was trained on. */
+const SDXL_SIZES = [
+  [1024, 1024],
+  [1152, 896],
+  [896, 1152],
+  [1216, 832],
+  [832, 1216],
+  [1344, 768],
+  [768, 1344],
+  [1536, 640],
+  [640, 1536],
+] as const
+
+const range = z.object({ min: z.number(), max: z.number() })
+const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
+const size = z.object({ width: z.int(), height: z.int() })
+
+const capableModel = z.object({
+  model_version_id: z.int(),
+  name: z.string(),
+  model_name: z.string(),
+  credits_per_image: z.int().min(0),
+})
+
+const capabilities = z
+  .object({
+    limits: z.object({
+      prompt_length: z.int().describe('Unicode code points at most, of `negative_prompt`, too'),
+      width: sideRange.describe('Pixels'),
+      height: sideRange.describe('Pixels'),
+      pixels: z.int().describe('width × height at most'),
+      batch_size: range,
+      steps: range,
+      cfg_scale: range,
+      seed: range.extend({ random: z.int().describe('Asks for a random one') }),
+    }),
+    defaults: z.object({ ...settings, seed: z.int() }),
+    samplers: z.array(settings.sampler),
+    recommended_sizes: z.array(size).describe('What models of the SDXL kind draw best'),
+    models: z.array(capableModel),
+    create_image: z
+      .object({
+        models: z.array(z.enum(CREATE_IMAGE_MODELS)),
+        samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
+        limits: z.object({ steps: range, cfg_scale: range }),
+        defaults: z.object({
+          negative_prompt: z.string(),
+          model: z.enum(CREATE_IMAGE_MODELS),
+          steps: z.int(),
+          cfg_scale: z.number(),
+          width: z.int(),
+          height: z.int(),
+          sampler: z.enum(CREATE_IMAGE_SAMPLERS),
+          seed: z.int(),
+        }),
+      })
+      .describe('What POST /v1/images/generate takes instead; its other limits are the same'),
+    rate_limit: z.object({ requests: z.int(), window_seconds: z.int() }).describe('Per account, over a sliding window'),
+  })
+  .meta({ id: 'Capabilities' })
+
+type RateLimit = Pick<RateLimitOptions, 'max' | 'windowSeconds'>
+
+const SIDES = { min: MIN_SIDE, max: MAX_SIDE, step: SIZE_STEP }
+
+const capabilitiesView = (models: readonly ModelVersion[], rateLimit: RateLimit): z.output<typeof capabilities> => ({
+  limits: {
+    prompt_length: MAX_PROMPT_LENGTH,
+    width: SIDES,
+    height: SIDES,
+    pixels: MAX_PIXELS,
+    ...LIMITS,
+    seed: { min: 0, max: MAX_SEED, random: RANDOM_SEED },
+  },
+  defaults: { ...DEFAULTS, seed: RANDOM_SEED },
+  samplers: [...SAMPLERS],
+  recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
+  models: models.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),
+  create_image: {
+    models: [...CREATE_IMAGE_MODELS],
+    samplers: [...CREATE_IMAGE_SAMPLERS],
+    limits: createImage.LIMITS,
+    defaults: { ...createImage.DEFAULTS, seed: RANDOM_SEED },
+  },
+  rate_limit: { requests: rateLimit.max, window_seconds: rateLimit.windowSeconds },
+})
+
+const getCapabilitiesSchema = {
+  operationId: 'getCapabilities',
+  tags: ['Account'],
+  summary: 'What may be asked for',
+  description:
+    'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
+  response: { 200: capabilities, 304: z.null().describe('Nothing has changed'), ...personalRefusals() },
+}
+
+/** Limits, defaults and prices as data: the same numbers that requests are checked against. */
 export function capabilitiesRoutes(app: App, models: ModelStore, rateLimit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
     const body = capabilitiesView(await models.listEnabled(), rateLimit)

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Change, Following } from '../../generation/follow/follow.js'
-import { hasEnded, type Polled, type PollPorts, pollGeneration } from '../../generation/follow/poll.js'
-import type { ImageStore } from '../../generation/ports.js'
+import type { Change } from '../../generation/follow/follow.js'
+import { hasEnded, type Polled, pollGeneration } from '../../generation/follow/poll.js'
+import type { KeyRevoked } from '../authentication.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { createEventStreams, type EventStream, type StreamTimes } from '../server-sent-events.js'
-import type { KeyRevoked } from '../wait-signals.js'
 import { generationParams, polledView } from './generation-schemas.js'
 
 const events = z.string().meta({
@@ -31,38 +31,22 @@ const streamGenerationEventsSchema = {
   },
 }
 
-export interface EventRoutePorts extends PollPorts {
-  readonly following: Following
-  readonly images: Pick<ImageStore, 'url'>
-}
-
-/** Everything about one generation as it happens. */
-export function eventRoutes(app: App, ports: EventRoutePorts, keyRevoked: KeyRevoked, times?: StreamTimes): void {
+/** Status, place in the queue, progress and previews of one generation, as server-sent events. */
+export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRevoked, times?: StreamTimes): void {
   const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
   const streams = createEventStreams(times)
-  app.addHook('preClose', async () => streams.end())
+  app.addHook('preClose', async () => streams.endAll())
 
-  const sendCurrent = (stream: EventStream, current: Polled): void => {
-    if (hasEnded(current)) {
-      stream.end({ event: 'end', data: bodyOf(current) })
-      return
-    }
-    stream.tell('status', bodyOf(current))
-    sendProgress(stream, current)
-    const unfollow = ports.following.follow(current, true, (change) => sendChange(stream, change))
-    stream.once('close', unfollow)
+  const sendState = (stream: EventStream, now: Polled): void => {
+    if (hasEnded(now)) stream.end({ event: 'end', data: bodyOf(now) })
+    else stream.tell('status', bodyOf(now))
   }
 
   const sendChange = (stream: EventStream, change: Change): void => {
-    if (change.kind === 'preview') {
-      stream.show('preview', { image: dataUri(change.image) })
-      return
-    }
-    const { now } = change
-    if (hasEnded(now)) stream.end({ event: 'end', data: bodyOf(now) })
-    else if (change.kind === 'status') stream.tell('status', bodyOf(now))
-    else if (now.status === 'queued') stream.show('queue_position', { queue_position: now.queuePosition })
-    else sendProgress(stream, now)
+    if (change.kind === 'preview') stream.show('preview', { image: dataUri(change.image) })
+    else if (change.kind === 'status' || hasEnded(change.now)) sendState(stream, change.now)
+    else if (change.now.status === 'queued') stream.show('queue_position', { queue_position: change.now.queuePosition })
+    else sendProgress(stream, change.now)
   }
 
   const options = { exposeHeadRoute: false, schema: streamGenerationEventsSchema }
@@ -70,7 +54,14 @@ export function eventRoutes(app: App, ports: EventRoutePorts, keyRevoked: KeyRev
     const { account } = request.caller
     const stream = streams.open(account.id)
     try {
-      sendCurrent(stream, await pollGeneration(ports, account, request.params.id))
+      const current = await pollGeneration(ports, account, request.params.id)
+      sendState(stream, current)
+      sendProgress(stream, current)
+      if (!hasEnded(current))
+        stream.once(
+          'close',
+          ports.following.follow(current, true, (change) => sendChange(stream, change)),
+        )
     } catch (error) {
       stream.destroy()
       throw error

@@ -1,36 +1,40 @@
-import { type CancelPorts, cancelGeneration } from '../../generation/cancel.js'
-import { CANCELED } from '../../generation/failure-reason.js'
-import { findOwned, hasEnded, type PollPorts, pollGeneration } from '../../generation/follow/poll.js'
-import type { HistoryStore } from '../../generation/library/history.js'
-import type { ImageStore } from '../../generation/ports.js'
+import { requireAvailable } from '../../catalog/model-version.js'
+import { generationIdMissing } from '../../errors.js'
+import { dryRunGeneration } from '../../generation/submit/submit.js'
 import type { App } from '../fastify-app.js'
-import { cursorOf } from '../query-fields.js'
-import { cancelGenerationSchema, listGenerationsSchema, pastGenerationView, polledView } from './generation-schemas.js'
+import { cursorOf } from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
+import { idempotencyOf, submitFor } from '../submission.js'
+import * as schemas from './generation-schemas.js'
 
-interface ListPorts {
-  readonly history: HistoryStore
-  readonly images: Pick<ImageStore, 'url'>
+/** The submit, spec 4.3, and polling without an ID. */
+export function submitRoutes(app: App, ports: PersonalApiPorts): void {
+  app.post('/generate', { schema: schemas.submitGeneration }, async (request, reply) => {
+    const { modelVersionId, request: generation } = request.body
+    const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
+    if (request.query.dry_run)
+      return reply.send(
+        schemas.dryRunView(await dryRunGeneration(ports, request.caller, { request: generation, model })),
+      )
+    const idempotency = idempotencyOf(request, 'personal')
+    const submission = { lane: 'personal', request: generation, model, idempotency } as const
+    const submitted = await submitFor(request, reply, ports, submission)
+    return reply.code(201).send(schemas.submittedView(submitted, app.pollUrl(submitted.id)))
+  })
+
+  for (const url of ['/generate', '/generate/'])
+    app.get(url, async () => {
+      throw generationIdMissing()
+    })
 }
 
 /** Everything that an account has submitted, on either interface and with any of its keys. */
-export function generationRoutes(app: App, { history, images }: ListPorts): void {
-  app.get('/generations', { schema: listGenerationsSchema }, async ({ caller, query }, reply) => {
-    const { limit, cursor, status, model_version_id: modelVersionId, since, until } = query
-    const filter = { status, modelVersionId, since, until }
-    const { items, next } = await history.generations(caller.account.id, filter, { limit, after: cursor })
+export function generationRoutes(app: App, { history, images }: PersonalApiPorts): void {
+  app.get('/generations', { schema: schemas.listGenerations }, async ({ caller, query }, reply) => {
+    const { limit, cursor: after, model_version_id: modelVersionId, ...filter } = query
+    const page = { limit, after }
+    const { items, next } = await history.generations(caller.account.id, { ...filter, modelVersionId }, page)
     reply.header('cache-control', 'no-store')
-    return { generations: items.map((it) => pastGenerationView(it, images.url)), next_cursor: cursorOf(next) }
-  })
-}
-
-export type CancelRoutePorts = PollPorts & CancelPorts & Pick<ListPorts, 'images'>
-
-/** Ends a generation for its owner. The scope drops bodies. */
-export function cancelRoutes(app: App, ports: CancelRoutePorts): void {
-  app.post('/generate/:id/cancel', { schema: cancelGenerationSchema }, async ({ caller, params }, reply) => {
-    const before = await findOwned(ports, caller.account, params.id)
-    if (!hasEnded(before)) await cancelGeneration(ports, params.id, CANCELED, { onlyQueued: false })
-    reply.header('cache-control', 'no-store')
-    return polledView(await pollGeneration(ports, caller.account, params.id), ports.images.url)
+    return { generations: items.map((it) => schemas.pastGenerationView(it, images.url)), next_cursor: cursorOf(next) }
   })
 }

@@ -1,16 +1,158 @@
 import { z } from 'zod'
 import type { Polled, PolledStatus } from '../../generation/follow/poll.js'
+import type { GenerationRequest } from '../../generation/generation.js'
 import type { PastGeneration } from '../../generation/library/history.js'
 import { SAMPLERS } from '../../generation/sampler.js'
+import type { Submitted } from '../../generation/submit/submission.js'
+import type { DryRun } from '../../generation/submit/submit.js'
+import { EXAMPLE, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
-import { choice } from '../fields.js'
-import { nextCursor, optionalQueryInteger, pageFields, queryTime } from '../query-fields.js'
+import * as field from '../fields.js'
+import { idempotencyKeyHeader } from '../submission.js'
 
-export const EXAMPLE_GENERATION_ID = 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x'
-export const generationId = z.string().describe('The ID of the generation')
+const tags = ['Generations']
 
-/** Any string: a malformed ID is answered like one that does not exist. */
-export const generationParams = z.object({ id: generationId })
+/** The bounds of a request; fields.ts has those that both interfaces share. */
+export const LIMITS = {
+  batch_size: { min: 1, max: 4 },
+  steps: { min: 1, max: 100 },
+  cfg_scale: { min: 0, max: 30 },
+} as const
+
+/** What a request gets that leaves these out. */
+export const DEFAULTS = {
+  negative_prompt: '',
+  ...field.DEFAULT_SIZE,
+  batch_size: 1,
+  steps: 30,
+  cfg_scale: 7,
+  sampler: 'euler_a',
+} as const
+
+/** The fields of DEFAULTS, as answers show them. */
+export const settings = {
+  negative_prompt: z.string(),
+  width: z.int(),
+  height: z.int(),
+  batch_size: z.int(),
+  steps: z.int(),
+  cfg_scale: z.number(),
+  sampler: z.enum(SAMPLERS),
+}
+
+const generationId = z.string().describe('The ID of the generation')
+export const generationParams = field.idParams('The ID of the generation')
+
+// Any integer is well-formed. The catalog says whether it exists.
+export const modelVersionId = z
+  .number(field.required('model_version_id is required.', 'model_version_id must be an integer.'))
+  .refine(Number.isInteger, 'model_version_id must be an integer.')
+  .meta({ type: 'integer', description: 'An `id` of GET /api/v1/models' })
+
+export const generateBody = field
+  .body({
+    prompt: field.prompt,
+    negative_prompt: field.negativePrompt,
+    model_version_id: modelVersionId,
+    ...field.size,
+    batch_size: field.withDefault(
+      field.integer('batch_size', LIMITS.batch_size).describe('How many images'),
+      DEFAULTS.batch_size,
+    ),
+    steps: field.withDefault(field.integer('steps', LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
+    cfg_scale: field.withDefault(
+      field.number('cfg_scale', LIMITS.cfg_scale).describe('How closely to follow the prompt'),
+      DEFAULTS.cfg_scale,
+    ),
+    sampler: field.withDefault(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),
+    seed: field.seed,
+  })
+  .refine(...field.fitsCanvas)
+  .transform((body): { readonly modelVersionId: number; readonly request: GenerationRequest } => {
+    const { model_version_id: modelVersionId, negative_prompt: negativePrompt, ...others } = body
+    const { batch_size: batchSize, cfg_scale: cfgScale, ...same } = others
+    return { modelVersionId, request: { ...same, negativePrompt, batchSize, cfgScale } }
+  })
+
+const dryRun = z
+  .object({
+    dry_run: z.literal(true),
+    model_version_id: z.int(),
+    model_name: z.string(),
+    credits_needed: z.int().min(0),
+    credits_held: z.int().min(0),
+    sufficient: z.boolean().describe('Whether the credits suffice'),
+    active_generation: z.string().nullable().describe('The ID of the one that a submit would have to wait for'),
+  })
+  .meta({
+    id: 'DryRun',
+    examples: [
+      {
+        dry_run: true,
+        ...EXAMPLE.model,
+        credits_needed: 4,
+        credits_held: 94,
+        sufficient: true,
+        active_generation: null,
+      },
+    ],
+  })
+
+export const dryRunView = ({ model, creditsNeeded, creditsHeld, activeGenerationId }: DryRun) =>
+  viewOf(dryRun, {
+    dryRun: true,
+    modelVersionId: model.id,
+    modelName: model.modelName,
+    creditsNeeded,
+    creditsHeld,
+    sufficient: creditsHeld >= creditsNeeded,
+    activeGeneration: activeGenerationId ?? null,
+  })
+
+const submitted = z
+  .object({
+    id: generationId,
+    status: z.literal('queued'),
+    model_version_id: z.int(),
+    model_name: z.string(),
+    credits_charged: z.int().min(0),
+    seed: z.int().min(0).describe('Of the first image; image n uses (seed + n) mod 2^32'),
+    created_at: z.iso.datetime(),
+    poll_url: z.string(),
+  })
+  .meta({
+    id: 'SubmittedGeneration',
+    examples: [
+      {
+        id: EXAMPLE.generationId,
+        status: 'queued',
+        ...EXAMPLE.model,
+        credits_charged: 1,
+        seed: EXAMPLE.seed,
+        created_at: EXAMPLE.submittedAt,
+        poll_url: `https://easel.example/api/v1/generate/${EXAMPLE.generationId}`,
+      },
+    ],
+  })
+
+/** The answer to a submit: "queued", even if it repeats an earlier answer and that generation has moved on. */
+export const submittedView = (generation: Submitted, pollUrl: string) =>
+  viewOf(submitted, { ...generation, status: 'queued', creditsCharged: generation.cost, pollUrl })
+
+export const submitGeneration = {
+  operationId: 'submitGeneration',
+  tags,
+  summary: 'Submit a generation',
+  description:
+    'Charges its credits and queues it. One may be active at a time. With `dry_run=true` nothing is charged or ' +
+    'queued: the same checks, and the price.',
+  headers: idempotencyKeyHeader,
+  querystring: z.strictObject({
+    dry_run: field.queryFlag('dry_run').describe('Check and price the request, and do nothing'),
+  }),
+  body: generateBody,
+  response: { 200: dryRun, 201: submitted, ...personalRefusals(400, 402, 404, 409, 413, 415, 422) },
+}
 
 export const polled = z
   .discriminatedUnion('status', [
@@ -38,17 +180,14 @@ export const polled = z
   .meta({
     id: 'Generation',
     examples: [
-      { id: EXAMPLE_GENERATION_ID, status: 'queued', queue_position: 3 },
-      { id: EXAMPLE_GENERATION_ID, status: 'processing' },
+      { id: EXAMPLE.generationId, status: 'queued', queue_position: 3 },
+      { id: EXAMPLE.generationId, status: 'processing' },
       {
-        id: EXAMPLE_GENERATION_ID,
+        id: EXAMPLE.generationId,
         status: 'succeeded',
-        output: {
-          images: [{ url: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png', id: 'Zk3vQ9xT1bN7mR4wY8cL2s' }],
-          seed: 1803774619,
-        },
+        output: { images: [{ url: EXAMPLE.imageUrl, id: EXAMPLE.slug }], seed: EXAMPLE.seed },
       },
-      { id: EXAMPLE_GENERATION_ID, status: 'failed', error: 'Canceled.' },
+      { id: EXAMPLE.generationId, status: 'failed', error: 'Canceled.' },
     ],
   })
 
@@ -56,47 +195,18 @@ export function polledView(
   generation: Pick<Polled, 'id' | 'slugs' | 'seed' | 'error'> & PolledStatus,
   imageUrl: (slug: string) => string,
 ): z.output<typeof polled> {
-  const { id } = generation
-  switch (generation.status) {
-    case 'queued':
-      return { id, status: 'queued', queue_position: generation.queuePosition }
-    case 'processing':
-      return { id, status: 'processing' }
-    case 'succeeded':
-      return {
-        id,
-        status: 'succeeded',
-        output: { images: generation.slugs.map((slug) => ({ url: imageUrl(slug), id: slug })), seed: generation.seed },
-      }
-    case 'failed':
-      return { id, status: 'failed', error: generation.error ?? '' }
-  }
-}
-
-export const cancelGenerationSchema = {
-  operationId: 'cancelGeneration',
-  tags: ['Generations'],
-  summary: 'Cancel a generation',
-  description:
-    'What has not ended fails with "Canceled.", all its credits are given back, and another one may be submitted ' +
-    'at once. What has ended stays as it is. Answers like a poll, however often it is asked. No body is needed.',
-  params: generationParams,
-  response: { 200: polled, ...personalRefusals(404, 413) },
+  const { id, status, seed } = generation
+  if (status === 'queued') return { id, status, queue_position: generation.queuePosition }
+  if (status === 'processing') return { id, status }
+  if (status === 'failed') return { id, status, error: generation.error ?? '' }
+  return { id, status, output: { images: generation.slugs.map((slug) => ({ url: imageUrl(slug), id: slug })), seed } }
 }
 
 const STATUSES = ['queued', 'processing', 'succeeded', 'failed'] as const
 
-export const modelVersionFilter = optionalQueryInteger('model_version_id', 1, 999_999_999_999_999).describe(
-  'Only those of this model version',
-)
-
-const generationsQuery = z.strictObject({
-  status: choice('status', STATUSES).optional().describe('Only those with this status'),
-  model_version_id: modelVersionFilter,
-  since: queryTime('since').optional().describe('Submitted at this time or later'),
-  until: queryTime('until').optional().describe('Submitted before this time'),
-  ...pageFields(2),
-})
+export const modelVersionFilter = field
+  .queryInteger('model_version_id', { min: 1, max: 999_999_999_999_999 })
+  .describe('Only those of this model version')
 
 const milliseconds = (description: string) => z.int().min(0).nullable().describe(description)
 
@@ -108,13 +218,7 @@ const pastGeneration = z
     model_version_id: z.int(),
     model_name: z.string(),
     prompt: z.string(),
-    negative_prompt: z.string(),
-    width: z.int(),
-    height: z.int(),
-    batch_size: z.int(),
-    steps: z.int(),
-    cfg_scale: z.number(),
-    sampler: z.enum(SAMPLERS),
+    ...settings,
     seed: z.int().describe('Of the first image'),
     created_at: z.iso.datetime(),
     started_at: z.iso.datetime().nullable(),
@@ -130,79 +234,54 @@ const pastGeneration = z
     id: 'PastGeneration',
     examples: [
       {
-        id: EXAMPLE_GENERATION_ID,
+        id: EXAMPLE.generationId,
         status: 'succeeded',
         interface: 'personal',
-        model_version_id: 10,
-        model_name: 'Pony Diffusion',
-        prompt: 'a lighthouse at dusk',
-        negative_prompt: '',
-        width: 832,
-        height: 1216,
-        batch_size: 1,
-        steps: 30,
-        cfg_scale: 7,
-        sampler: 'euler_a',
-        seed: 1803774619,
-        created_at: '2026-11-20T21:04:11.062Z',
+        ...EXAMPLE.model,
+        prompt: EXAMPLE.prompt,
+        ...DEFAULTS,
+        seed: EXAMPLE.seed,
+        created_at: EXAMPLE.submittedAt,
         started_at: '2026-11-20T21:04:11.562Z',
-        finished_at: '2026-11-20T21:04:17.062Z',
+        finished_at: EXAMPLE.finishedAt,
         queue_ms: 500,
         run_ms: 5500,
         credits: { charged: 1, refunded: 0 },
         metered: false,
         error: null,
-        images: [
-          {
-            id: 'Zk3vQ9xT1bN7mR4wY8cL2s',
-            url: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png',
-            seed: 1803774619,
-          },
-        ],
+        images: [{ id: EXAMPLE.slug, url: EXAMPLE.imageUrl, seed: EXAMPLE.seed }],
       },
     ],
   })
 
-const generationList = z
-  .object({ generations: z.array(pastGeneration), next_cursor: nextCursor })
-  .meta({ id: 'GenerationList' })
+const millisecondsBetween = (from: Date | null, to: Date | null) => from && to && Math.max(0, +to - +from)
 
-const millisecondsBetween = (from: Date, to: Date | null) => to && Math.max(0, to.getTime() - from.getTime())
+export const pastGenerationView = (it: PastGeneration, imageUrl: (slug: string) => string) =>
+  viewOf(pastGeneration, {
+    ...it,
+    interface: it.lane,
+    queueMs: millisecondsBetween(it.createdAt, it.startedAt),
+    runMs: millisecondsBetween(it.startedAt, it.finishedAt),
+    credits: { charged: it.charged, refunded: it.refunded },
+    images: it.images.map(({ slug, seed }) => ({ id: slug, url: imageUrl(slug), seed })),
+  })
 
-export const pastGenerationView = (
-  it: PastGeneration,
-  imageUrl: (slug: string) => string,
-): z.output<typeof pastGeneration> => ({
-  id: it.id,
-  status: it.status,
-  interface: it.lane,
-  model_version_id: it.modelVersionId,
-  model_name: it.modelName,
-  prompt: it.prompt,
-  negative_prompt: it.negativePrompt,
-  width: it.width,
-  height: it.height,
-  batch_size: it.batchSize,
-  steps: it.steps,
-  cfg_scale: it.cfgScale,
-  sampler: it.sampler,
-  seed: it.seed,
-  created_at: it.createdAt.toISOString(),
-  started_at: it.startedAt?.toISOString() ?? null,
-  finished_at: it.finishedAt?.toISOString() ?? null,
-  queue_ms: millisecondsBetween(it.createdAt, it.startedAt),
-  run_ms: it.startedAt && millisecondsBetween(it.startedAt, it.finishedAt),
-  credits: { charged: it.charged, refunded: it.refunded },
-  metered: it.metered,
-  error: it.error,
-  images: it.images.map(({ slug, seed }) => ({ id: slug, url: imageUrl(slug), seed })),
-})
-
-export const listGenerationsSchema = {
+export const listGenerations = {
   operationId: 'listGenerations',
-  tags: ['Generations'],
+  tags,
   summary: 'Your generations, newest first',
   description: 'With all that was asked for, when it ran, what it cost and what came of it.',
-  querystring: generationsQuery,
-  response: { 200: generationList, ...personalRefusals(400) },
+  querystring: z.strictObject({
+    status: field.choice('status', STATUSES).optional().describe('Only those with this status'),
+    model_version_id: modelVersionFilter,
+    since: field.queryTime('since').optional().describe('Submitted at this time or later'),
+    until: field.queryTime('until').optional().describe('Submitted before this time'),
+    ...field.page(2),
+  }),
+  response: {
+    200: z
+      .object({ generations: z.array(pastGeneration), next_cursor: field.nextCursor })
+      .meta({ id: 'GenerationList' }),
+    ...personalRefusals(400),
+  },
 }

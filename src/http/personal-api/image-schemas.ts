@@ -1,27 +1,29 @@
 import { z } from 'zod'
 import type { OwnImage } from '../../generation/library/history.js'
-import { SAMPLERS } from '../../generation/sampler.js'
+import { EXAMPLE, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
-import { nextCursor, pageFields } from '../query-fields.js'
-import { EXAMPLE_GENERATION_ID, modelVersionFilter } from './generation-schemas.js'
+import * as field from '../fields.js'
+import { DEFAULTS, modelVersionFilter, settings } from './generation-schemas.js'
 
-const EXAMPLE = {
-  id: 'Zk3vQ9xT1bN7mR4wY8cL2s',
-  url: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png',
-  page_url: 'https://easel.example/image/Zk3vQ9xT1bN7mR4wY8cL2s',
-  width: 832,
-  height: 1216,
-  seed: 1803774619,
+const tags = ['Images']
+const params = field.idParams('The ID of the image')
+
+const EXAMPLE_IMAGE = {
+  id: EXAMPLE.slug,
+  url: EXAMPLE.imageUrl,
+  page_url: `https://easel.example/image/${EXAMPLE.slug}`,
+  width: DEFAULTS.width,
+  height: DEFAULTS.height,
+  seed: EXAMPLE.seed,
   bytes: 1482113,
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-  model_version_id: 10,
-  model_name: 'Pony Diffusion',
-  generation_id: EXAMPLE_GENERATION_ID,
-  created_at: '2026-11-20T21:04:17.062Z',
+  ...EXAMPLE.model,
+  generation_id: EXAMPLE.generationId,
+  created_at: EXAMPLE.finishedAt,
 }
 
-const MADE_FROM = {
-  prompt: 'a lighthouse at dusk',
+const EXAMPLE_ORIGIN = {
+  prompt: EXAMPLE.prompt,
   negative_prompt: '',
   steps: 30,
   cfg_scale: 7,
@@ -29,9 +31,6 @@ const MADE_FROM = {
   filename: 'ponyDiffusionV6XL.safetensors',
   made_with: { backend: 'a1111', version: 'v1.10.1', sampler: 'DPM++ 2M', scheduler: 'Karras' },
 }
-
-/** Any string: a malformed ID is answered like one that does not exist. */
-const params = z.object({ id: z.string().describe('The ID of the image') })
 
 const image = z
   .object({
@@ -48,15 +47,15 @@ const image = z
     generation_id: z.string(),
     created_at: z.iso.datetime(),
   })
-  .meta({ id: 'Image', examples: [EXAMPLE] })
+  .meta({ id: 'Image', examples: [EXAMPLE_IMAGE] })
 
 const imageDetail = image
   .extend({
     prompt: z.string(),
-    negative_prompt: z.string(),
-    steps: z.int(),
-    cfg_scale: z.number(),
-    sampler: z.enum(SAMPLERS),
+    negative_prompt: settings.negative_prompt,
+    steps: settings.steps,
+    cfg_scale: settings.cfg_scale,
+    sampler: settings.sampler,
     filename: z.string().describe("The model's file"),
     made_with: z
       .object({
@@ -68,7 +67,7 @@ const imageDetail = image
       .nullable()
       .describe('How the server that drew it was asked, in its own words; null where that was not kept'),
   })
-  .meta({ id: 'ImageDetail', examples: [{ ...EXAMPLE, ...MADE_FROM }] })
+  .meta({ id: 'ImageDetail', examples: [{ ...EXAMPLE_IMAGE, ...EXAMPLE_ORIGIN }] })
 
 /** The addresses of an image. */
 export interface ImageUrls {
@@ -76,47 +75,29 @@ export interface ImageUrls {
   readonly page: (slug: string) => string
 }
 
-export const imageView = (it: OwnImage, urls: ImageUrls): z.output<typeof image> => ({
+const withUrls = (it: OwnImage, urls: ImageUrls) => ({
+  ...it,
   id: it.slug,
   url: urls.file(it.slug),
-  page_url: urls.page(it.slug),
-  width: it.width,
-  height: it.height,
-  seed: it.seed,
-  bytes: it.bytes,
-  sha256: it.sha256,
-  model_version_id: it.modelVersionId,
-  model_name: it.modelName,
-  generation_id: it.generationId,
-  created_at: it.createdAt.toISOString(),
+  pageUrl: urls.page(it.slug),
 })
 
-export const imageDetailView = (it: OwnImage, urls: ImageUrls): z.output<typeof imageDetail> => ({
-  ...imageView(it, urls),
-  prompt: it.prompt,
-  negative_prompt: it.negativePrompt,
-  steps: it.steps,
-  cfg_scale: it.cfgScale,
-  sampler: it.sampler,
-  filename: it.filename,
-  made_with: it.madeWith,
-})
+export const imageView = (it: OwnImage, urls: ImageUrls) => viewOf(image, withUrls(it, urls))
+export const imageDetailView = (it: OwnImage, urls: ImageUrls) => viewOf(imageDetail, withUrls(it, urls))
 
-const tags = ['Images']
-
-export const listImagesSchema = {
+export const listImages = {
   operationId: 'listImages',
   tags,
   summary: 'Your images, newest first',
   description: 'In the order of their submits, those of a batch in its order.',
-  querystring: z.strictObject({ model_version_id: modelVersionFilter, ...pageFields(3) }),
+  querystring: z.strictObject({ model_version_id: modelVersionFilter, ...field.page(3) }),
   response: {
-    200: z.object({ images: z.array(image), next_cursor: nextCursor }).meta({ id: 'ImageList' }),
+    200: z.object({ images: z.array(image), next_cursor: field.nextCursor }).meta({ id: 'ImageList' }),
     ...personalRefusals(400),
   },
 }
 
-export const getImageSchema = {
+export const getImage = {
   operationId: 'getImage',
   tags,
   summary: 'One of your images, with all that it was made from',
@@ -125,7 +106,7 @@ export const getImageSchema = {
   response: { 200: imageDetail, ...personalRefusals(404) },
 }
 
-export const getImageFileSchema = {
+export const getImageFile = {
   operationId: 'getImageFile',
   tags,
   summary: 'The file of one of your images, with its parameters in it',
@@ -140,7 +121,7 @@ export const getImageFileSchema = {
   },
 }
 
-export const removeImageSchema = {
+export const removeImage = {
   operationId: 'removeImage',
   tags,
   summary: 'Take one of your images down',

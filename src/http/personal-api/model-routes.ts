@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
+import type { ModelStore } from '../../catalog/model-version.js'
+import { EXAMPLE, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 
@@ -14,10 +15,10 @@ const modelVersion = z.object({
   nsfw: z.boolean(),
 })
 
-const EXAMPLE = {
-  id: 10,
+const EXAMPLE_MODEL = {
+  id: EXAMPLE.model.model_version_id,
   name: 'v6',
-  model_name: 'Pony Diffusion',
+  model_name: EXAMPLE.model.model_name,
   base_model: 'Pony',
   type: 'Checkpoint',
   filename: 'ponyDiffusionV6XL.safetensors',
@@ -27,20 +28,8 @@ const EXAMPLE = {
 
 const modelList = z
   .object({ models: z.array(modelVersion), count: z.int().min(0).describe('How many there are') })
-  .meta({ id: 'ModelList', examples: [{ models: [EXAMPLE], count: 1 }] })
+  .meta({ id: 'ModelList', examples: [{ models: [EXAMPLE_MODEL], count: 1 }] })
 
-const modelView = (model: ModelVersion): z.output<typeof modelVersion> => ({
-  id: model.id,
-  name: model.name,
-  model_name: model.modelName,
-  base_model: model.baseModel,
-  type: model.type,
-  filename: model.filename,
-  cover_image: model.coverImage,
-  nsfw: model.nsfw,
-})
-
-/** Spec 4.2. */
 const listModelsSchema = {
   operationId: 'listModels',
   tags: ['Generations'],
@@ -49,10 +38,10 @@ const listModelsSchema = {
   response: { 200: modelList, ...personalRefusals() },
 }
 
-/** The catalog. */
+/** The catalog, spec 4.2. */
 export function modelRoutes(app: App, models: ModelStore): void {
   app.get('/models', { schema: listModelsSchema }, async () => {
     const enabled = await models.listEnabled()
-    return { models: enabled.map(modelView), count: enabled.length }
+    return { models: enabled.map((model) => viewOf(modelVersion, model)), count: enabled.length }
   })
 }

@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { type ModelStore, requireAvailable } from '../../catalog/model-version.js'
-import type { Moderator } from '../../generation/submit/submission.js'
+import { requireAvailable } from '../../catalog/model-version.js'
+import { viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { NOT_AN_OBJECT, negativePromptField, promptField, withDefault } from '../fields.js'
-import { DEFAULTS, modelVersionId } from './submit-schemas.js'
+import * as field from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
+import { modelVersionId } from './generation-schemas.js'
 
-const moderateBody = z.strictObject(
-  {
-    prompt: promptField,
-    negative_prompt: withDefault(negativePromptField, DEFAULTS.negative_prompt),
-    model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
-  },
-  NOT_AN_OBJECT,
-)
+const moderateBody = field.body({
+  prompt: field.prompt,
+  negative_prompt: field.negativePrompt,
+  model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
+})
+
+const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
 
 const moderation = z
   .object({
@@ -22,10 +22,7 @@ const moderation = z
     category: z.string().nullable(),
     matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
   })
-  .meta({
-    id: 'Moderation',
-    examples: [{ flagged: false, parameter: null, category: null, matched: [] }],
-  })
+  .meta({ id: 'Moderation', examples: [NOT_FLAGGED] })
 
 const moderatePromptSchema = {
   operationId: 'moderatePrompt',
@@ -36,17 +33,12 @@ const moderatePromptSchema = {
   response: { 200: moderation, ...personalRefusals(400, 404, 413, 415) },
 }
 
-/** The check of a prompt alone: free, and a flagged prompt has no consequences. */
-export function moderationRoutes(
-  app: App,
-  { moderator, models }: { readonly moderator: Moderator; readonly models: ModelStore },
-): void {
-  app.post('/moderate', { schema: moderatePromptSchema }, async ({ body }): Promise<z.output<typeof moderation>> => {
+/** Checks a prompt without submitting it: free, and a flagged prompt has no consequences. */
+export function moderationRoutes(app: App, { moderator, models }: PersonalApiPorts): void {
+  app.post('/moderate', { schema: moderatePromptSchema }, async ({ body }) => {
     const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body
     const model = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
     const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model?.nsfw ?? false })
-    if (!verdict.flagged) return { flagged: false, parameter: null, category: null, matched: [] }
-    const { parameter, category, matched } = verdict
-    return { flagged: true, parameter, category, matched: [...matched] }
+    return verdict.flagged ? viewOf(moderation, verdict) : NOT_FLAGGED
   })
 }

@@ -1,22 +1,18 @@
-import type { ModelStore } from '../../catalog/model-version.js'
 import { developerKeyRefused } from '../../errors.js'
-import type { HistoryStore, LedgerStore } from '../../generation/library/history.js'
-import type { EndpointPorts } from '../../webhooks/endpoints.js'
-import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
+import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../authentication.js'
 import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
 import type { StreamTimes } from '../server-sent-events.js'
-import { watchRevocations } from '../wait-signals.js'
 import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
-import { type EventRoutePorts, eventRoutes } from './event-routes.js'
-import { type CancelRoutePorts, cancelRoutes, generationRoutes } from './generation-routes.js'
-import { type ImageRemovalPorts, type ImageRoutePorts, imageRemovalRoutes, imageRoutes } from './image-routes.js'
+import { eventRoutes } from './event-routes.js'
+import { generationRoutes, submitRoutes } from './generation-routes.js'
+import { imageRemovalRoutes, imageRoutes } from './image-routes.js'
 import { modelRoutes } from './model-routes.js'
 import { moderationRoutes } from './moderation-routes.js'
-import { type PollRoutePorts, pollRoutes } from './poll-routes.js'
-import { type SubmitRoutePorts, submitRoutes } from './submit-routes.js'
+import { cancelRoutes, pollRoutes } from './poll-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
@@ -27,17 +23,7 @@ import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
  */
 
 export interface PersonalApiOptions {
-  readonly ports: SubmitRoutePorts &
-    PollRoutePorts &
-    EventRoutePorts &
-    CancelRoutePorts &
-    ImageRoutePorts &
-    ImageRemovalPorts & {
-      readonly models: ModelStore
-      readonly history: HistoryStore
-      readonly ledger: LedgerStore
-      readonly webhooks: EndpointPorts
-    }
+  readonly ports: PersonalApiPorts
   readonly authentication: AuthenticationOptions
   readonly limit: Omit<RateLimitOptions, 'bucketOf'>
   /** Aborts when this server must stop waiting. */

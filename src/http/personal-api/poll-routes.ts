@@ -1,16 +1,18 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { invalidApiKey } from '../../errors.js'
-import { type DurationEstimates, etaSeconds } from '../../generation/follow/eta.js'
-import type { Following } from '../../generation/follow/follow.js'
-import { hasEnded, type Polled, type PollPorts, pollGeneration, withProgress } from '../../generation/follow/poll.js'
+import { cancelGeneration } from '../../generation/cancel.js'
+import { CANCELED } from '../../generation/failure-reason.js'
+import { etaSeconds } from '../../generation/follow/eta.js'
+import { findOwned, hasEnded, type Polled, pollGeneration, withProgress } from '../../generation/follow/poll.js'
 import { waitForChange } from '../../generation/follow/wait.js'
-import type { ImageStore } from '../../generation/ports.js'
+import { etagOf, isKnownTag } from '../answers.js'
+import type { KeyRevoked } from '../authentication.js'
+import { clientGone } from '../connections.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { optionalQueryInteger } from '../query-fields.js'
-import { etagOf, isKnownTag } from '../response-headers.js'
-import { clientGone, type KeyRevoked } from '../wait-signals.js'
+import { queryInteger } from '../fields.js'
+import type { PersonalApiPorts } from '../ports.js'
 import { generationParams, polled, polledView } from './generation-schemas.js'
 
 const MAX_WAIT_SECONDS = 30
@@ -26,7 +28,7 @@ const pollGenerationSchema = {
   params: generationParams,
   // Not strict: this query has always ignored other parameters.
   querystring: z.object({
-    wait: optionalQueryInteger('wait', 1, MAX_WAIT_SECONDS).describe(
+    wait: queryInteger('wait', { min: 1, max: MAX_WAIT_SECONDS }).describe(
       'Answer as soon as the status or the place changes, at the latest after so many seconds',
     ),
   }),
@@ -40,14 +42,19 @@ const pollGenerationSchema = {
   },
 }
 
-export interface PollRoutePorts extends PollPorts {
-  readonly following: Following
-  readonly estimates: DurationEstimates
-  readonly images: Pick<ImageStore, 'url'>
+const cancelGenerationSchema = {
+  operationId: 'cancelGeneration',
+  tags: ['Generations'],
+  summary: 'Cancel a generation',
+  description:
+    'What has not ended fails with "Canceled.", all its credits are given back, and another one may be submitted ' +
+    'at once. What has ended stays as it is. Answers like a poll, however often it is asked. No body is needed.',
+  params: generationParams,
+  response: { 200: polled, ...personalRefusals(404, 413) },
 }
 
 /** Spec 4.4, also as a long poll; headers tell the client when to poll again. */
-export function pollRoutes(app: App, ports: PollRoutePorts, leaving: AbortSignal, keyRevoked: KeyRevoked): void {
+export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSignal, keyRevoked: KeyRevoked): void {
   const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
 
   app.get('/generate/:id', { schema: pollGenerationSchema }, async (request, reply) => {
@@ -63,7 +70,7 @@ export function pollRoutes(app: App, ports: PollRoutePorts, leaving: AbortSignal
       if (revoked.aborted) throw invalidApiKey()
       generation = await withProgress(ports, generation)
     }
-    await setPaceHeaders(reply, ports.estimates, generation, wait !== undefined)
+    setPaceHeaders(reply, await etaSeconds(ports.estimates, generation), generation, wait !== undefined)
     const body = bodyOf(generation)
     const etag = etagOf(body)
     reply.header('cache-control', 'no-store').header('etag', etag)
@@ -71,23 +78,27 @@ export function pollRoutes(app: App, ports: PollRoutePorts, leaving: AbortSignal
   })
 }
 
-/** The pause that the spec recommends, for when the end cannot be foreseen. */
+/** The pause that the spec recommends; used when the end cannot be estimated. */
 const USUAL_PAUSE_SECONDS = 2
 const LONGEST_PAUSE_SECONDS = 5
 
 /** Tells the expected end, the progress, and when to poll again. */
-async function setPaceHeaders(
-  reply: FastifyReply,
-  estimates: DurationEstimates,
-  generation: Polled,
-  waited: boolean,
-): Promise<void> {
+function setPaceHeaders(reply: FastifyReply, eta: number | undefined, generation: Polled, waited: boolean): void {
   if (hasEnded(generation)) return
-  const eta = await etaSeconds(estimates, generation)
   if (eta !== undefined) reply.header('x-eta-seconds', eta)
   if (generation.status === 'processing' && generation.progress !== undefined)
     reply.header('x-progress', generation.progress.toFixed(2))
   // A long poll could be repeated at once, but in a fast queue that would use up the client's rate limit.
   const nextWait = generation.status === 'queued' ? USUAL_PAUSE_SECONDS : 1
   reply.header('retry-after', waited ? nextWait : Math.min(eta ?? USUAL_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
+}
+
+/** Ends a generation for its owner. The scope drops bodies. */
+export function cancelRoutes(app: App, ports: PersonalApiPorts): void {
+  app.post('/generate/:id/cancel', { schema: cancelGenerationSchema }, async ({ caller, params }, reply) => {
+    const before = await findOwned(ports, caller.account, params.id)
+    if (!hasEnded(before)) await cancelGeneration(ports, params.id, CANCELED, { onlyQueued: false })
+    reply.header('cache-control', 'no-store')
+    return polledView(await pollGeneration(ports, caller.account, params.id), ports.images.url)
+  })
 }

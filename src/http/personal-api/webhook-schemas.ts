@@ -8,89 +8,71 @@ import {
   type WebhookEndpoint,
   type WebhookEvent,
 } from '../../webhooks/webhook.js'
+import { EXAMPLE, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
-import { NOT_AN_OBJECT, withDefault } from '../fields.js'
-import { nextCursor, pageFields } from '../query-fields.js'
-import { EXAMPLE_GENERATION_ID } from './generation-schemas.js'
+import * as field from '../fields.js'
 
 const MAX_DESCRIPTION = 200
 const EVENTS_ISSUE = `events must be an array of one or more of: ${WEBHOOK_EVENTS.join(', ')}.`
 
-const webhookBody = z.strictObject(
-  {
-    url: z
-      .string({
-        error: ({ input }) => (input === undefined || input === null ? 'url is required.' : 'url must be a string.'),
-      })
-      .describe('https, with a public address'),
-    events: withDefault(
-      z
-        .array(z.enum(WEBHOOK_EVENTS, EVENTS_ISSUE), EVENTS_ISSUE)
-        .min(1, EVENTS_ISSUE)
-        .transform((events): readonly WebhookEvent[] => [...new Set(events)]),
-      WEBHOOK_EVENTS,
-    ),
-    description: withDefault(
-      z
-        .string('description must be a string.')
-        .max(MAX_DESCRIPTION, `description must be at most ${MAX_DESCRIPTION} characters.`)
-        .refine(
-          (description) => description.isWellFormed() && !description.includes('\0'),
-          'description must be valid Unicode text without NUL characters.',
-        ),
-      '',
-    ),
-  },
-  NOT_AN_OBJECT,
-)
+const webhookBody = field.body({
+  url: z.string(field.required('url is required.', 'url must be a string.')).describe('https, with a public address'),
+  events: field.withDefault(
+    z
+      .array(z.enum(WEBHOOK_EVENTS, EVENTS_ISSUE), EVENTS_ISSUE)
+      .min(1, EVENTS_ISSUE)
+      .transform((events): readonly WebhookEvent[] => [...new Set(events)]),
+    WEBHOOK_EVENTS,
+  ),
+  description: field.withDefault(
+    z
+      .string('description must be a string.')
+      .max(MAX_DESCRIPTION, `description must be at most ${MAX_DESCRIPTION} characters.`)
+      .refine(...field.validText('description')),
+    '',
+  ),
+})
 
-/** Any string: a malformed ID is answered like one that does not exist. */
-const params = z.object({ id: z.string().describe('The ID of the endpoint') })
+const tags = ['Webhooks']
+const params = field.idParams('The ID of the endpoint')
 
-const EXAMPLE = {
+const EXAMPLE_WEBHOOK = {
   id: 'whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5',
   url: 'https://example.com/easel',
   description: 'Production',
   events: ['generation.succeeded', 'generation.failed'],
   status: 'enabled',
   disabled_reason: null,
-  created_at: '2026-11-20T21:04:11.062Z',
+  created_at: EXAMPLE.submittedAt,
 } as const
 
-const fields = {
-  id: z.string(),
-  url: z.string(),
-  description: z.string(),
-  events: z.array(z.enum(WEBHOOK_EVENTS)),
-  status: z.enum(['enabled', 'disabled']),
-  disabled_reason: z.string().nullable().describe('Why nothing is sent there any more'),
-  created_at: z.iso.datetime(),
-}
+const webhook = z
+  .object({
+    id: z.string(),
+    url: z.string(),
+    description: z.string(),
+    events: z.array(z.enum(WEBHOOK_EVENTS)),
+    status: z.enum(['enabled', 'disabled']),
+    disabled_reason: z.string().nullable().describe('Why nothing is sent there any more'),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Webhook', examples: [EXAMPLE_WEBHOOK] })
 
-const webhook = z.object(fields).meta({ id: 'Webhook', examples: [EXAMPLE] })
+export const webhookView = (endpoint: WebhookEndpoint) =>
+  viewOf(webhook, { ...endpoint, status: endpoint.disabledReason === null ? 'enabled' : 'disabled' })
 
-export const webhookView = (endpoint: WebhookEndpoint): z.output<typeof webhook> => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  description: endpoint.description,
-  events: [...endpoint.events],
-  status: endpoint.disabledReason === null ? 'enabled' : 'disabled',
-  disabled_reason: endpoint.disabledReason,
-  created_at: endpoint.createdAt.toISOString(),
-})
+const webhookWithSecret = webhook
+  .extend({ secret: z.string().describe('Verifies what is sent; shown now and never again') })
+  .meta({
+    id: 'WebhookWithSecret',
+    examples: [{ ...EXAMPLE_WEBHOOK, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }],
+  })
 
-const webhookWithSecret = z
-  .object({ ...fields, secret: z.string().describe('Verifies what is sent; shown now and never again') })
-  .meta({ id: 'WebhookWithSecret', examples: [{ ...EXAMPLE, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }] })
-
-export const webhookWithSecretView = (endpoint: WithSecret): z.output<typeof webhookWithSecret> => ({
-  ...webhookView(endpoint),
-  secret: endpoint.secret,
-})
+export const webhookWithSecretView = ({ secret, ...endpoint }: WithSecret) => ({ ...webhookView(endpoint), secret })
 
 const webhookList = z
   .object({ webhooks: z.array(webhook), count: z.int().min(0) })
-  .meta({ id: 'WebhookList', examples: [{ webhooks: [EXAMPLE], count: 1 }] })
+  .meta({ id: 'WebhookList', examples: [{ webhooks: [EXAMPLE_WEBHOOK], count: 1 }] })
 
 const EVENT_ID = 'evt_0b9d8c7a6f5e4d3c2b1a09f8e7d6c5b4'
 
@@ -114,36 +96,23 @@ const delivery = z.object({
 const EXAMPLE_DELIVERY = {
   event_id: EVENT_ID,
   type: 'generation.succeeded',
-  generation_id: EXAMPLE_GENERATION_ID,
+  generation_id: EXAMPLE.generationId,
   status: 'pending',
   attempts: 2,
   last_status: 500,
   last_error: 'status_not_2xx',
-  created_at: '2026-11-20T21:04:11.062Z',
+  created_at: EXAMPLE.submittedAt,
   next_try_at: '2026-11-20T21:04:49.311Z',
   delivered_at: null,
 } as const
 
 const deliveryList = z
-  .object({ deliveries: z.array(delivery), next_cursor: nextCursor })
+  .object({ deliveries: z.array(delivery), next_cursor: field.nextCursor })
   .meta({ id: 'WebhookDeliveryList', examples: [{ deliveries: [EXAMPLE_DELIVERY], next_cursor: null }] })
 
-export const deliveryView = (record: DeliveryRecord): z.output<typeof delivery> => ({
-  event_id: record.eventId,
-  type: record.type,
-  generation_id: record.generationId,
-  status: record.status,
-  attempts: record.attempts,
-  last_status: record.lastStatus,
-  last_error: record.lastError,
-  created_at: record.createdAt.toISOString(),
-  next_try_at: record.nextAt?.toISOString() ?? null,
-  delivered_at: record.deliveredAt?.toISOString() ?? null,
-})
+export const deliveryView = (record: DeliveryRecord) => viewOf(delivery, { ...record, nextTryAt: record.nextAt })
 
-const tags = ['Webhooks']
-
-export const createWebhookSchema = {
+export const createWebhook = {
   operationId: 'createWebhook',
   tags,
   summary: 'Be told of events',
@@ -152,7 +121,7 @@ export const createWebhookSchema = {
   response: { 201: webhookWithSecret, ...personalRefusals(400, 413, 415) },
 }
 
-export const listWebhooksSchema = {
+export const listWebhooks = {
   operationId: 'listWebhooks',
   tags,
   summary: 'Your webhook endpoints',
@@ -160,7 +129,7 @@ export const listWebhooksSchema = {
   response: { 200: webhookList, ...personalRefusals() },
 }
 
-export const getWebhookSchema = {
+export const getWebhook = {
   operationId: 'getWebhook',
   tags,
   summary: 'One webhook endpoint',
@@ -169,17 +138,17 @@ export const getWebhookSchema = {
   response: { 200: webhook, ...personalRefusals(404) },
 }
 
-export const listWebhookDeliveriesSchema = {
+export const listWebhookDeliveries = {
   operationId: 'listWebhookDeliveries',
   tags,
   summary: 'What was sent to an endpoint',
   description: 'Newest first; kept for 30 days.',
   params,
-  querystring: z.strictObject(pageFields(1)),
+  querystring: z.strictObject(field.page(1)),
   response: { 200: deliveryList, ...personalRefusals(400, 404) },
 }
 
-export const deleteWebhookSchema = {
+export const deleteWebhook = {
   operationId: 'deleteWebhook',
   tags,
   summary: 'Delete a webhook endpoint',
@@ -188,7 +157,7 @@ export const deleteWebhookSchema = {
   response: { 204: z.null().describe('Deleted'), ...personalRefusals(404) },
 }
 
-export const testWebhookSchema = {
+export const testWebhook = {
   operationId: 'testWebhook',
   tags,
   summary: 'Send a test event',
@@ -197,7 +166,7 @@ export const testWebhookSchema = {
   response: { 202: webhookTest, ...personalRefusals(400, 404) },
 }
 
-export const rotateWebhookSecretSchema = {
+export const rotateWebhookSecret = {
   operationId: 'rotateWebhookSecret',
   tags,
   summary: 'Get a new secret',

@@ -1,0 +1,42 @@
+/** Views of the core's values, entity tags, and the values of examples. */
+import { hash } from 'node:crypto'
+import type { z } from 'zod'
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
+
+/** What a field of a view is made from. */
+type CoreValue<V> = V extends readonly (infer Item)[] ? readonly Item[] : string extends V ? V | Date : V
+
+type CoreFields<View> = { readonly [Name in keyof View & string as CamelCase<Name>]: CoreValue<View[Name]> }
+
+/** Shows the fields of a core value that the schema names: camelCase becomes snake_case, dates become ISO 8601. */
+export function viewOf<Shape extends z.ZodRawShape>(
+  { shape }: z.ZodObject<Shape>,
+  value: CoreFields<z.output<z.ZodObject<Shape>>>,
+): z.output<z.ZodObject<Shape>> {
+  const fields = new Map(Object.entries(value))
+  const shown = Object.keys(shape).map((name) => {
+    const field = fields.get(name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+    return [name, field instanceof Date ? field.toISOString() : field]
+  })
+  return Object.fromEntries(shown)
+}
+
+/** A strong entity tag: the same for the same body. */
+export const etagOf = (body: object): string => `"${hash('sha1', JSON.stringify(body), 'base64url').slice(0, 16)}"`
+
+/** Whether an If-None-Match header names the tag. */
+export const isKnownTag = (header = '', etag: string): boolean =>
+  header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+
+/** The generation in the examples of the API's description. */
+export const EXAMPLE = {
+  generationId: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
+  model: { model_version_id: 10, model_name: 'Pony Diffusion' },
+  prompt: 'a lighthouse at dusk',
+  seed: 1803774619,
+  submittedAt: '2026-11-20T21:04:11.062Z',
+  finishedAt: '2026-11-20T21:04:17.062Z',
+  slug: 'Zk3vQ9xT1bN7mR4wY8cL2s',
+  imageUrl: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png',
+} as const

@@ -1,0 +1,30 @@
+/** The ports that the routes call. */
+import type { ModelStore } from '../catalog/model-version.js'
+import type { CancelPorts } from '../generation/cancel.js'
+import type { Abilities } from '../generation/failure-reason.js'
+import type { TimeLeftPorts } from '../generation/follow/eta.js'
+import type { Following, GenerationWatch } from '../generation/follow/follow.js'
+import type { HistoryStore, LedgerStore } from '../generation/library/history.js'
+import type { ImageRemovals } from '../generation/library/takedown.js'
+import type { ImageFiles, ImageStore } from '../generation/ports.js'
+import type { SubmitPorts } from '../generation/submit/submission.js'
+import type { EndpointPorts } from '../webhooks/endpoints.js'
+
+interface SharedPorts extends SubmitPorts, TimeLeftPorts, CancelPorts {
+  readonly models: ModelStore
+  readonly images: Pick<ImageStore, 'url' | 'remove'>
+  readonly files: ImageFiles
+  readonly webhooks: EndpointPorts
+}
+
+export interface PersonalApiPorts extends SharedPorts {
+  readonly following: Following
+  readonly history: HistoryStore
+  readonly ledger: LedgerStore
+  readonly removals: ImageRemovals
+}
+
+export interface CreateImageApiPorts extends SharedPorts {
+  readonly abilities: Abilities
+  readonly watch: GenerationWatch
+}

@@ -1,0 +1,57 @@
+/** The submit of both interfaces: its Idempotency-Key, and the headers of its answer. */
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { invalidParameter } from '../errors.js'
+import { sayWhenFree, type TimeLeftPorts } from '../generation/follow/eta.js'
+import type { IdempotencyRequest } from '../generation/submit/reservation.js'
+import type { Submission, SubmitPorts, Submitted } from '../generation/submit/submission.js'
+import { submitGeneration } from '../generation/submit/submit.js'
+
+const MAX_KEY_LENGTH = 255
+
+/** Only describes the header; idempotencyOf checks it. */
+export const idempotencyKeyHeader = z.looseObject({
+  'idempotency-key': z
+    .unknown()
+    .meta({ type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH })
+    .optional()
+    .describe('The same key with the same body gets the first answer again, charged once; kept for 24 hours'),
+})
+
+/**
+ * The request's Idempotency-Key, if any, with a hash of the request.
+ * @param scope the interface, so that one key cannot stand for requests to two of them
+ * @throws invalid_request unless it has 1 to 255 characters
+ */
+export function idempotencyOf(
+  { headers, body }: Pick<FastifyRequest, 'body'> & { readonly headers: Record<string, unknown> },
+  scope: string,
+): IdempotencyRequest | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key.trim() === '' || key.length > MAX_KEY_LENGTH)
+    throw invalidParameter('Idempotency-Key', `The Idempotency-Key header must have 1 to ${MAX_KEY_LENGTH} characters.`)
+  return { key, bodyHash: createHash('sha256').update(scope).update('\n').update(canonical(body)).digest() }
+}
+
+/** The validated body as text, whatever the order of its fields. */
+const canonical = (body: unknown): string =>
+  JSON.stringify(body, (_key, value: unknown) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
+
+/** Submits; headers tell whether the answer is a repeated one, and the credits that are left. */
+export async function submitFor(
+  { caller }: FastifyRequest,
+  reply: FastifyReply,
+  ports: SubmitPorts & TimeLeftPorts,
+  submission: Submission,
+): Promise<Submitted> {
+  const submitted = await sayWhenFree(ports, caller.account, submitGeneration(ports, caller, submission))
+  if (submitted.replayed) reply.header('idempotent-replayed', 'true')
+  if (submitted.creditsLeft !== undefined) reply.header('x-credits-remaining', submitted.creditsLeft)
+  return submitted
+}
