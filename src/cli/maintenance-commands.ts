@@ -4,7 +4,8 @@ import type { Config } from '../config.js'
 import { grantApplicationRole } from '../db/application-role.js'
 import { migrateDatabase } from '../db/migrate.js'
 import { auditService } from '../wiring.js'
-import { type Answer, plural, type Runner, table } from './output.js'
+import type { Runner } from './connection.js'
+import { plural, table } from './output.js'
 
 /** Images looked at without --full. */
 const SAMPLE = 1000
@@ -14,10 +15,10 @@ export function auditCommand(program: Command, run: Runner): void {
     .command('audit')
     .description('count what must never happen; exits 1 when anything did. Writes nothing but how far it came')
     .option('--full', `look at everything again and at every image, instead of what is new and ${SAMPLE} at random`)
-    .action(run.bare(runAudit))
+    .action(run.configured(runAudit))
 }
 
-async function runAudit(config: Config, { full = false }: { readonly full?: boolean }): Promise<Answer> {
+async function runAudit(config: Config, { full = false }: { readonly full?: boolean }) {
   const checks = await auditService(config, { sample: full ? undefined : SAMPLE, whole: full, everyFile: full })
   const failed = checks.filter(({ violations }) => violations > 0)
   return {
@@ -44,7 +45,7 @@ export function migrateCommand(program: Command, run: Runner): void {
       'bring the database up to date and seed an empty catalog (safe to repeat, and at once from several hosts)',
     )
     .action(
-      run.bare(async ({ databaseUrl, appDatabaseUrl }) => {
+      run.configured(async ({ databaseUrl, appDatabaseUrl }) => {
         await migrateDatabase(databaseUrl)
         if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
         return { json: { migrated: true }, text: 'The database is up to date.' }
