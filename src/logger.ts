@@ -1,6 +1,6 @@
+/** The log of a process, and the outages of Postgres and Redis in it. */
 import { type Logger, pino } from 'pino'
 import sonicBoom from 'sonic-boom'
-import { isOfOutage } from './outage-log.js'
 
 /** Pino's number. */
 const ERROR = 50
@@ -26,21 +26,12 @@ export function createLogger(level: string, process: string): Logger {
       level,
       base: { process },
       redact: {
-        paths: [
-          'authorization',
-          '*.authorization',
-          'headers',
-          '*.headers',
-          'prompt',
-          '*.prompt',
-          'negativePrompt',
-          '*.negativePrompt',
-        ],
+        paths: ['authorization', 'headers', 'prompt', 'negativePrompt'].flatMap((name) => [name, `*.${name}`]),
         censor: '[redacted]',
       },
       serializers: { err: describeError },
       hooks: {
-        // Each of the many errors of an outage would repeat what outage-log.ts has said.
+        // Each of the many errors of an outage would repeat what the outage's own line has said.
         logMethod(args, method, level) {
           const [facts] = args as unknown as [{ err?: unknown } | undefined]
           if (level >= ERROR || !isOfOutage(facts?.err)) method.apply(this, args)
@@ -54,23 +45,83 @@ export function createLogger(level: string, process: string): Logger {
 // Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes say what went wrong.
 function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown
-  const innermost = causeOf(thrown)
-  const { code, constraint, kind } = innermost as { code?: unknown; constraint?: unknown; kind?: unknown }
+  let innermost: Error & { code?: unknown; constraint?: unknown; kind?: unknown } = thrown
+  while (innermost.cause instanceof Error) innermost = innermost.cause
+  const { name: type, message, stack, code, constraint, kind } = innermost
+  const isQueryError = thrown.message.startsWith('Failed query:')
+  const outer = innermost === thrown || isQueryError ? undefined : thrown.message
+  return { type, message, stack, code, constraint, kind, outer }
+}
+
+interface OutageLog {
+  readonly away: boolean
+  /** Notes that `source` (a connection, say) failed. Lines below `error` that are about this error are left out. */
+  failed(source: string, error: Error): void
+  /** Notes that `source` works; when all do, the outage is over. */
+  recovered(source: string): void
+}
+
+/** The first errors often say less than what follows, and one lost connection is no outage. */
+export const TOLD_AFTER_MS = 1000
+
+/** A busy pool loses one after the other: one line in a while says as much. */
+const LOST_TOLD_EVERY_MS = 10_000
+
+/** Of a connection that was lost, whatever the reason was. */
+const SAYS_LITTLE = /^(|Connection is closed\.?|Connection terminated.*|read ECONNRESET|Command timed out|write EPIPE)$/
+
+const TOLD = new WeakSet<Error>()
+
+/** Whether this error, or one that caused it, belongs to an outage that has its own line. */
+export function isOfOutage(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause) if (TOLD.has(error)) return true
+  return false
+}
+
+/** Logs one error when an outage begins, in the server's own words, and one line at its end. */
+export function outageLog(log: Logger, dependency: 'postgres' | 'redis'): OutageLog {
+  const failing = new Set<string>()
+  let reason = ''
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+  let told = false
+  let lostToldAt = Number.NEGATIVE_INFINITY
+
+  const tell = () => {
+    clearTimeout(timer)
+    told = true
+    log.error({ dependency, reason }, `${dependency} is away`)
+  }
+
   return {
-    type: innermost.name,
-    message: innermost.message,
-    stack: innermost.stack,
-    ...(code !== undefined && { code }),
-    ...(constraint !== undefined && { constraint }),
-    ...(kind !== undefined && { kind }),
-    ...(innermost !== thrown && !isQueryError(thrown) && { outer: thrown.message }),
+    get away() {
+      return failing.size > 0
+    },
+    failed(source, error) {
+      TOLD.add(error)
+      if (failing.size === 0) {
+        since = performance.now()
+        told = false
+        reason = ''
+        timer = setTimeout(tell, TOLD_AFTER_MS).unref()
+      }
+      failing.add(source)
+      const words = wordsOf(error)
+      if (SAYS_LITTLE.test(reason) || !SAYS_LITTLE.test(words)) reason = words || reason
+    },
+    recovered(source) {
+      if (!failing.delete(source) || failing.size > 0) return
+      clearTimeout(timer)
+      const awayMs = Math.round(performance.now() - since)
+      if (told) log.info({ dependency, awayMs }, `${dependency} is back`)
+      else if (performance.now() - lostToldAt > LOST_TOLD_EVERY_MS) {
+        lostToldAt = performance.now()
+        log.warn({ dependency, reason, awayMs }, `a connection to ${dependency} was lost`)
+      }
+    },
   }
 }
 
-const isQueryError = (error: Error) => error.message.startsWith('Failed query:')
-
-function causeOf(error: Error): Error {
-  let innermost = error
-  while (innermost.cause instanceof Error) innermost = innermost.cause
-  return innermost
-}
+/** Of several addresses that were tried, each has its own error. */
+const wordsOf = (error: Error): string =>
+  error instanceof AggregateError ? error.errors.map((one) => (one as Error).message).join('; ') : error.message

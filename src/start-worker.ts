@@ -5,9 +5,8 @@ import { backendRegistry } from './db/backend-store.js'
 import { generationEnds } from './db/generation-watch.js'
 import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
-import type { Running } from './entry.js'
+import { listenForHealth, type Running } from './entry.js'
 import { BackendLoop } from './generation/run/backend-loop.js'
-import { listenForHealth } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
 import { createBackend } from './inference/create-backend.js'
@@ -88,8 +87,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   })
   const look = setInterval(lookForWork, LOOK_MS)
   const ready = () => performance.now() - announcedAt < SILENT_MS
-  const { host, metricsPort: port } = config
-  const health = port === undefined ? undefined : await listenForHealth({ host, port }, ready)
+  const closeHealthPort = await listenForHealth(config, ready)
   const reconciler = foundation.startReconciler(images)
   const audit = foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
@@ -110,7 +108,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
       await ends.close()
       await Promise.all([reconciler.stop(), auditEnded])
       await foundation.close()
-      await health?.stop()
+      await closeHealthPort()
     },
   }
 }
