@@ -1,8 +1,7 @@
 /** Entry point: `npm start` and `npm run demo`, the whole service on this machine. */
 import { runDemo } from './local/demo.js'
-import { listenForInterruption } from './local/interruption.js'
 import { runStart } from './local/stack.js'
-import { LiveLine } from './local/terminal.js'
+import { LiveLine, listenForInterruption } from './local/terminal.js'
 
 const USAGE = `npm start                               the whole service on this machine, until Ctrl-C
 npm run demo -- "a lighthouse at dusk"  one image, from start to end`

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
 import type { Config } from '../config.js'
 import { modelStore } from '../db/model-store.js'
-import { BackendError, type InferenceBackend } from '../generation/run/backend.js'
+import { BackendError } from '../generation/run/backend.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import { finishImage } from '../images/finish-image.js'
 import { bareName } from '../inference/a1111/discovery.js'
@@ -52,7 +52,7 @@ async function checkBackendAt(find: FindConfig, url: string, { model, output, st
   const path = output === undefined ? await usualPath() : resolve(output)
   // Checked before minutes are spent on an image that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
-  const backend = openBackend(await entryOf(url))
+  const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS })
   try {
     const wanted = model ?? (await catalogFiles(find))
     const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
@@ -80,7 +80,7 @@ async function writing(path: string, work: Promise<void>): Promise<void> {
   }
 }
 
-/** The URL itself, or for a plain address the same with the scheme of what answers there. */
+/** The URL itself; for a plain address, the same with the kind of the server that answers there. */
 async function entryOf(url: string): Promise<string> {
   if (!/^https?:/.test(url)) return url
   try {
@@ -88,9 +88,8 @@ async function entryOf(url: string): Promise<string> {
     const found = await recognize({ ...address, name: address.base }, AbortSignal.timeout(RECOGNIZE_MS))
     if (found) return `${found.kind}+${url}`
   } catch (error) {
-    if (error instanceof BackendError) throw advised(error)
-    const isLate = (error as Error).name === 'TimeoutError'
-    throw new OperatorError(isLate ? 'Nobody answers there in time: check the address.' : (error as Error).message)
+    if ((error as Error).name !== 'TimeoutError') throw advised(error)
+    throw new OperatorError('Nobody answers there in time: check the address.')
   }
   throw new OperatorError(
     'None of the servers that Easel can use answers there: check the address, and that its API is on.',
@@ -99,14 +98,6 @@ async function entryOf(url: string): Promise<string> {
 
 const advised = (error: unknown) =>
   error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
-
-function openBackend(url: string): InferenceBackend {
-  try {
-    return createBackend(url, { timeoutMs: DRAW_MS })
-  } catch (error) {
-    throw new OperatorError((error as Error).message)
-  }
-}
 
 /** Of the service's catalog where its database can be found from here, else of the built-in one. */
 async function catalogFiles(find: FindConfig): Promise<string[]> {

@@ -43,18 +43,16 @@ async function localDatabaseUrl(directory: string): Promise<string | undefined> 
 }
 
 async function answers(url: string): Promise<boolean> {
+  const limits = { max: 1, connectionTimeoutMillis: 2000, query_timeout: 2000 }
+  const pool = new pg.Pool({ connectionString: url, ...limits })
+  pool.on('error', () => undefined)
   try {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, query_timeout: 2000 })
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      await client.query('SELECT 1')
-      return true
-    } finally {
-      await client.end().catch(() => undefined)
-    }
+    await pool.query('SELECT 1')
+    return true
   } catch {
     return false
+  } finally {
+    await pool.end()
   }
 }
 

@@ -9,9 +9,8 @@ import { jsonOf, table } from './output.js'
 export function creditCommands(program: Command, run: Runner): void {
   const credits = program.command('credits').description('what users can spend')
   credits
-    .command('grant')
+    .command('grant <username>')
     .description('give credits')
-    .argument('<username>')
     .argument('<n>', 'how many', wholeNumber('N', 1, MAX_CREDITS))
     .option('--note <text>', 'what for; shown in the history', words('--note', 500))
     .option(
@@ -21,9 +20,8 @@ export function creditCommands(program: Command, run: Runner): void {
     )
     .action(run.connected(grantCredits))
   credits
-    .command('history')
+    .command('history <username>')
     .description('every credit that moved, oldest first')
-    .argument('<username>')
     .action(run.connected(creditHistory))
 }
 

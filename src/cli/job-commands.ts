@@ -28,11 +28,10 @@ export function jobCommands(program: Command, run: Runner): void {
     .option('--user <username>', 'of this user only')
     .option('--limit <n>', `how many, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
     .action(run.connected(listJobs))
-  jobs.command('show').description('show all about one job').argument('<id>').action(run.connected(showJob))
+  jobs.command('show <id>').description('show all about one job').action(run.connected(showJob))
   jobs
-    .command('cancel')
+    .command('cancel <id>')
     .description('end a queued or running job and give its credits back')
-    .argument('<id>')
     .action(run.connected(cancelJob))
 }
 

@@ -11,14 +11,13 @@ import { facts, jsonOf, table } from './output.js'
 export function keyCommands(program: Command, run: Runner): void {
   const key = program.command('key').description('API keys')
   key
-    .command('create')
+    .command('create <username>')
     .description('create a key and show it, this one time')
-    .argument('<username>')
     .option('--name <text>', 'what it is for', words('--name', 100))
     .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
     .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
     .action(run.connected(createKey))
-  key.command('list').description("list a user's keys").argument('<username>').action(run.connected(listKeys))
+  key.command('list <username>').description("list a user's keys").action(run.connected(listKeys))
   key
     .command('revoke')
     .description('refuse a key from now on')
@@ -76,9 +75,8 @@ async function revokeKey({ db }: Operator, id: string) {
 
 export function usageCommand(program: Command, run: Runner): void {
   program
-    .command('usage')
+    .command('usage <username>')
     .description('images made with developer keys, per key and model')
-    .argument('<username>')
     .option('--since <date>', 'from this moment on', moment('--since'))
     .option('--until <date>', 'before this moment', moment('--until'))
     .action(run.connected(showUsage))

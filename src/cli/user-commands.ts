@@ -25,21 +25,18 @@ export function userCommands(program: Command, run: Runner): void {
     .option('--until <date>', 'its end, one year on unless given', moment('--until'))
     .action(run.connected(createUser))
   user
-    .command('show')
+    .command('show <username>')
     .description('show one user, the one deleted last if nobody has the name now')
-    .argument('<username>')
     .action(run.connected(showUser))
   user.command('list').description('list all users, deleted ones at the end').action(run.connected(listUsers))
   user
-    .command('delete')
+    .command('delete <username>')
     .description('delete a user: keys stop working, what was generated stays')
-    .argument('<username>')
     .option('--purge', "wipe the user's prompts and images too, also of a user deleted before")
     .action(run.connected(deleteUser))
   user
-    .command('rotate-webhook-secret')
+    .command('rotate-webhook-secret <username>')
     .description("replace what signs a user's webhook_url, and show the new secret")
-    .argument('<username>')
     .action(run.connected(rotateWebhookSecret))
 }
 
@@ -47,9 +44,8 @@ export function subscriptionCommands(program: Command, run: Runner): void {
   program
     .command('subscription')
     .description('what a user is subscribed to')
-    .command('set')
+    .command('set <username>')
     .description('begin or change a subscription; what is not given stays as it is')
-    .argument('<username>')
     .option('--plan <name>', 'the plan', words('--plan', 100))
     .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
     .option('--until <date>', 'its end; a new subscription ends one year on unless given', moment('--until'))

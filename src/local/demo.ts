@@ -3,7 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createEasel, EaselError, type Generated, type Progress, type Prompt } from '../client/easel-client.js'
 import { prepareDemo } from './demo-account.js'
-import type { Interruption } from './interruption.js'
 import { freePort, isTaken } from './listening-port.js'
 import { errorCode } from './processes.js'
 import {
@@ -16,7 +15,7 @@ import {
   whyNothingIsDrawn,
 } from './stack.js'
 import { findRunningStack, fingerprintOf } from './state-directory.js'
-import { elapsed, type LiveLine, type Stage } from './terminal.js'
+import { elapsed, type Interruption, type LiveLine, type Stage } from './terminal.js'
 
 /** The service that the demo calls: its own, or the one that `npm start` keeps running. */
 interface DemoService extends Omit<Stack, 'config'> {

@@ -6,21 +6,11 @@ import { extname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { whenAborted } from '../abort-signals.js'
 import { requireOwn } from '../own-directory.js'
 import { errorCode } from './processes.js'
 
 export type ServiceName = 'server' | 'worker'
-
-interface ServiceProcess {
-  readonly name: ServiceName
-  readonly logFile: string
-  /** @throws Error with one sentence when it ends before it serves */
-  readonly ready: Promise<void>
-  /** Settles when the process is gone, with how it ended. */
-  readonly ended: Promise<string>
-  /** Lets it come to an orderly end, and returns when it is gone. Killed when `forced`, or when it takes too long. */
-  stop(forced: AbortSignal): Promise<void>
-}
 
 /** A little longer than the services take themselves before they give up. */
 const STOP_WITHIN_MS = 38_000
@@ -32,7 +22,7 @@ const WARN = 40
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Starts server or worker in a session of its own: Ctrl-C reaches only us, who know the order to end things in. */
-export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog): ServiceProcess {
+export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog) {
   const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
     // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
     env: { ...env, TSX_TSCONFIG_PATH: pathFromHere('../../tsconfig.json') },
@@ -53,15 +43,21 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
     }),
   ])
   ready.catch(() => undefined) // not unhandled where nobody waits for it
-  return { name, logFile: log.file, ready, ended, stop: (forced) => stopChild(child, ended, forced) }
+  return {
+    /** @throws Error with one sentence when it ends before it serves */
+    ready,
+    /** Settles when the process is gone, with how it ended. */
+    ended,
+    /** Lets it end in order, and returns when it is gone. Killed when `forced`, or when it takes too long. */
+    stop: (forced: AbortSignal) => stopChild(child, ended, forced),
+  }
 }
 
 async function stopChild(child: ChildProcess, ended: Promise<unknown>, forced: AbortSignal): Promise<void> {
   const kill = () => child.kill('SIGKILL')
   child.kill('SIGTERM')
   const late = setTimeout(kill, STOP_WITHIN_MS)
-  if (forced.aborted) kill()
-  else forced.addEventListener('abort', kill, { once: true })
+  void whenAborted(forced).then(kill)
   await ended
   clearTimeout(late)
 }

@@ -3,37 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Config, parseConfig } from '../config.js'
 import { migrateDatabase } from '../db/migrate.js'
 import { type DemoAccess, prepareDemo } from './demo-account.js'
-import { type Interruption, unlessInterrupted } from './interruption.js'
 import { isTaken } from './listening-port.js'
 import { startLocalPostgres } from './postgres.js'
 import { sendSignal } from './processes.js'
 import { launchService, openServiceLog, type ServiceName } from './service-process.js'
-import {
-  findRunningStack,
-  noteRunningStack,
-  openStateDirectory,
-  type StateDirectory,
-  writePrivately,
-} from './state-directory.js'
-import { elapsed, type LiveLine } from './terminal.js'
+import { findRunningStack, noteRunningStack, openStateDirectory, writePrivately } from './state-directory.js'
+import { elapsed, type Interruption, type LiveLine, unlessInterrupted } from './terminal.js'
 
 /** What `npm start` and `npm run demo` work with. */
-export interface LocalRun {
-  /** As it will be, but for the database where that is to be started first. */
-  readonly config: Config
-  readonly state: StateDirectory
-  readonly terminal: LiveLine
-  readonly interruption: Interruption
-}
+export type LocalRun = Awaited<ReturnType<typeof beginRun>>
 
 /** The whole service, running on this machine and ready. */
-export interface Stack extends DemoAccess {
-  readonly config: Config
-  /** Settles with one sentence when a part ends by itself. */
-  readonly broken: Promise<string>
-  /** Ends it in order: server, worker, Postgres. Nothing of it is left when this returns. */
-  stop(): Promise<void>
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>
 
 /** The services of a killed run finish what they draw before they leave the port; see worker.ts. */
 const LEFTOVERS_GONE_WITHIN_MS = 40_000
@@ -44,8 +25,11 @@ const NOWHERE = 'postgres://localhost/not-started-yet'
 /** Where a plain `npm start` serves. */
 export const DEFAULT_PORT = parseConfig({ DATABASE_URL: NOWHERE }).port
 
-/** @throws ConfigError before anything is made; Error with one sentence when `.easel` can't be used */
-export async function beginRun(terminal: LiveLine, interruption: Interruption): Promise<LocalRun> {
+/**
+ * The configuration is as it will be, but for the database where that is to be started first.
+ * @throws ConfigError before anything is made; Error with one sentence when `.easel` can't be used
+ */
+export async function beginRun(terminal: LiveLine, interruption: Interruption) {
   const config = parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || NOWHERE })
   return { config, state: await openStateDirectory(), terminal, interruption }
 }
@@ -60,7 +44,7 @@ export async function startStack(
   { state, terminal, interruption }: LocalRun,
   port: number,
   onTrouble: (line: string) => void,
-): Promise<Stack> {
+) {
   const onStep = (text: string) => terminal.show({ text })
   const closing: (() => Promise<unknown>)[] = []
   const ends: Promise<string>[] = []
@@ -76,9 +60,10 @@ export async function startStack(
     return url
   }
   const launch = async (name: ServiceName, env: NodeJS.ProcessEnv) => {
-    const service = launchService(name, env, await openServiceLog(state.logs, name, onTrouble))
+    const log = await openServiceLog(state.logs, name, onTrouble)
+    const service = launchService(name, env, log)
     closing.push(() => service.stop(interruption.forced))
-    ends.push(service.ended.then((how) => `The ${name} ended by itself (${how}): see ${service.logFile}.`))
+    ends.push(service.ended.then((how) => `The ${name} ended by itself (${how}): see ${log.file}.`))
     return service
   }
   try {
@@ -96,7 +81,14 @@ export async function startStack(
     // An interruption may leave nobody to wait for it.
     whenReady.catch(() => undefined)
     const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
-    return { config, ...access, broken: Promise.race(ends), stop }
+    return {
+      config,
+      ...access,
+      /** Settles with one sentence when a part ends by itself. */
+      broken: Promise.race(ends),
+      /** Stops server, worker and Postgres in this order, and returns when nothing of them is left. */
+      stop,
+    }
   } catch (error) {
     if (closing.length > 0) onStep('Stopping')
     await stop()

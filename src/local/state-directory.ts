@@ -1,7 +1,7 @@
 /** `.easel`, where the one-machine stack keeps its state. */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
@@ -21,7 +21,7 @@ export async function openStateDirectory() {
     }
     await requireOwn(path)
     const probe = resolve(path, `.probe-${randomUUID()}`)
-    await (await open(probe, 'wx', 0o600)).close()
+    await writeFile(probe, '', { flag: 'wx', mode: 0o600 })
     await rm(probe)
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error
@@ -48,13 +48,7 @@ export async function openStateDirectory() {
 export async function writePrivately(file: string, text: string): Promise<void> {
   const unfinished = `${file}.${randomUUID()}.tmp`
   try {
-    const handle = await open(unfinished, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await writeFile(unfinished, text, { flag: 'wx', mode: 0o600, flush: true })
     await rename(unfinished, file)
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined)

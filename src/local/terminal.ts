@@ -1,4 +1,6 @@
+/** What a person at the terminal sees, and their Ctrl-C. */
 import { styleText } from 'node:util'
+import { whenAborted } from '../abort-signals.js'
 
 /** What is going on now, for the line that is rewritten in place. */
 export interface Stage {
@@ -101,3 +103,36 @@ export function elapsed(ms: number): string {
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
 }
+
+/** The same Ctrl-C comes from the terminal and once more from npm. */
+const ECHO_MS = 500
+const LOOK_MS = 1000
+
+export interface Interruption {
+  /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, and when npm was killed: come to an orderly end. */
+  readonly asked: AbortSignal
+  /** Aborted by the second: end at once. */
+  readonly forced: AbortSignal
+}
+
+/** From here on signals end nothing by themselves. */
+export function listenForInterruption(): Interruption {
+  const asked = new AbortController()
+  const forced = new AbortController()
+  let askedAt = 0
+  const interrupt = () => {
+    if (!asked.signal.aborted) {
+      askedAt = performance.now()
+      asked.abort()
+    } else if (performance.now() - askedAt > ECHO_MS) forced.abort()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
+  // A killed npm can pass nothing on to its child: that it is gone shows in our getting another parent.
+  const npm = process.env.npm_lifecycle_event ? process.ppid : undefined
+  if (npm) setInterval(() => process.ppid !== npm && asked.abort(), LOOK_MS).unref()
+  return { asked: asked.signal, forced: forced.signal }
+}
+
+/** The value of `work`, unless an interruption comes first; what `work` does goes on. */
+export const unlessInterrupted = <T>(work: Promise<T>, { asked }: Interruption): Promise<T> =>
+  Promise.race([work, whenAborted(asked).then(() => Promise.reject(asked.reason))])
