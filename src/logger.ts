@@ -53,21 +53,13 @@ function describeError(thrown: unknown): unknown {
   return { type, message, stack, code, constraint, kind, outer }
 }
 
-interface OutageLog {
-  readonly away: boolean
-  /** Notes that `source` (a connection, say) failed. Lines below `error` that are about this error are left out. */
-  failed(source: string, error: Error): void
-  /** Notes that `source` works; when all do, the outage is over. */
-  recovered(source: string): void
-}
-
-/** The first errors often say less than what follows, and one lost connection is no outage. */
+/** Later errors often say more than the first, and one lost connection is no outage. */
 export const TOLD_AFTER_MS = 1000
 
-/** A busy pool loses one after the other: one line in a while says as much. */
+/** A busy pool loses one connection after the other: one line in ten seconds is enough. */
 const LOST_TOLD_EVERY_MS = 10_000
 
-/** Of a connection that was lost, whatever the reason was. */
+/** Says that a connection was lost, and not why. */
 const SAYS_LITTLE = /^(|Connection is closed\.?|Connection terminated.*|read ECONNRESET|Command timed out|write EPIPE)$/
 
 const TOLD = new WeakSet<Error>()
@@ -79,7 +71,7 @@ export function isOfOutage(thrown: unknown): boolean {
 }
 
 /** Logs one error when an outage begins, in the server's own words, and one line at its end. */
-export function outageLog(log: Logger, dependency: 'postgres' | 'redis'): OutageLog {
+export function outageLog(log: Logger, dependency: 'postgres' | 'redis') {
   const failing = new Set<string>()
   let reason = ''
   let since = 0
@@ -94,10 +86,11 @@ export function outageLog(log: Logger, dependency: 'postgres' | 'redis'): Outage
   }
 
   return {
-    get away() {
+    get away(): boolean {
       return failing.size > 0
     },
-    failed(source, error) {
+    /** Notes that `source` (a connection, say) failed. Lines below `error` that are about this error are left out. */
+    failed(source: string, error: Error): void {
       TOLD.add(error)
       if (failing.size === 0) {
         since = performance.now()
@@ -109,7 +102,8 @@ export function outageLog(log: Logger, dependency: 'postgres' | 'redis'): Outage
       const words = wordsOf(error)
       if (SAYS_LITTLE.test(reason) || !SAYS_LITTLE.test(words)) reason = words || reason
     },
-    recovered(source) {
+    /** Notes that `source` works; when all do, the outage is over. */
+    recovered(source: string): void {
       if (!failing.delete(source) || failing.size > 0) return
       clearTimeout(timer)
       const awayMs = Math.round(performance.now() - since)

@@ -43,6 +43,8 @@ interface FoundationOptions {
 }
 
 const NAMESPACE = 'easel'
+/** Of one periodic audit: few, since requests are served meanwhile; in time all are looked at. */
+const AUDITED_IMAGES = 100
 
 /** Opens Postgres, the queue and, where there is one, Redis. */
 export async function openFoundation(config: Config, log: Logger, options: FoundationOptions) {
@@ -163,9 +165,6 @@ export async function openFoundation(config: Config, log: Logger, options: Found
   }
 }
 
-/** Few, since requests are served meanwhile; by and by it comes to all. */
-const AUDITED_IMAGES = 100
-
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
   config: Config,
@@ -187,5 +186,5 @@ export async function auditService(
 /** Names this process in leases and claims. */
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
 
-/** An outage makes every client complain several times a second; one line in five seconds says as much. */
+/** During an outage every client complains several times a second; one line in five seconds is enough. */
 const quietly = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))

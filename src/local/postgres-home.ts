@@ -109,7 +109,7 @@ async function canReach(user: DatabaseUser, directory: string): Promise<boolean>
   }
 }
 
-/** Everyone may write to /var/tmp, so a directory that is there already must prove that it is ours. */
+/** Everyone may write to /var/tmp, so a directory that is there already must be ours and closed to others. */
 async function createAway(away: string, user: DatabaseUser): Promise<void> {
   await mkdir(away, { mode: 0o700 }).catch((error) => {
     if (errorCode(error) !== 'EEXIST') throw error

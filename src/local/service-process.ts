@@ -21,7 +21,7 @@ const WARN = 40
 
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** Starts server or worker in a session of its own: Ctrl-C reaches only us, who know the order to end things in. */
+/** Starts server or worker in a session of its own, so that Ctrl-C reaches only us: we stop them in order. */
 export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog) {
   const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
     // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
@@ -75,21 +75,21 @@ export async function openServiceLog(directory: string, name: string, onTrouble:
   const isLong = ((await lstat(path).catch(() => undefined))?.size ?? 0) > LONG_LOG
   if (isLong) await rename(path, `${path}.old`)
   const file = createWriteStream(path, { fd: openLogFile(path) })
-  file.on('error', () => undefined) // a full disk is reported by those who need it more
+  file.on('error', () => undefined) // the services report a full disk themselves
   const toldAt = new Map<string, number>()
   let lastWords: string | undefined
 
   return {
     /** As a person at the terminal would type it. */
     file: relative('', path),
-    /** The last thing it said that was no log line: why it couldn't start, or the end of a crash report. */
+    /** Its last line that is no log line: why it couldn't start, or the end of a crash report. */
     lastWords: () => lastWords,
     write(line: string): void {
       if (line.trim() === '') return
       file.write(`${line}\n`)
       const record = parseRecord(line)
       if (!record) lastWords = line.trim()
-      // What the preview backend warns of is told by stack.ts, with what to do about it.
+      // stack.ts tells what the preview backend warns of, and what to do about it.
       if (!record || record.level < WARN || record.msg.startsWith('preview:')) return
       const now = performance.now()
       if (now - (toldAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return

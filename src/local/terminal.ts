@@ -2,10 +2,9 @@
 import { styleText } from 'node:util'
 import { whenAborted } from '../abort-signals.js'
 
-/** What is going on now, for the line that is rewritten in place. */
 export interface Stage {
   readonly text: string
-  /** How much of it is done, 0 to 1. */
+  /** How much is done, 0 to 1. */
   readonly fraction?: number
 }
 
@@ -13,7 +12,7 @@ type Style = 'bold' | 'dim' | 'cyan' | 'yellow'
 
 const REDRAW_MS = 100
 const BAR_WIDTH = 24
-/** Where lines can't be rewritten, progress makes a new one this often at most. */
+/** Where lines can't be rewritten, this much more progress makes a new line. */
 const PLAIN_STEP = 0.1
 
 /**
@@ -104,19 +103,17 @@ export function elapsed(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
 }
 
-/** The same Ctrl-C comes from the terminal and once more from npm. */
+/** One Ctrl-C arrives twice: from the terminal and from npm. */
 const ECHO_MS = 500
 const LOOK_MS = 1000
 
-export interface Interruption {
-  /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, and when npm was killed: come to an orderly end. */
-  readonly asked: AbortSignal
-  /** Aborted by the second: end at once. */
-  readonly forced: AbortSignal
-}
+export type Interruption = ReturnType<typeof listenForInterruption>
 
-/** From here on signals end nothing by themselves. */
-export function listenForInterruption(): Interruption {
+/**
+ * From here on signals end nothing by themselves. `asked` aborts with the first Ctrl-C, SIGTERM or SIGHUP, and when npm
+ * was killed: stop in order. `forced` aborts with the second: end at once.
+ */
+export function listenForInterruption() {
   const asked = new AbortController()
   const forced = new AbortController()
   let askedAt = 0
