@@ -44,7 +44,7 @@ export async function runProcess(
   }
 }
 
-/** Makes what libraries print on the console lines of the log. */
+/** Turns what libraries print on the console into lines of the log. */
 function logConsole(log: Logger): void {
   for (const name of ['log', 'info', 'warn', 'error'] as const)
     console[name] = (...printed: unknown[]) => log.warn({ printed: format(...printed) }, 'a library printed')
@@ -66,9 +66,8 @@ const LOOK_EVERY_MS = 500
 const ALARM_MS = 1000
 
 /**
- * Warns when this process could not do anything for a second or more (its own work, a starved or paused machine): then
- * leases may have run out and timers have been late. A timer of our own, since perf_hooks' histogram forgets a delay
- * when it is read right after it.
+ * Warns when the event loop stood still for a second or more (its own work, a starved or paused machine): then leases may
+ * have run out and timers were late. A timer of our own: perf_hooks' histogram forgets a delay that is read right after.
  * @returns ends the watch
  */
 export function watchEventLoop(log: Logger): () => void {

@@ -1,4 +1,4 @@
-/** All of a PNG that its pixels take. The rest is text and the like, of which a few bytes may unpack to megabytes. */
+/** The chunks of a PNG that its pixels need. Of the others, a few compressed bytes may unpack to megabytes. */
 const NEEDED = new Set(['IHDR', 'PLTE', 'tRNS', 'iCCP', 'IDAT', 'IEND'])
 /** Where servers write how they drew an image, in the two forms that are not compressed. */
 const INFOTEXTS = ['tEXtparameters\0', 'iTXtparameters\0\0']

@@ -1,6 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
 import { backendAbilities } from './db/backend-store.js'
@@ -34,7 +33,7 @@ import { webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
 import { newEndpointId } from './webhooks/webhook.js'
-import { type Foundation, openFoundation } from './wiring.js'
+import { type Foundation, openFoundation, type TestOptions } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
@@ -44,14 +43,11 @@ const WAITERS_MS = 25_000
 const WEBHOOKS_MS = 5000
 const WEBHOOK_JOBS_MS = 1000
 
-export interface ServerOptions {
-  /** Prefix of everything in Redis; tests give each run its own. */
-  readonly namespace?: string
+export interface ServerOptions extends TestOptions {
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
   /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
   readonly noticeMs?: number
-  readonly auditTimes?: AuditTimes
   readonly slots?: SlotLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes

@@ -35,9 +35,9 @@ import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'
 /** What every process needs to know the state of things and to change it. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-interface FoundationOptions {
-  readonly maxConnections: number
-  /** Prefix of every key in Redis and of BullMQ's queue; tests give each run its own. */
+/** What tests set. */
+export interface TestOptions {
+  /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
   readonly namespace?: string
   readonly auditTimes?: AuditTimes
 }
@@ -47,15 +47,18 @@ const NAMESPACE = 'easel'
 const AUDITED_IMAGES = 100
 
 /** Opens Postgres, the queue and, where there is one, Redis. */
-export async function openFoundation(config: Config, log: Logger, options: FoundationOptions) {
-  const namespace = options.namespace ?? NAMESPACE
+export async function openFoundation(
+  config: Config,
+  log: Logger,
+  { maxConnections, namespace = NAMESPACE, auditTimes }: TestOptions & { readonly maxConnections: number },
+) {
   const postgres = outageLog(log, 'postgres')
   const redis = outageLog(log, 'redis')
   const onPostgresError = (err: Error) => {
     if (isOutage(err)) postgres.failed('pool', err)
   }
   const db = createDatabase(config.databaseUrl, {
-    maxConnections: options.maxConnections,
+    maxConnections,
     onError: onPostgresError,
     onSuccess: () => postgres.recovered('pool'),
   })
@@ -154,7 +157,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
             auditService(config, { namespace, sample: AUDITED_IMAGES, whole: false, everyFile: false, signal }),
           log,
         },
-        options.auditTimes,
+        auditTimes,
       ),
 
     async close() {

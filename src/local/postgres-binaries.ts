@@ -18,7 +18,7 @@ export type PostgresBinaries = Awaited<ReturnType<typeof prepareBinaries>>
 const PLATFORMS = ['darwin-arm64', 'darwin-x64', 'linux-arm', 'linux-arm64', 'linux-ia32', 'linux-ppc64', 'linux-x64']
 const YOUR_OWN = 'set DATABASE_URL to a Postgres (14 or newer) of your own'
 
-/** Options of a child process run as `user`, or as ourselves. Nothing of our environment (PGPORT, secrets) gets in. */
+/** Options of a child process run as `user`, or as ourselves, without our environment (PGPORT, secrets). */
 export const runOptions = (user: DatabaseUser | undefined) => ({
   // The user may not be able to reach our working directory.
   cwd: '/',

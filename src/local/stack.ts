@@ -19,7 +19,7 @@ export type Stack = Awaited<ReturnType<typeof startStack>>
 /** The services of a killed run finish what they draw before they leave the port; see worker.ts. */
 const LEFTOVERS_GONE_WITHIN_MS = 40_000
 const POSTGRES_LOOK_MS = 1000
-/** Stands in for a database that is not started yet, so that the other variables can be checked before. */
+/** Stands in for a database that is not started yet, so that the other variables can be checked first. */
 const NOWHERE = 'postgres://localhost/not-started-yet'
 
 /** Where a plain `npm start` serves. */
@@ -75,11 +75,10 @@ export async function startStack(
     await migrate(databaseUrl)
     interruption.asked.throwIfAborted()
     onStep('Starting server and worker')
-    // The server goes first when it ends: its last clients may be waiting for what the worker draws.
+    // The server is stopped first: its last clients may be waiting for what the worker draws.
     const services = [await launch('worker', env), await launch('server', env)]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
-    // An interruption may leave nobody to wait for it.
-    whenReady.catch(() => undefined)
+    whenReady.catch(() => undefined) // after an interruption nothing waits for it
     const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
     return {
       config,
