@@ -88,8 +88,8 @@ const variables = z.object({
   API_BASE_URL: httpOrigin.optional(),
   STORAGE_URL: z
     .string()
-    .default('file:.easel/images')
-    .refine((text) => /^file:./.test(text), "must be file:PATH (s3:// storage isn't built yet)"),
+    .regex(/^file:./, "must be file:PATH (s3:// storage isn't built yet)")
+    .default('file:.easel/images'),
   CDN_BASE_URL: httpOrigin.optional(),
   CDN_PURGE_URL: urlWith(['http:', 'https:']).optional(),
   INFERENCE_URL: z
@@ -109,7 +109,7 @@ const variables = z.object({
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
   RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
   MODERATION_URL: urlWith(['http:', 'https:'])
-    // fetch refuses such a URL at each call, and says so with the password in it.
+    // fetch throws for such a URL at each call, with the password in its message.
     .refine(
       (text) => !URL.canParse(text) || !(new URL(text).username || new URL(text).password),
       'must hold no user name or password: put the key into MODERATION_API_KEY',
@@ -139,7 +139,7 @@ const variables = z.object({
 /** A configuration that can't be used; the message names each variable and what it should be. */
 export class ConfigError extends Error {}
 
-/** Everything a process is told from outside, parsed once. */
+/** Every setting of a process, parsed once from its environment. */
 export type Config = ReturnType<typeof parseConfig>
 
 /** @throws ConfigError with one readable line */
@@ -163,7 +163,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     databaseUrl: v.DATABASE_URL,
     /** For connections that LISTEN: `databaseUrl`, or a way around the pooler that it leads to. */
     databaseListenUrl: v.DATABASE_LISTEN_URL ?? v.DATABASE_URL,
-    /** For `migrate`: as whom servers, workers and the command line connect, where that is not the owner of the tables. */
+    /** Of processes that don't own the tables: `migrate` grants its user what they need. */
     appDatabaseUrl: v.APP_DATABASE_URL,
     /** Undefined: one-machine mode. */
     redisUrl: v.REDIS_URL,

@@ -66,8 +66,8 @@ const LOOK_EVERY_MS = 500
 const ALARM_MS = 1000
 
 /**
- * Warns when the event loop stood still for a second or more (its own work, a starved or paused machine): then leases may
- * have run out and timers were late. A timer of our own: perf_hooks' histogram forgets a delay that is read right after.
+ * Warns when the event loop stood still for a second or more (its own work, a starved or paused machine): leases may have
+ * run out. A timer of our own, since perf_hooks' histogram forgets a delay that is read right after it.
  * @returns ends the watch
  */
 export function watchEventLoop(log: Logger): () => void {

@@ -6,7 +6,7 @@ const SIGNATURE = '\x89PNG\r\n\x1a\n'
 
 /**
  * What a decoder may be given of a backend's image. Only PNG, JPEG and WebP, by their first bytes: sharp would also
- * open SVG, PDF and others, and an SVG can keep it busy for minutes. Of a PNG only what its pixels need, and its infotext.
+ * open SVG, PDF and others, and an SVG can keep it busy for minutes. Of a PNG only its pixels' chunks and its infotext.
  * @throws Error that says that it is none of the three
  */
 export function decodable(bytes: Buffer): Buffer {

@@ -11,7 +11,7 @@ const DEFAULT_PROMPT = 'a lighthouse at dusk'
 const [command, ...words] = process.argv.slice(2)
 const interruption = listenForInterruption()
 const terminal = new LiveLine(process.stdout)
-// Whoever reads along may leave (`| head`); what was started must still be stopped.
+// The reader may go (`| head`); what was started must still be stopped.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
 try {

@@ -9,17 +9,14 @@ const ERROR = 50
 const LONGEST_BACKLOG = 16 * 1024 * 1024
 
 const stderr = new sonicBoom.SonicBoom({ fd: 2, maxLength: LONGEST_BACKLOG })
-stderr.on('error', () => {}) // Its reader is gone: there is nobody to tell.
+stderr.on('error', () => {}) // nothing reads it any more
 process.on('exit', () => {
   try {
     stderr.flushSync()
   } catch {}
 })
 
-/**
- * One logger per process, JSON lines on stderr. Keys and prompts never get in: nothing logs a body, and what might
- * carry one is redacted or reduced here.
- */
+/** One logger per process: JSON lines on stderr. Bodies are never logged; keys and prompts are redacted. */
 export function createLogger(level: string, process: string): Logger {
   return pino(
     {
@@ -42,7 +39,7 @@ export function createLogger(level: string, process: string): Logger {
   )
 }
 
-// Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes say what went wrong.
+// Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes tell why.
 function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown
   let innermost: Error & { code?: unknown; constraint?: unknown; kind?: unknown } = thrown

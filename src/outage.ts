@@ -1,4 +1,4 @@
-/** Whether an error says that Postgres or Redis is away, by codes and messages: no layer needs to know which client threw it. */
+/** Whether an error says that Postgres or Redis is away: by its code or message, whichever client threw it. */
 export function isOutage(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const { code } = error as { code?: unknown }

@@ -55,7 +55,7 @@ export interface ServerOptions extends TestOptions {
   readonly resolveHost?: ResolveHost
 }
 
-/** Wires the HTTP server and lets it listen. It closes in this order: new work, waiting clients, background work, stores. */
+/** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
 export async function startServer(
   config: Config,
   log: Logger,
@@ -129,9 +129,9 @@ export async function startServer(
     draining.abort()
     const auditEnded = audit.stop()
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
-    // If the port was taken, nobody needs the notice.
+    // No client uses this server if its port was taken.
     if (app.server.listening && options.noticeMs) await after(options.noticeMs)
-    // Other servers send the webhooks that come from now on, or this one after its restart.
+    // Later webhooks are sent by other servers, or by this one after its restart.
     await Promise.all([app.close(), webhooks.stop()])
     clearTimeout(waitersEnd)
     takedowns.stop()

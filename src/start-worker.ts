@@ -12,7 +12,7 @@ import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
 import { openFoundation, processId, type TestOptions } from './wiring.js'
 
-/** How long what runs may go on after SIGTERM; then it is put back in its place. */
+/** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
 /** An idle backend looks for work this often even when nothing wakes it. */

@@ -1,4 +1,4 @@
-/** Config → adapters, shared by the entry points. What is opened here is closed here, in the reverse order. */
+/** Config → adapters, shared by the entry points; closed in the reverse order of their opening. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'

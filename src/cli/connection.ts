@@ -57,7 +57,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** Turns a command's work into an action for commander: arguments in, answer printed. */
-type Action<Given> = <Args extends unknown[]>(
+export type Action<Given> = <Args extends unknown[]>(
   work: (given: Given, ...args: Args) => Promise<Answer>,
 ) => (...args: Args) => Promise<void>
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
 import { backendCommands } from './backend-commands.js'
-import { configFor, type Environment, findConfig, type Runner, withOperator } from './connection.js'
+import { type Action, configFor, type Environment, findConfig, type Runner, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
 import { imageCommands, jobCommands } from './job-commands.js'
 import { keyCommands, usageCommand } from './key-commands.js'
@@ -44,9 +44,9 @@ export async function runCli(
     exitCode = code
   }
   const action =
-    <Given>(execute: (work: (given: Given) => Promise<Answer>) => Promise<Answer>) =>
-    <Args extends unknown[]>(work: (given: Given, ...args: Args) => Promise<Answer>) =>
-    async (...args: Args) =>
+    <Given>(execute: (work: (given: Given) => Promise<Answer>) => Promise<Answer>): Action<Given> =>
+    (work) =>
+    async (...args) =>
       print(await execute((given) => work(given, ...args)))
   const run: Runner = {
     connected: action(async (work) => withOperator(await configFor(env, localDirectory), work)),

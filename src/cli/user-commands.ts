@@ -127,7 +127,7 @@ const PURGED = 'The account was deleted.'
 /** Files removed at a time. */
 const AT_ONCE = 8
 
-/** Deletes first, so that nothing new can be charged, then its webhooks and what is active. Every step can be repeated. */
+/** The user first, so that nothing new can be charged, then webhooks and active jobs. Every step can be repeated. */
 async function deleteUser(operator: Operator, name: string, { purge = false }: { readonly purge?: boolean }) {
   const { db } = operator
   const { id, username, deletedAt: before } = await requireUserOrDeleted(db, name)

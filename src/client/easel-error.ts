@@ -10,7 +10,7 @@ export class EaselError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** Names the answer in the server's log. */
   readonly requestId: string | undefined
-  /** Of a submit: `generate` with the same key and prompt gets the generation that it may have made; it is charged once. */
+  /** Of a submit: `generate` with the same key and prompt finds the generation that it may have made. */
   readonly idempotencyKey: string | undefined
 
   constructor(code: string, message: string, { cause, ...facts }: EaselErrorFacts = {}) {

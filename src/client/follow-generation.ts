@@ -31,7 +31,7 @@ const POLL_MARGIN_MS = 15_000
 /** Between polls, and before a broken stream is opened anew, where the server does not say. */
 const USUAL_PAUSE_SECONDS = 2
 const SHORTEST_PAUSE_MS = 1000
-/** A stream that was heard for so long was a good one. */
+/** After a stream that worked for so long, the next one is opened without a longer wait. */
 const STEADY_MS = 30_000
 /** Where no stream can be opened they are tried ever more rarely. */
 const RARER = 4
@@ -77,8 +77,8 @@ function newsOnly(onProgress: Tell): Tell {
 }
 
 /**
- * The end as a stream tells it, undefined when the stream was over before, with how long the stream was heard and how
- * long to wait for the next one.
+ * Follows one event stream. `ended` is undefined when the stream was over before the generation.
+ * @returns also how long the stream was heard, and how long to wait before the next one is opened
  * @throws only what `tell` throws
  */
 async function overStream(api: Api, id: string, signal: AbortSignal | undefined, tell: Tell) {

@@ -7,7 +7,7 @@ import { type Answered, type Fate, graceAfter, persistently, timeLimit } from '.
 export type Prompt = operations['submitGeneration']['requestBody']['content']['application/json']
 
 export interface GenerateOptions {
-  /** Stops waiting and cancels the generation, which gives its credits back: it rejects once that is done, or after 10 s. */
+  /** Stops waiting and cancels the generation, with a refund: `generate` rejects once that is done, or after 10 s. */
   readonly signal?: AbortSignal
   /** Leaves the generation to itself when `signal` aborts; the same `idempotencyKey` finds it again. */
   readonly keepOnAbort?: boolean
@@ -64,7 +64,7 @@ export async function generate(api: Api, prompt: Prompt, options: GenerateOption
   const fate: Fate = { unknown: false }
   let id: string | undefined
   try {
-    // The answer to a submit that is on its way names what is to be canceled.
+    // A submit that is under way may still be answered after an abort: its answer names the generation to cancel.
     const grace = graceAfter(signal, GRACE_MS)
     const { data, response } = await persistently(submit, {
       ...{ signal, cut: grace.signal, outageMs, waitForTurn, fate, about: { idempotencyKey } },
@@ -94,7 +94,7 @@ function imagesOf(ended: Ended, batchSize: number): Pick<Generated, 'images' | '
   return { images: images.map((image, n) => ({ ...image, seed: seedOf(n) })), seed }
 }
 
-/** Best effort: one that can't be canceled in time is drawn to its end and stays in the account. */
+/** Best effort: a generation that can't be canceled in time runs to its end and its images stay in the account. */
 async function takeBack(api: Api, knownId: string | undefined, submit: Submit, fate: Fate): Promise<void> {
   if (knownId === undefined && !fate.unknown) return
   const { signal, clear } = timeLimit(undefined, GRACE_MS)

@@ -18,7 +18,7 @@ export interface Persistence {
   /** How long one try may take; one that has not been answered by then counts as an outage. Default: 30 s. */
   readonly tryMs?: number
   readonly fate?: Fate
-  /** What its errors are about. */
+  /** Added to the errors. */
   readonly about?: EaselErrorFacts
 }
 
@@ -98,22 +98,14 @@ function pauseMs({ retryAfterSeconds = 0 }: EaselError, tries: number): number {
 }
 
 /** @throws the signal's reason, at once when it aborts */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', giveUp)
-        resolve()
-      },
-      Math.min(ms, LONGEST_TIMER_MS),
-    )
-    if (signal?.aborted) giveUp()
-    else signal?.addEventListener('abort', giveUp, { once: true })
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const limit = timeLimit(signal, Math.min(ms, LONGEST_TIMER_MS))
+  await new Promise<void>((resolve) => {
+    if (limit.signal.aborted) resolve()
+    else limit.signal.addEventListener('abort', () => resolve(), { once: true })
   })
+  limit.clear()
+  signal?.throwIfAborted()
 }
 
 /**

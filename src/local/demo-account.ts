@@ -72,7 +72,7 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
   return key
 }
 
-/** A model version to ask for, and whether a backend that answers has it; one without is chosen only if none has any. */
+/** A model version to ask for, and whether a live backend has it: if any does, such a one is chosen. */
 async function chooseModel(db: Database, withinMs: number) {
   const served = await operatorModelStore(db).listServedIds(withinMs)
   const models = await modelStore(db).listEnabled()

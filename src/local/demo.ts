@@ -40,7 +40,7 @@ const UNREACHABLE_MS = 6000
 /** How long a server that answers 503 is retried. */
 const BUSY_MS = 300_000
 
-/** `npm run demo`: one image through the whole service, which is started for it and stopped after it. Returns the exit code. */
+/** `npm run demo`: one image through the whole service, started for it if need be. Returns the exit code. */
 export async function runDemo(prompt: string, terminal: LiveLine, interruption: Interruption): Promise<number> {
   const run = await beginRun(terminal, interruption)
   const troubles = keepTroubles((line) => terminal.say(terminal.style('yellow', line)))

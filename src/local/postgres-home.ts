@@ -1,4 +1,4 @@
-/** Where the files of a database lie, whom its server runs as, and the password that one start leaves for the next. */
+/** The directory of a database, the user its server runs as, and the password that one start leaves for the next. */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { lchown, lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises'
@@ -58,8 +58,8 @@ async function readState(dataDir: string, file: string): Promise<z.output<typeof
 }
 
 /**
- * The place is `dataDir` itself, unless this process is root and "nobody", as whom Postgres then runs, can't reach it
- * (a checkout under /root): then it is a directory of nobody's own in /var/tmp, named after `dataDir`.
+ * `dataDir` itself. As root, Postgres runs as the user "nobody": if that user can't reach `dataDir` (a checkout under
+ * /root), a directory of its own in /var/tmp, named after `dataDir`.
  */
 async function choosePlace(dataDir: string, state: { readonly away?: string | undefined } | undefined) {
   const awayBefore = state?.away
@@ -97,7 +97,7 @@ async function findNobody(): Promise<DatabaseUser> {
   )
 }
 
-/** Tried, not computed from mode bits: access lists, network mounts and user namespaces have their say too. */
+/** Tried, not computed from mode bits: access lists, network mounts and user namespaces matter too. */
 async function canReach(user: DatabaseUser, directory: string): Promise<boolean> {
   try {
     return (await runAs(user, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory])).code === 0

@@ -70,7 +70,7 @@ export async function launchServer(
 }
 
 /**
- * Removes a postmaster.pid whose pid another program has by now: Postgres would refuse to start. Any other file of a dead
+ * Removes a postmaster.pid whose pid another program has by now: Postgres would refuse to start. Another one of a dead
  * server stays: with it Postgres finds processes that the server left running.
  */
 async function forgetRecycledPid(data: string): Promise<void> {
@@ -107,7 +107,7 @@ async function tryLaunch(
 
 /**
  * Ends a server and returns when its process is gone. SIGINT is Postgres's fast shutdown: running statements are cut
- * off, what was committed is safe. SIGQUIT ends it without a word to disk.
+ * off, what was committed is safe. SIGQUIT ends it without writing to disk.
  */
 export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_AT_ONCE): Promise<void> {
   for (const signal of signals) {

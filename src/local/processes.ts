@@ -74,7 +74,7 @@ const tryLink = (claim: string, lock: string): Promise<boolean> =>
 const holderOf = (lock: string): Promise<string | undefined> =>
   readlink(lock).catch((error) => (errorCode(error) === 'ENOENT' ? undefined : ''))
 
-/** Notes in `directory` that this process uses something; the result removes the note, and is true if it was the last. */
+/** Notes in `directory` that this process uses something; the result removes the note and says if it was the last. */
 export async function registerUse(directory: string): Promise<() => Promise<boolean>> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const note = join(directory, `${await describeThisProcess()}.${randomUUID()}`)

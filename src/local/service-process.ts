@@ -15,7 +15,7 @@ export type ServiceName = 'server' | 'worker'
 /** A little longer than the services take themselves before they give up. */
 const STOP_WITHIN_MS = 38_000
 const LONG_LOG = 10_000_000
-/** The same trouble is told this often at most. */
+/** The same warning is repeated this often at most. */
 const REPEAT_MS = 60_000
 const WARN = 40
 
@@ -42,7 +42,7 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
       throw new Error(reason ?? `The ${name} ended before it was ready (${how}); its log is ${log.file}.`)
     }),
   ])
-  ready.catch(() => undefined) // not unhandled where nobody waits for it
+  ready.catch(() => undefined) // not unhandled if nothing waits for it
   return {
     /** @throws Error with one sentence when it ends before it serves */
     ready,
@@ -99,7 +99,7 @@ export async function openServiceLog(directory: string, name: string, onTrouble:
   }
 }
 
-/** Appends to a file of this very name: a link would lead to any file there is, and a pipe would be waited for. */
+/** Opens no link, which could lead to any file, and waits for no pipe. */
 function openLogFile(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
   try {
@@ -109,7 +109,7 @@ function openLogFile(path: string): number {
   }
 }
 
-/** Undefined for what is no line of our logger. */
+/** Undefined if the line is not our logger's. */
 function parseRecord(line: string): { level: number; msg: string; err?: { message?: string } } | undefined {
   try {
     const record = JSON.parse(line)

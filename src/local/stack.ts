@@ -188,13 +188,13 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
   ].join('\n')
 }
 
-/** Where nothing but the preview backend draws: how to attach a GPU server. */
+/** How to attach a GPU server if there is only the preview backend. */
 export function howToGetRealImages({ inferenceUrls }: Config, command: string): string | undefined {
   if (!inferenceUrls.every(isPreview)) return undefined
   return `Images here are stand-ins, drawn without a GPU. For real ones: INFERENCE_URL=a1111+http://host:7860 ${command}`
 }
 
-/** Where generations will wait: what is missing. */
+/** What is missing if no backend has a model of the catalog. */
 export function whyNothingIsDrawn({ inferenceUrls }: Config, { served }: DemoAccess): string | undefined {
   if (served) return undefined
   // Hosts only: there may be passwords in the URLs.

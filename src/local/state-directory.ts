@@ -16,7 +16,7 @@ export async function openStateDirectory() {
   try {
     if (!existsSync(path)) {
       await mkdir(path)
-      // Root's Postgres runs as "nobody", who must get through to its own directory.
+      // Root's Postgres runs as the user "nobody", which must be able to reach its own directory.
       await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700)
     }
     await requireOwn(path)
@@ -61,14 +61,14 @@ export async function writePrivately(file: string, text: string): Promise<void> 
 const noteSchema = z.object({
   /** See describeThisProcess. */
   process: z.string(),
-  /** What was asked for; see fingerprintOf. */
+  /** Of the variables it was started with; see fingerprintOf. */
   fingerprint: z.string(),
   /** From here on once it is ready. */
   url: z.string().optional(),
   databaseUrl: z.string().optional(),
 })
 
-/** The stack of this directory that `npm start` keeps running, or that was killed; undefined where none was noted. */
+/** The stack that `npm start` keeps running in this directory, or that was killed; undefined if none was noted. */
 export async function findRunningStack({ runningStack }: StateDirectory) {
   try {
     const note = noteSchema.parse(JSON.parse(await readFile(runningStack, 'utf8')))
