@@ -5,14 +5,8 @@
 
 import { setMaxListeners } from 'node:events'
 
-/** A signal that aborts with the first of others. */
-interface LinkedSignal {
-  readonly signal: AbortSignal
-  /** Lets go of the others; call it when the work has ended. */
-  readonly clear: () => void
-}
-
-export function linkedSignal(others: readonly AbortSignal[]): LinkedSignal {
+/** A signal that aborts with the first of others. `clear` lets go of the others; call it when the work has ended. */
+export function linkedSignal(others: readonly AbortSignal[]) {
   setMaxListeners(0, ...others) // any number may follow one
   const controller = new AbortController()
   const follow = (event: Event) => controller.abort((event.target as AbortSignal).reason)
@@ -28,20 +22,15 @@ export function linkedSignal(others: readonly AbortSignal[]): LinkedSignal {
   }
 }
 
-/** Resolves when the signal aborts. Only for one that is let go of: a listener stays with a signal that never aborts. */
+/** Resolves when the signal aborts. Until then a listener stays with it: not for signals that outlive many calls. */
 export const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** A signal that aborts with the outer one or at its own time limit. */
-interface TimeLimit extends LinkedSignal {
-  /** Whether the limit, rather than the outer signal, ended it. */
-  readonly isOver: () => boolean
-}
-
-export function timeLimit(outer: AbortSignal, ms: number): TimeLimit {
+/** A signal that aborts with the outer one or at its own time limit; `isOver`: whether the limit ended it. */
+export function timeLimit(outer: AbortSignal, ms: number) {
   const limit = new AbortController()
   let over = false
   const timer = setTimeout(() => {
@@ -59,8 +48,8 @@ export function timeLimit(outer: AbortSignal, ms: number): TimeLimit {
   }
 }
 
-/** A signal that aborts some time after `stop` has: for what a server must still be told then. */
-export function windUp(stop: AbortSignal, graceMs: number): LinkedSignal {
+/** A signal that aborts some time after `stop` has: for the last requests to a server. */
+export function windUp(stop: AbortSignal, graceMs: number) {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const begin = () => {

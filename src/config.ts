@@ -4,12 +4,10 @@ import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/declaration.js'
 
 const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
 
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
+const wholeNumber = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z.string().regex(/^\d+$/, message).transform(Number).pipe(z.number().min(min, message).max(max, message))
+}
 
 const httpOrigin = z
   .string()
@@ -28,41 +26,39 @@ const urlWith = (protocols: readonly string[]) =>
       `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
     )
 
+/** Comma-separated; blanks around an entry and empty entries don't count. */
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+
+const networks = (message: string) => z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message))
+
 const BACKEND_SCHEMES = [
   'preview',
-  'a1111+http',
-  'a1111+https',
-  'comfyui+http',
-  'comfyui+https',
-  'openai+http',
-  'openai+https',
-  'sdcpp+http',
-  'sdcpp+https',
+  ...['a1111', 'comfyui', 'openai', 'sdcpp'].flatMap((kind) => [`${kind}+http`, `${kind}+https`]),
 ]
 
 const backendUrl = z.string().superRefine((text, context) => {
-  const scheme = /^([a-z0-9+]+):/.exec(text)?.[1]
-  if (!scheme) {
-    context.addIssue({
-      code: 'custom',
-      message: 'has an entry without a scheme; write each like preview: or a1111+http://host:7860',
-    })
-  } else if (scheme === 'http' || scheme === 'https') {
-    context.addIssue({
-      code: 'custom',
-      message: `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
-    })
-  } else if (!BACKEND_SCHEMES.includes(scheme)) {
-    context.addIssue({
-      code: 'custom',
-      message: `the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`,
-    })
-  } else if (scheme !== 'preview' && !URL.canParse(text.slice(text.indexOf('+') + 1))) {
-    context.addIssue({ code: 'custom', message: 'has an entry without a host; write it like a1111+http://host:7860' })
-  }
+  const message = mistakeIn(text)
+  if (message) context.addIssue({ code: 'custom', message })
 })
 
-/** What an entry of INFERENCE_URL points at: without kind, password, options, last slash, and the path it means anyway. */
+/** What is wrong with an entry of INFERENCE_URL. */
+function mistakeIn(entry: string): string | undefined {
+  const scheme = /^([a-z0-9+]+):/.exec(entry)?.[1]
+  if (!scheme) return 'has an entry without a scheme; write each like preview: or a1111+http://host:7860'
+  if (scheme === 'http' || scheme === 'https')
+    return `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`
+  if (!BACKEND_SCHEMES.includes(scheme))
+    return `the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`
+  if (scheme !== 'preview' && !URL.canParse(entry.slice(entry.indexOf('+') + 1)))
+    return 'has an entry without a host; write it like a1111+http://host:7860'
+  return undefined
+}
+
+/** The server that an entry of INFERENCE_URL leads to: without kind, password, options, last slash and default path. */
 function serverOf(entry: string): string {
   const url = entry.slice(entry.indexOf('+') + 1)
   if (!URL.canParse(url)) return entry
@@ -71,6 +67,8 @@ function serverOf(entry: string): string {
   const path = pathname.replace(/\/+$/, '')
   return entry.startsWith('openai+') && path === OPENAI_PATH ? origin : origin + path
 }
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const variables = z.object({
   DATABASE_URL: urlWith(['postgres:', 'postgresql:']),
@@ -90,24 +88,19 @@ const variables = z.object({
   API_BASE_URL: httpOrigin.optional(),
   STORAGE_URL: z
     .string()
-    .default('file:.easel/images')
-    .refine((text) => /^file:./.test(text), "must be file:PATH (s3:// storage isn't built yet)"),
+    .regex(/^file:./, "must be file:PATH (s3:// storage isn't built yet)")
+    .default('file:.easel/images'),
   CDN_BASE_URL: httpOrigin.optional(),
   CDN_PURGE_URL: urlWith(['http:', 'https:']).optional(),
   INFERENCE_URL: z
     .string()
     .default('preview:')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
+    .transform(list)
     .pipe(
       z
         .array(backendUrl)
         .min(1, 'must name at least one backend, like preview:')
-        // A server does one inference at a time, whatever else its entries say of it.
+        // A server does one inference at a time, so it may be named once, however its entries differ otherwise.
         .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each backend once'),
     ),
   INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
@@ -116,7 +109,7 @@ const variables = z.object({
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
   RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
   MODERATION_URL: urlWith(['http:', 'https:'])
-    // fetch refuses such a URL at each call, and says so with the password in it.
+    // fetch throws for such a URL at each call, with the password in its message.
     .refine(
       (text) => !URL.canParse(text) || !(new URL(text).username || new URL(text).password),
       'must hold no user name or password: put the key into MODERATION_API_KEY',
@@ -132,88 +125,25 @@ const variables = z.object({
   TRUST_PROXY: z
     .string()
     .default('false')
-    .refine((text) => text !== 'true', 'must be false or the addresses of the proxies in front, like 10.0.0.0/8')
-    .transform((text) =>
-      text === 'false'
-        ? []
-        : text
-            .split(',')
-            .map((part) => part.trim())
-            .filter(Boolean),
-    )
-    .pipe(
-      z.array(
-        z.union(
-          [z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()],
-          'must be false or the addresses of the proxies in front, like 10.0.0.0/8',
-        ),
-      ),
-    ),
+    .transform((text) => (text === 'false' ? [] : list(text)))
+    .pipe(networks('must be false or the addresses of the proxies in front, like 10.0.0.0/8')),
   WEBHOOK_ALLOW_HTTP: flag.default(false),
   WEBHOOK_ALLOWED_NETWORKS: z
     .string()
     .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
-    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'must be networks, like 10.0.0.0/8,fd00::/8'))),
-  LOG_LEVEL: z
-    .enum(
-      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-      'must be trace, debug, info, warn, error, fatal or silent',
-    )
-    .default('info'),
+    .transform(list)
+    .pipe(networks('must be networks, like 10.0.0.0/8,fd00::/8')),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `must be ${LOG_LEVELS.slice(0, -1).join(', ')} or silent`).default('info'),
 })
-
-/** Everything a process is told from outside, parsed once. */
-export interface Config {
-  readonly databaseUrl: string
-  /** Of connections that LISTEN: `databaseUrl`, or a way past the pooler that it leads to. */
-  readonly databaseListenUrl: string
-  /** As whom servers, workers and the command line connect, where that is not the owner of the tables; for `migrate`. */
-  readonly appDatabaseUrl: string | undefined
-  /** Undefined: one-machine mode. */
-  readonly redisUrl: string | undefined
-  readonly host: string
-  readonly port: number
-  /** Of /health and /ready alone. */
-  readonly metricsPort: number | undefined
-  readonly baseUrl: string
-  readonly apiBaseUrl: string
-  readonly cdnBaseUrl: string
-  /** See cdn-purge.ts; it may hold a secret. */
-  readonly cdnPurgeUrl: string | undefined
-  /** Absolute directory of the images. */
-  readonly storagePath: string
-  readonly inferenceUrls: readonly string[]
-  readonly inferenceTimeoutMs: number
-  readonly generationDeadlineSeconds: number
-  readonly affinityMaxDelaySeconds: number
-  readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
-  readonly moderation: {
-    readonly url: string | undefined
-    readonly apiKey: string | undefined
-    readonly rulesFile: string | undefined
-  }
-  readonly refundFailed: boolean
-  readonly keyPrefix: string
-  readonly trustedProxies: readonly string[]
-  readonly webhooks: {
-    readonly allowHttp: boolean
-    /** Besides the public addresses; CIDRs or addresses. */
-    readonly allowedNetworks: readonly string[]
-  }
-  readonly logLevel: string
-}
 
 /** A configuration that can't be used; the message names each variable and what it should be. */
 export class ConfigError extends Error {}
 
+/** Every setting of a process, parsed once from its environment. */
+export type Config = ReturnType<typeof parseConfig>
+
 /** @throws ConfigError with one readable line */
-export function parseConfig(env: Record<string, string | undefined>): Config {
+export function parseConfig(env: Record<string, string | undefined>) {
   // An empty variable, as compose files write one that is not set, counts as absent.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = variables.safeParse(given)
@@ -231,16 +161,22 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
     databaseUrl: v.DATABASE_URL,
+    /** For connections that LISTEN: `databaseUrl`, or a way around the pooler that it leads to. */
     databaseListenUrl: v.DATABASE_LISTEN_URL ?? v.DATABASE_URL,
+    /** Of processes that don't own the tables: `migrate` grants its user what they need. */
     appDatabaseUrl: v.APP_DATABASE_URL,
+    /** Undefined: one-machine mode. */
     redisUrl: v.REDIS_URL,
     host: v.HOST,
     port: v.PORT,
+    /** Serves /health and /ready alone. */
     metricsPort: v.METRICS_PORT,
     baseUrl,
     apiBaseUrl: v.API_BASE_URL ?? baseUrl,
     cdnBaseUrl: v.CDN_BASE_URL ?? `${baseUrl}/cdn`,
+    /** See cdn-purge.ts; it may hold a secret. */
     cdnPurgeUrl: v.CDN_PURGE_URL,
+    /** Absolute directory of the images. */
     storagePath: resolve(v.STORAGE_URL.slice('file:'.length)),
     inferenceUrls: v.INFERENCE_URL,
     inferenceTimeoutMs: v.INFERENCE_TIMEOUT_SECONDS * 1000,
@@ -251,6 +187,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     refundFailed: v.REFUND_FAILED,
     keyPrefix: v.KEY_PREFIX,
     trustedProxies: v.TRUST_PROXY,
+    /** `allowedNetworks`: besides the public addresses; CIDRs or addresses. */
     webhooks: { allowHttp: v.WEBHOOK_ALLOW_HTTP, allowedNetworks: v.WEBHOOK_ALLOWED_NETWORKS },
     logLevel: v.LOG_LEVEL,
   })

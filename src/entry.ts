@@ -1,19 +1,17 @@
-/** How each process starts and ends: configuration errors in one line, signals to an orderly end, a hard stop behind it. */
+/** How each server and worker process starts, shows its health, and ends. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
 import { format } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
-import { watchEventLoop } from './event-loop-watch.js'
 import { createLogger } from './logger.js'
 
 export interface Running {
   /** Ends what runs in order; called once. `crashed`: after an error that nobody caught. */
   stop(crashed?: boolean): Promise<void>
 }
-
-/** Of tests; see failpoint.ts. */
-const FAULT_VARIABLES = ['FAILPOINTS', 'GUARDS_OFF']
 
 /**
  * Runs one process until a signal ends it. Exits non-zero with one readable line when it can't be started.
@@ -29,7 +27,7 @@ export async function runProcess(
     const config = parseConfig(process.env)
     log = createLogger(config.logLevel, name)
     logConsole(log)
-    for (const variable of FAULT_VARIABLES)
+    for (const variable of ['FAILPOINTS', 'GUARDS_OFF']) // see failpoint.ts
       if (process.env[variable])
         log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
     const running = await start(config, log)
@@ -46,7 +44,7 @@ export async function runProcess(
   }
 }
 
-/** Makes what libraries print on the console lines of the log. */
+/** Turns what libraries print on the console into lines of the log. */
 function logConsole(log: Logger): void {
   for (const name of ['log', 'info', 'warn', 'error'] as const)
     console[name] = (...printed: unknown[]) => log.warn({ printed: format(...printed) }, 'a library printed')
@@ -61,4 +59,54 @@ function sentenceOf(error: unknown): string {
   }
   if (code === 'EACCES' && port) return `port ${port} may not be used by this user; set PORT to one above 1023`
   return error instanceof Error ? error.message : String(error)
+}
+
+const LOOK_EVERY_MS = 500
+/** Leases are renewed every 2 s and end after 7: a loop that stands still for longer than this endangers them. */
+const ALARM_MS = 1000
+
+/**
+ * Warns when the event loop stood still for a second or more (its own work, a starved or paused machine): leases may have
+ * run out. A timer of our own, since perf_hooks' histogram forgets a delay that is read right after it.
+ * @returns ends the watch
+ */
+export function watchEventLoop(log: Logger): () => void {
+  let due = performance.now() + LOOK_EVERY_MS
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const stoodStillMs = Math.round(now - due)
+    due = now + LOOK_EVERY_MS
+    if (stoodStillMs >= ALARM_MS) log.warn({ stoodStillMs }, 'the event loop stood still')
+  }, LOOK_EVERY_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+const HEALTH_BODIES = { 200: { status: 'ok' }, 503: { error: 'Not ready.' }, 404: { error: 'No such endpoint.' } }
+
+/**
+ * Answers `GET /health` (200 while the process is alive) and `GET /ready` (503 unless `ready`) on METRICS_PORT, if set.
+ * @returns closes the port
+ */
+export async function listenForHealth(
+  { host, metricsPort }: Config,
+  ready: () => boolean | Promise<boolean>,
+): Promise<() => Promise<void>> {
+  if (metricsPort === undefined) return async () => undefined
+  const statusOf = async ({ method, url }: IncomingMessage) => {
+    if (method !== 'GET' && method !== 'HEAD') return 404
+    if (url === '/ready') return (await ready()) ? 200 : 503
+    return url === '/health' ? 200 : 404
+  }
+  const server = createServer(async (request, response) => {
+    const status = await statusOf(request)
+    const body = JSON.stringify(HEALTH_BODIES[status])
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(body)
+  })
+  server.listen(metricsPort, host)
+  await once(server, 'listening')
+  return async () => {
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+  }
 }

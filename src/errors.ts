@@ -34,7 +34,7 @@ interface ErrorDetail {
   /** Whole seconds, at least 1. */
   readonly retryAfterSeconds?: number
   /** The generation the refusal is about. */
-  readonly generationId?: string
+  readonly generationId?: string | undefined
 }
 
 /** A failure a person can meet: a code for programs and one sentence that says what to do. */
@@ -106,10 +106,8 @@ export const moderationUnavailable = () =>
 export const generationActive = (generationId?: string, retryAfterSeconds = 2) =>
   new AppError(
     'active_generation',
-    generationId
-      ? `You already have an active generation (${generationId}). Wait until it has finished, then submit again.`
-      : 'You already have an active generation. Wait until it has finished, then submit again.',
-    { retryAfterSeconds, ...(generationId && { generationId }) },
+    `You already have an active generation${generationId ? ` (${generationId})` : ''}. Wait until it has finished, then submit again.`,
+    { retryAfterSeconds, generationId },
   )
 
 /** A developer key that already runs as many generations as it may. */
@@ -196,7 +194,7 @@ export const shuttingDown = (generationId?: string) =>
     generationId
       ? `This server is restarting. Generation ${generationId} goes on and its image will be saved to your account.`
       : 'This server is restarting. Try again in a moment.',
-    { retryAfterSeconds: 2, ...(generationId && { generationId }) },
+    { retryAfterSeconds: 2, generationId },
   )
 
 export const imageNotFound = () => new AppError('not_found', 'Image not found: check the ID.')

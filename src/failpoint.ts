@@ -13,6 +13,7 @@
  * GUARDS_OFF names guards that are switched off, comma-separated, so that a run can show that its checks notice.
  */
 import { appendFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** All failpoints there are; a chaos run that reaches fewer of them has not shown what it claims. */
 export const FAILPOINTS = [
@@ -68,6 +69,9 @@ export type SwitchableGuard = (typeof SWITCHABLE_GUARDS)[number]
 type Action = (name: Failpoint) => void | Promise<void>
 type Variables = Readonly<Record<string, string | undefined>>
 
+/** `name=action@probability` */
+const ENTRY = /^([a-z_.]+)=(kill|stop|throw|delay:(\d+))@([\d.]+)$/
+
 /** Does nothing unless FAILPOINTS names it. Await it: it may pause. */
 export const failpoint: Action = armed(process.env)
 
@@ -100,31 +104,18 @@ export function switchedOff({ GUARDS_OFF: text }: Variables): (name: SwitchableG
   return (name) => off.has(name)
 }
 
-interface Point {
-  readonly probability: number
-  readonly act: () => void | Promise<void>
-  passed: number
-}
-
-function parse(entry: string): [string, Point] {
-  const [, name, action, probability] = /^([a-z_.]+)=([a-z]+(?::\d+)?)@([\d.]+)$/.exec(entry) ?? []
-  if (!name || !action || !(FAILPOINTS as readonly string[]).includes(name)) {
+function parse(entry: string) {
+  const [, name, action, ms, probability] = ENTRY.exec(entry) ?? []
+  if (!name || !(FAILPOINTS as readonly string[]).includes(name))
     throw new Error(`FAILPOINTS has no valid entry "${entry}"; write name=kill|stop|throw|delay:MS@probability`)
+  const act = async () => {
+    if (action === 'kill') process.kill(process.pid, 'SIGKILL')
+    else if (action === 'stop') process.kill(process.pid, 'SIGSTOP')
+    else if (action === 'throw') throw new Error('thrown by a failpoint')
+    else await delay(Number(ms))
   }
-  return [name, { probability: Number(probability), act: actionOf(action), passed: 0 }]
-}
-
-function actionOf(action: string): () => void | Promise<void> {
-  if (action === 'kill') return () => void process.kill(process.pid, 'SIGKILL')
-  if (action === 'stop') return () => void process.kill(process.pid, 'SIGSTOP')
-  if (action === 'throw') {
-    return () => {
-      throw new Error('thrown by a failpoint')
-    }
-  }
-  const delayMs = Number(/^delay:(\d+)$/.exec(action)?.[1])
-  if (Number.isNaN(delayMs)) throw new Error(`FAILPOINTS has no action "${action}"; use kill, stop, throw or delay:MS`)
-  return () => new Promise((resolve) => setTimeout(resolve, delayMs))
+  const point = { probability: Number(probability), passed: 0, act }
+  return [name, point] as const
 }
 
 /** From 0 to 1, without 1, evenly spread and always the same for the same text: FNV-1a, then a final mix. */

@@ -1,4 +1,4 @@
-/** All of a PNG that its pixels take. The rest is text and the like, of which a few bytes may unpack to megabytes. */
+/** The chunks of a PNG that its pixels need. Of the others, a few compressed bytes may unpack to megabytes. */
 const NEEDED = new Set(['IHDR', 'PLTE', 'tRNS', 'iCCP', 'IDAT', 'IEND'])
 /** Where servers write how they drew an image, in the two forms that are not compressed. */
 const INFOTEXTS = ['tEXtparameters\0', 'iTXtparameters\0\0']
@@ -6,7 +6,7 @@ const SIGNATURE = '\x89PNG\r\n\x1a\n'
 
 /**
  * What a decoder may be given of a backend's image. Only PNG, JPEG and WebP, by their first bytes: sharp would also
- * open SVG, PDF and others, and an SVG can keep it busy for minutes. Of a PNG only what its pixels need, and its infotext.
+ * open SVG, PDF and others, and an SVG can keep it busy for minutes. Of a PNG only its pixels' chunks and its infotext.
  * @throws Error that says that it is none of the three
  */
 export function decodable(bytes: Buffer): Buffer {

@@ -1,8 +1,7 @@
 /** Entry point: `npm start` and `npm run demo`, the whole service on this machine. */
 import { runDemo } from './local/demo.js'
-import { listenForInterruption } from './local/interruption.js'
 import { runStart } from './local/stack.js'
-import { LiveLine } from './local/terminal.js'
+import { LiveLine, listenForInterruption } from './local/terminal.js'
 
 const USAGE = `npm start                               the whole service on this machine, until Ctrl-C
 npm run demo -- "a lighthouse at dusk"  one image, from start to end`
@@ -12,7 +11,7 @@ const DEFAULT_PROMPT = 'a lighthouse at dusk'
 const [command, ...words] = process.argv.slice(2)
 const interruption = listenForInterruption()
 const terminal = new LiveLine(process.stdout)
-// Whoever reads along may leave (`| head`); what was started must still be stopped.
+// The reader may go (`| head`); what was started must still be stopped.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
 try {

@@ -1,6 +1,6 @@
+/** The log of a process, and the outages of Postgres and Redis in it. */
 import { type Logger, pino } from 'pino'
 import sonicBoom from 'sonic-boom'
-import { isOfOutage } from './outage-log.js'
 
 /** Pino's number. */
 const ERROR = 50
@@ -9,38 +9,26 @@ const ERROR = 50
 const LONGEST_BACKLOG = 16 * 1024 * 1024
 
 const stderr = new sonicBoom.SonicBoom({ fd: 2, maxLength: LONGEST_BACKLOG })
-stderr.on('error', () => {}) // Its reader is gone: there is nobody to tell.
+stderr.on('error', () => {}) // nothing reads it any more
 process.on('exit', () => {
   try {
     stderr.flushSync()
   } catch {}
 })
 
-/**
- * One logger per process, JSON lines on stderr. Keys and prompts never get in: nothing logs a body, and what might
- * carry one is redacted or reduced here.
- */
+/** One logger per process: JSON lines on stderr. Bodies are never logged; keys and prompts are redacted. */
 export function createLogger(level: string, process: string): Logger {
   return pino(
     {
       level,
       base: { process },
       redact: {
-        paths: [
-          'authorization',
-          '*.authorization',
-          'headers',
-          '*.headers',
-          'prompt',
-          '*.prompt',
-          'negativePrompt',
-          '*.negativePrompt',
-        ],
+        paths: ['authorization', 'headers', 'prompt', 'negativePrompt'].flatMap((name) => [name, `*.${name}`]),
         censor: '[redacted]',
       },
       serializers: { err: describeError },
       hooks: {
-        // Each of the many errors of an outage would repeat what outage-log.ts has said.
+        // Each of the many errors of an outage would repeat what the outage's own line has said.
         logMethod(args, method, level) {
           const [facts] = args as unknown as [{ err?: unknown } | undefined]
           if (level >= ERROR || !isOfOutage(facts?.err)) method.apply(this, args)
@@ -51,26 +39,80 @@ export function createLogger(level: string, process: string): Logger {
   )
 }
 
-// Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes say what went wrong.
+// Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes tell why.
 function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown
-  const innermost = causeOf(thrown)
-  const { code, constraint, kind } = innermost as { code?: unknown; constraint?: unknown; kind?: unknown }
+  let innermost: Error & { code?: unknown; constraint?: unknown; kind?: unknown } = thrown
+  while (innermost.cause instanceof Error) innermost = innermost.cause
+  const { name: type, message, stack, code, constraint, kind } = innermost
+  const isQueryError = thrown.message.startsWith('Failed query:')
+  const outer = innermost === thrown || isQueryError ? undefined : thrown.message
+  return { type, message, stack, code, constraint, kind, outer }
+}
+
+/** Later errors often say more than the first, and one lost connection is no outage. */
+export const TOLD_AFTER_MS = 1000
+
+/** A busy pool loses one connection after the other: one line in ten seconds is enough. */
+const LOST_TOLD_EVERY_MS = 10_000
+
+/** Says that a connection was lost, and not why. */
+const SAYS_LITTLE = /^(|Connection is closed\.?|Connection terminated.*|read ECONNRESET|Command timed out|write EPIPE)$/
+
+const TOLD = new WeakSet<Error>()
+
+/** Whether this error, or one that caused it, belongs to an outage that has its own line. */
+export function isOfOutage(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause) if (TOLD.has(error)) return true
+  return false
+}
+
+/** Logs one error when an outage begins, in the server's own words, and one line at its end. */
+export function outageLog(log: Logger, dependency: 'postgres' | 'redis') {
+  const failing = new Set<string>()
+  let reason = ''
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+  let told = false
+  let lostToldAt = Number.NEGATIVE_INFINITY
+
+  const tell = () => {
+    clearTimeout(timer)
+    told = true
+    log.error({ dependency, reason }, `${dependency} is away`)
+  }
+
   return {
-    type: innermost.name,
-    message: innermost.message,
-    stack: innermost.stack,
-    ...(code !== undefined && { code }),
-    ...(constraint !== undefined && { constraint }),
-    ...(kind !== undefined && { kind }),
-    ...(innermost !== thrown && !isQueryError(thrown) && { outer: thrown.message }),
+    get away(): boolean {
+      return failing.size > 0
+    },
+    /** Notes that `source` (a connection, say) failed. Lines below `error` that are about this error are left out. */
+    failed(source: string, error: Error): void {
+      TOLD.add(error)
+      if (failing.size === 0) {
+        since = performance.now()
+        told = false
+        reason = ''
+        timer = setTimeout(tell, TOLD_AFTER_MS).unref()
+      }
+      failing.add(source)
+      const words = wordsOf(error)
+      if (SAYS_LITTLE.test(reason) || !SAYS_LITTLE.test(words)) reason = words || reason
+    },
+    /** Notes that `source` works; when all do, the outage is over. */
+    recovered(source: string): void {
+      if (!failing.delete(source) || failing.size > 0) return
+      clearTimeout(timer)
+      const awayMs = Math.round(performance.now() - since)
+      if (told) log.info({ dependency, awayMs }, `${dependency} is back`)
+      else if (performance.now() - lostToldAt > LOST_TOLD_EVERY_MS) {
+        lostToldAt = performance.now()
+        log.warn({ dependency, reason, awayMs }, `a connection to ${dependency} was lost`)
+      }
+    },
   }
 }
 
-const isQueryError = (error: Error) => error.message.startsWith('Failed query:')
-
-function causeOf(error: Error): Error {
-  let innermost = error
-  while (innermost.cause instanceof Error) innermost = innermost.cause
-  return innermost
-}
+/** Of several addresses that were tried, each has its own error. */
+const wordsOf = (error: Error): string =>
+  error instanceof AggregateError ? error.errors.map((one) => (one as Error).message).join('; ') : error.message

@@ -1,7 +1,4 @@
-/**
- * Whether an error says that Postgres or Redis is away rather than that something is wrong with the request: told from
- * the error's own marks, so that no layer needs to know which client threw it.
- */
+/** Whether an error says that Postgres or Redis is away: by its code or message, whichever client threw it. */
 export function isOutage(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const { code } = error as { code?: unknown }

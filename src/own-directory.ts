@@ -1,12 +1,12 @@
 import { lstat, stat } from 'node:fs/promises'
 
-/** Somebody else could read, replace or plant what lies there. */
+/** Other users could read, replace or plant files there. */
 export class ForeignDirectory extends Error {}
 
 /**
- * @param writers of a directory's mode: those who must not be among its writers
- * @throws ForeignDirectory with one sentence when the directory, or a link that leads to it, is neither ours nor root's,
- * or when others may write to it
+ * @param writers the mode bits of those who must not be able to write to it
+ * @throws ForeignDirectory with one sentence when the directory, or a link to it, is neither ours nor root's, or when
+ * others may write to it
  */
 export async function requireOwn(directory: string, writers = 0o022): Promise<void> {
   const [link, found] = await Promise.all([lstat(directory), stat(directory)])

@@ -14,7 +14,7 @@ export interface Page<T> {
   readonly next: Place | undefined
 }
 
-/** The page of rows that were read with one row more than `limit`: that one says whether there is a next page. */
+/** The page of rows that were read with one row more than `limit`, which shows whether there is a next page. */
 export function pageOf<Row, Item>(
   rows: readonly Row[],
   limit: number,

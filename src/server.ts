@@ -3,8 +3,8 @@ import { runProcess } from './entry.js'
 import { startServer } from './start-server.js'
 
 /**
- * With replicas there is a load balancer, which needs a moment to send its requests elsewhere. And clients poll every
- * 2 to 3 seconds: within the notice each uses its connection once more and is told that it was the last time.
+ * With replicas there is a load balancer, which needs a moment to send its requests elsewhere. Clients poll every 2 to
+ * 3 s: within the notice each sends one more request on its connection, whose answer closes it.
  */
 const NOTICE_MS = 4000
 

@@ -1,6 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
 import { backendAbilities } from './db/backend-store.js'
@@ -12,36 +11,42 @@ import { historyStore } from './db/history-store.js'
 import { idempotencyStore } from './db/idempotency-store.js'
 import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
+import { listenTo } from './db/notices.js'
 import { pollStore } from './db/poll-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { isDatabaseReady } from './db/refusal.js'
 import { submissionStore } from './db/submission-store.js'
-import type { Running } from './entry.js'
+import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
+import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
+import { listenForHealth, type Running } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
-import { listenForHealth } from './health-port.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
 import type { StreamTimes } from './http/server-sent-events.js'
+import { webhookPayload } from './http/webhook-payload.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
 import { createModerator } from './moderation/create-moderator.js'
-import type { ResolveHost } from './outbound/webhook-sender.js'
-import { startWebhooks } from './start-webhooks.js'
-import { openFoundation } from './wiring.js'
+import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
+import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
+import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
+import { webhookDispatcher } from './webhooks/dispatcher.js'
+import { newEndpointId } from './webhooks/webhook.js'
+import { type Foundation, openFoundation, type TestOptions } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
 /** How long clients that wait for Create Image are still served after SIGTERM; the notice is part of this time. */
 const WAITERS_MS = 25_000
+/** How long webhooks that are being sent may take when the server leaves; another process sends the rest. */
+const WEBHOOKS_MS = 5000
+const WEBHOOK_JOBS_MS = 1000
 
-export interface ServerOptions {
-  /** Prefix of everything in Redis; tests give each run its own. */
-  readonly namespace?: string
+export interface ServerOptions extends TestOptions {
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
   /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
   readonly noticeMs?: number
-  readonly auditTimes?: AuditTimes
   readonly slots?: SlotLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
@@ -49,7 +54,7 @@ export interface ServerOptions {
   readonly resolveHost?: ResolveHost
 }
 
-/** Wires the HTTP server and lets it listen. It closes in this order: new work, waiting clients, background work, stores. */
+/** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
 export async function startServer(
   config: Config,
   log: Logger,
@@ -58,33 +63,25 @@ export async function startServer(
   const moderator = createModerator({ ...config.moderation, logger: log })
   const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
-  const { db } = foundation
+  const { db, lock, queue, progress, previews, counter } = foundation
   const watch = generationWatch(
     db,
     config.databaseListenUrl,
     foundation.missesNotices('waiting for generations is disturbed'),
   )
   const positions = queuePositions(db)
-  const { progress, previews } = foundation
-
   const draining = new AbortController()
   const leaving = new AbortController()
-  const webhooks = startWebhooks({
-    ...{ db, config, log, imageUrl: (slug) => images.url(slug), resolveHost: options.resolveHost },
-    producer: foundation.openProducerConnection(),
-    consumer: foundation.openWorkerConnection(),
-    onError: foundation.complain('webhooks are sent late'),
-    missesNotices: foundation.missesNotices('webhooks are heard of late'),
-  })
+  const webhooks = startWebhooks(config, log, foundation, (slug) => images.url(slug), options.resolveHost)
   const ports = {
     webhooks: webhooks.ports,
     models: modelStore(db),
     abilities: backendAbilities(db),
     moderator,
-    lock: foundation.lock,
+    lock,
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),
-    queue: foundation.queue,
+    queue,
     polls: pollStore(db),
     positions,
     progress,
@@ -99,8 +96,8 @@ export async function startServer(
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
-  const authentication = { accounts: accountStore(db), guesses: foundation.counter, keyPrefix: config.keyPrefix }
-  const limit = { counter: foundation.counter, ...config.rateLimit }
+  const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
+  const limit = { counter, ...config.rateLimit }
   const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
   const app = await buildApp({
     log,
@@ -126,30 +123,76 @@ export async function startServer(
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
   const audit = foundation.startAudit()
-  let health: Awaited<ReturnType<typeof listenForHealth>> | undefined
+  let closeHealthPort: (() => Promise<void>) | undefined
   const stop = async () => {
     draining.abort()
     const auditEnded = audit.stop()
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
-    // If the port was taken, nobody needs the notice.
+    // No client uses this server if its port was taken.
     if (app.server.listening && options.noticeMs) await after(options.noticeMs)
-    // Other servers send the webhooks that come from now on, or this one after its restart.
+    // Later webhooks are sent by other servers, or by this one after its restart.
     await Promise.all([app.close(), webhooks.stop()])
     clearTimeout(waitersEnd)
     takedowns.stop()
     await Promise.all([reconciler.stop(), auditEnded])
     await watch.close()
     await foundation.close()
-    await health?.stop()
+    await closeHealthPort?.()
   }
   try {
     const url = await app.listen({ host: config.host, port: config.port })
-    const { host, metricsPort } = config
-    if (metricsPort !== undefined) health = await listenForHealth({ host, port: metricsPort }, ready)
+    closeHealthPort = await listenForHealth(config, ready)
     log.info({ url, mode: config.redisUrl ? 'redis' : 'one machine' }, 'server listening')
     return { stop, url }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** Wires the webhooks of one server: the ports of its routes, and the sending of due deliveries. */
+function startWebhooks(
+  config: Config,
+  log: Logger,
+  foundation: Foundation,
+  imageUrl: (slug: string) => string,
+  resolveHost: ResolveHost | undefined,
+) {
+  const { db, complain, missesNotices } = foundation
+  const { allowHttp, allowedNetworks } = config.webhooks
+  const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
+  const onError = complain('webhooks are sent late')
+  const subjects = webhookSubjectStore(db)
+  const deliveries = webhookDeliveryStore(db)
+  const jobs = webhookJobs(foundation.openProducerConnection(), onError)
+  const dispatcher = webhookDispatcher({
+    deliveries,
+    payloadOf: async (delivery) => {
+      const { generationId } = delivery
+      return webhookPayload(delivery, generationId === null ? undefined : await subjects.find(generationId), imageUrl)
+    },
+    sender: webhookSender({ ...target, resolveHost }),
+    jobs,
+    log,
+  })
+  // Postgres notifies every server of an end, and one of them gets the job. If it can't be enqueued, this server sends.
+  const hear = async (seq: number) => {
+    if (!(await jobs.enqueue({ seq, attempts: 0 }, 0))) await dispatcher.look()
+  }
+  const missed = missesNotices('webhooks are heard of late')
+  const heard = listenTo(config.databaseListenUrl, 'webhook_due', (seq) => void hear(Number(seq)), missed)
+  const connection = foundation.openWorkerConnection()
+  const worker = startWebhookWorker({ connection, onJob: () => dispatcher.look(), onError })
+  dispatcher.start()
+
+  return {
+    ports: {
+      endpoints: webhookEndpointStore(db, newEndpointId, (id) => deliveries.endWaiting(id)),
+      targets: webhookTargets(target),
+    },
+    async stop() {
+      await Promise.all([heard.close(), worker.close(WEBHOOK_JOBS_MS), dispatcher.stop(WEBHOOKS_MS)])
+      await jobs.close()
+    },
   }
 }

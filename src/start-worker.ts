@@ -1,32 +1,27 @@
 import type { Logger } from 'pino'
-import type { AuditTimes } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { backendRegistry } from './db/backend-store.js'
 import { generationEnds } from './db/generation-watch.js'
 import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
-import type { Running } from './entry.js'
+import { listenForHealth, type Running } from './entry.js'
 import { backendLoop } from './generation/run/backend-loop.js'
-import { listenForHealth } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
-import { openFoundation, processId } from './wiring.js'
+import { openFoundation, processId, type TestOptions } from './wiring.js'
 
-/** How long what runs may go on after SIGTERM; then it is put back in its place. */
+/** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
-/** An idle backend looks for work this often even when nothing rings. */
+/** An idle backend looks for work this often even when nothing wakes it. */
 const LOOK_MS = 2000
-/** Each backend reports itself every 5 s: a worker that Postgres has not heard of for so long is not ready. */
+/** Each backend announces itself in Postgres every 5 s: a worker that could not for so long is not ready. */
 const SILENT_MS = 15_000
 
-export interface WorkerOptions {
-  /** Prefix of everything in Redis; tests give each run its own. */
-  readonly namespace?: string
+export interface WorkerOptions extends TestOptions {
   readonly drainMs?: number
-  readonly auditTimes?: AuditTimes
   /** In place of AFFINITY_MAX_DELAY_SECONDS, which counts whole seconds. */
   readonly affinityMaxDelayMs?: number
 }
@@ -74,7 +69,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     lookForWork,
     foundation.missesNotices('calls of other workers are lost'),
   )
-  // A delivery only rings: the idle backends look for work in turn. When none has found any, another worker may.
+  // A job only wakes: the idle backends look for work in turn. When none finds any, another worker may.
   const serve = async () => {
     for (const loop of loops) if (await loop.serve()) return
     await call.callOthers()
@@ -87,9 +82,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     onError: foundation.complain('queue error'),
   })
   const look = setInterval(lookForWork, LOOK_MS)
-  const ready = () => performance.now() - announcedAt < SILENT_MS
-  const { host, metricsPort: port } = config
-  const health = port === undefined ? undefined : await listenForHealth({ host, port }, ready)
+  const closeHealthPort = await listenForHealth(config, () => performance.now() - announcedAt < SILENT_MS)
   const reconciler = foundation.startReconciler(images)
   const audit = foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
@@ -110,7 +103,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
       await ends.close()
       await Promise.all([reconciler.stop(), auditEnded])
       await foundation.close()
-      await health?.stop()
+      await closeHealthPort()
     },
   }
 }

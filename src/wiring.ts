@@ -1,4 +1,4 @@
-/** Config → adapters, shared by the entry points. What is opened here is closed here, in the reverse order. */
+/** Config → adapters, shared by the entry points; closed in the reverse order of their opening. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
@@ -8,7 +8,7 @@ import { redisAway } from './audit/audit-redis.js'
 import type { Check } from './audit/check.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
-import { createDatabase, type Database } from './db/client.js'
+import { createDatabase } from './db/client.js'
 import { dutyLease } from './db/duty-lease.js'
 import { takedownStore } from './db/image-records.js'
 import { postgresPreviewBoard, postgresProgressBoard } from './db/live-boards.js'
@@ -16,18 +16,12 @@ import { requireFittingPooler } from './db/pooler.js'
 import { reconcileStore } from './db/reconcile-store.js'
 import { requireUsableDatabase } from './db/refusal.js'
 import { startTakedowns } from './generation/library/takedown.js'
-import type {
-  ActiveGenerationLock,
-  GenerationQueue,
-  ImageStore,
-  PreviewBoard,
-  ProgressBoard,
-} from './generation/ports.js'
+import type { ImageStore } from './generation/ports.js'
 import { startReconciler } from './generation/repair/reconcile.js'
 import { storedImages } from './images/stored-images.js'
 import { occasionally } from './log.js'
+import { isOfOutage, outageLog, TOLD_AFTER_MS } from './logger.js'
 import { isOutage } from './outage.js'
-import { isOfOutage, outageLog, TOLD_AFTER_MS } from './outage-log.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
 import { generationQueue } from './queue/generation-jobs.js'
 import type { QueueConnection } from './queue/job-queue.js'
@@ -40,59 +34,44 @@ import {
   whenReady,
 } from './redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
-import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from './redis/sliding-window.js'
+import { localSlidingWindow, redisSlidingWindow } from './redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'
 
 /** What every process needs to know the state of things and to change it. */
-export interface Foundation {
-  readonly db: Database
-  readonly queue: GenerationQueue
-  readonly lock: ActiveGenerationLock
-  readonly progress: ProgressBoard
-  readonly previews: PreviewBoard
-  readonly counter: SlidingWindow
-  /** For BullMQ's consuming end: a connection of its own. */
-  openWorkerConnection(): QueueConnection
-  /** For BullMQ's producing end. */
-  openProducerConnection(): QueueConnection
-  /** What to do with an error of the queue: one line in a while, none during an outage. */
-  complain(sentence: string): (error: Error) => void
-  /** What to do when notices of Postgres are lost. */
-  missesNotices(sentence: string): (error: Error) => void
-  startReconciler(images: ImageStore): { stop(): Promise<void> }
-  /** Makes sure that images which were taken down are gone, from the CDN too. */
-  startTakedowns(images: ImageStore): { stop(): void }
-  /** Counts what must never happen, once in a while in one of all processes. */
-  startAudit(): { stop(): Promise<void> }
-  close(): Promise<void>
-}
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-interface FoundationOptions {
-  readonly maxConnections: number
-  /** Prefix of every key in Redis and of BullMQ's queue; tests give each run its own. */
+/** What tests set. */
+export interface TestOptions {
+  /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
   readonly namespace?: string
   readonly auditTimes?: AuditTimes
 }
 
 const NAMESPACE = 'easel'
+/** Of one periodic audit: few, since requests are served meanwhile; in time all are looked at. */
+const AUDITED_IMAGES = 100
 
 /** Opens Postgres, the queue and, where there is one, Redis. */
-export async function openFoundation(config: Config, log: Logger, options: FoundationOptions): Promise<Foundation> {
-  const namespace = options.namespace ?? NAMESPACE
+export async function openFoundation(
+  config: Config,
+  log: Logger,
+  { maxConnections, namespace = NAMESPACE, auditTimes }: TestOptions & { readonly maxConnections: number },
+) {
   const postgres = outageLog(log, 'postgres')
   const redis = outageLog(log, 'redis')
   const onPostgresError = (err: Error) => {
     if (isOutage(err)) postgres.failed('pool', err)
   }
   const db = createDatabase(config.databaseUrl, {
-    maxConnections: options.maxConnections,
+    maxConnections,
     onError: onPostgresError,
     onSuccess: () => postgres.recovered('pool'),
   })
   const isTold = (err: unknown) => isOfOutage(err) || ((postgres.away || redis.away) && isOutage(err))
-  // Told late: the queue may hear of an outage before its connections do.
-  const complain = (sentence: string) =>
+  /** What to do with an error of the queue: one line in a while, none during an outage. */
+  const complain = (sentence: string): ((error: Error) => void) =>
     quietly((err) => {
+      // Later, since the queue may hear of an outage before its connections do.
       const tell = () => postgres.away || redis.away || isTold(err) || log.warn({ err }, sentence)
       setTimeout(tell, TOLD_AFTER_MS).unref()
     })
@@ -103,7 +82,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
   const open = (create: (url: string, onError: (error: Error) => void) => Redis) => {
     const source = `connection ${opened.length + 1}`
     const client = create(redisUrl as string, (err) => redis.failed(source, err))
-    // One that is lost says why only when it is opened anew.
+    // A lost connection says why only when it is opened anew.
     client.on('reconnecting', () => redis.failed(source, new Error('Connection is closed')))
     for (const event of ['ready', 'end']) client.on(event, () => redis.recovered(source))
     opened.push(client)
@@ -136,15 +115,18 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
     previews: shared ? redisPreviewBoard(shared, namespace, availability) : postgresPreviewBoard(db),
     counter: shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow(),
+    /** For BullMQ's producing end. */
     openProducerConnection,
+    /** For BullMQ's consuming end: a connection of its own. */
     openWorkerConnection: () => connection(() => open(createPatientRedis)),
     complain,
-    missesNotices: (sentence) => (err) => {
+    /** What to do when notices of Postgres are lost. */
+    missesNotices: (sentence: string) => (err: Error) => {
       onPostgresError(err)
       log.warn({ err }, sentence)
     },
 
-    startReconciler: (images) =>
+    startReconciler: (images: ImageStore) =>
       startReconciler({
         images,
         rows: reconcileStore(db, {
@@ -162,7 +144,8 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         },
       }),
 
-    startTakedowns: (images) =>
+    /** Makes sure that images which were taken down are gone, from the CDN too. */
+    startTakedowns: (images: ImageStore) =>
       startTakedowns({
         takedowns: takedownStore(db),
         images,
@@ -170,6 +153,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
         onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
 
+    /** Counts what must never happen, once in a while in one of all processes. */
     startAudit: () =>
       startPeriodicAudit(
         {
@@ -178,7 +162,7 @@ export async function openFoundation(config: Config, log: Logger, options: Found
             auditService(config, { namespace, sample: AUDITED_IMAGES, whole: false, everyFile: false, signal }),
           log,
         },
-        options.auditTimes,
+        auditTimes,
       ),
 
     async close() {
@@ -188,9 +172,6 @@ export async function openFoundation(config: Config, log: Logger, options: Found
     },
   }
 }
-
-/** Few, since requests are served meanwhile; by and by it comes to all. */
-const AUDITED_IMAGES = 100
 
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
@@ -213,5 +194,5 @@ export async function auditService(
 /** Names this process in leases and claims. */
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
 
-/** An outage makes every client complain several times a second; one line in five seconds says as much. */
+/** During an outage every client complains several times a second; one line in five seconds is enough. */
 const quietly = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))

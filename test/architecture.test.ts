@@ -78,15 +78,8 @@ const CORE = [
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'web', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
-const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts', 'event-loop-watch.ts']
-const STARTS = [
-  'health-port.ts',
-  'outage-log.ts',
-  'start-server.ts',
-  'start-worker.ts',
-  'start-webhooks.ts',
-  'wiring.ts',
-]
+const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts']
+const STARTS = ['start-server.ts', 'start-worker.ts', 'wiring.ts']
 const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 
 /** Of the core's parts: what each may import besides itself. */

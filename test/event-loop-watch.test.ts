@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { watchEventLoop } from '../src/event-loop-watch.js'
+import { watchEventLoop } from '../src/entry.js'
 import { until } from './support/until.js'
 
 const block = (ms: number) => {

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
 import type { Config } from '../config.js'
 import { modelStore } from '../db/model-store.js'
-import { BackendError, type InferenceBackend } from '../generation/run/backend.js'
+import { BackendError } from '../generation/run/backend.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import { finishImage } from '../images/finish-image.js'
 import { bareName } from '../inference/a1111/discovery.js'
@@ -13,9 +13,9 @@ import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
-import { withOperator } from './connection.js'
+import { type Runner, withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
-import type { Answer, Runner } from './output.js'
+import { type Answer, jsonOf } from './output.js'
 
 interface CheckOptions {
   readonly model?: readonly string[]
@@ -48,17 +48,16 @@ export function backendCommands(program: Command, run: Runner): void {
 
 type FindConfig = () => Promise<Config | undefined>
 
-async function checkBackendAt(find: FindConfig, url: string, options: CheckOptions): Promise<Answer> {
-  const { model, output, strict = false } = options
+async function checkBackendAt(find: FindConfig, url: string, { model, output, strict = false }: CheckOptions) {
   const path = output === undefined ? await usualPath() : resolve(output)
-  // Before minutes are spent on an image that can't be kept.
+  // Checked before minutes are spent on an image that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
-  const backend = openBackend(await entryOf(url))
+  const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS })
   try {
     const wanted = model ?? (await catalogFiles(find))
     const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
     if (check.image) await writing(path, writeFile(path, check.image.png))
-    return answerOf(backend.name, check, wanted, { path, strict })
+    return answerOf({ name: backend.name, wanted, path, ...check }, strict)
   } catch (error) {
     throw advised(error)
   } finally {
@@ -68,11 +67,8 @@ async function checkBackendAt(find: FindConfig, url: string, options: CheckOptio
 
 /** In a container the directory that the command runs in can't be written to. */
 async function usualPath(): Promise<string> {
-  const writable = await access('.', constants.W_OK).then(
-    () => true,
-    () => false,
-  )
-  return resolve(writable ? '.' : tmpdir(), 'easel-backend-check.png')
+  const directory = await access('.', constants.W_OK).then(() => '.', tmpdir)
+  return resolve(directory, 'easel-backend-check.png')
 }
 
 async function writing(path: string, work: Promise<void>): Promise<void> {
@@ -84,7 +80,7 @@ async function writing(path: string, work: Promise<void>): Promise<void> {
   }
 }
 
-/** The URL itself, or for a plain address the same with the scheme of what answers there. */
+/** The URL itself; for a plain address, the same with the kind of the server that answers there. */
 async function entryOf(url: string): Promise<string> {
   if (!/^https?:/.test(url)) return url
   try {
@@ -92,9 +88,8 @@ async function entryOf(url: string): Promise<string> {
     const found = await recognize({ ...address, name: address.base }, AbortSignal.timeout(RECOGNIZE_MS))
     if (found) return `${found.kind}+${url}`
   } catch (error) {
-    if (error instanceof BackendError) throw advised(error)
-    const isLate = (error as Error).name === 'TimeoutError'
-    throw new OperatorError(isLate ? 'Nobody answers there in time: check the address.' : (error as Error).message)
+    if ((error as Error).name !== 'TimeoutError') throw advised(error)
+    throw new OperatorError('Nobody answers there in time: check the address.')
   }
   throw new OperatorError(
     'None of the servers that Easel can use answers there: check the address, and that its API is on.',
@@ -104,14 +99,6 @@ async function entryOf(url: string): Promise<string> {
 const advised = (error: unknown) =>
   error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
 
-function openBackend(url: string): InferenceBackend {
-  try {
-    return createBackend(url, { timeoutMs: DRAW_MS })
-  } catch (error) {
-    throw new OperatorError((error as Error).message)
-  }
-}
-
 /** Of the service's catalog where its database can be found from here, else of the built-in one. */
 async function catalogFiles(find: FindConfig): Promise<string[]> {
   const config = await find()
@@ -119,41 +106,44 @@ async function catalogFiles(find: FindConfig): Promise<string[]> {
   return withOperator(config, async ({ db }) => (await modelStore(db).listEnabled()).map(({ filename }) => filename))
 }
 
-function answerOf(
-  name: string,
-  check: BackendCheck,
-  wanted: readonly string[],
-  { path, strict }: { readonly path: string; readonly strict: boolean },
-): Answer {
-  const { models, ambiguous, missingModels, missingSamplers, maxSeed, sizeMultiple, image } = check
-  const complaint = complaintOf(name, check, wanted)
-  const warning = complaint === undefined ? warningOf(name, check) : undefined
+interface Checked extends BackendCheck {
+  /** The backend's. */
+  readonly name: string
+  /** Model files it should have. */
+  readonly wanted: readonly string[]
+  /** The image's file. */
+  readonly path: string
+}
+
+function answerOf(checked: Checked, strict: boolean): Answer {
+  const { name, wanted, path, models, ambiguous, missingModels, missingSamplers, sizeMultiple, image } = checked
+  const complaint = complaintOf(checked)
   const isAmiss = complaint !== undefined || missingModels.length > 0 || (strict && missingSamplers.length > 0)
+  const found = (all: readonly string[], missing: readonly string[]) =>
+    `${all.length - missing.length} of ${all.length}${missing.length > 0 ? `; missing: ${missing.join(', ')}` : ''}`
+  const nearest = missingModels.map((file) => withNearest(file, models ?? []))
   const lines = [
     `${name} answers`,
-    `models: ${wanted.length - missingModels.length} of ${wanted.length}${listed(missingModels.map((file) => withNearest(file, models ?? [])))}`,
-    ...(missingModels.length > 0 && models ? [`it has: ${ownNames(models).join(', ') || 'no models'}`] : []),
+    `models: ${found(wanted, nearest)}`,
+    missingModels.length > 0 && models && `it has: ${ownNames(models).join(', ') || 'no models'}`,
     ...ambiguous.map(
       (file) => `${file} is the name of several checkpoints there, so none of them is used: rename all but one`,
     ),
-    `samplers: ${SAMPLERS.length - missingSamplers.length} of ${SAMPLERS.length}${listed(missingSamplers)}`,
-    ...(sizeMultiple > 8 ? [`sizes: multiples of ${sizeMultiple} only`] : []),
-    ...(image
-      ? [
-          `image: ${image.side}×${image.side}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s: ${path}`,
-        ]
-      : []),
+    `samplers: ${found(SAMPLERS, missingSamplers)}`,
+    sizeMultiple > 8 && `sizes: multiples of ${sizeMultiple} only`,
+    image &&
+      `image: ${image.side}×${image.side}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s: ${path}`,
   ]
   return {
     json: {
       ...{ ok: !isAmiss, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
-      ...{ missing_samplers: missingSamplers, max_seed: maxSeed, size_multiple: sizeMultiple },
-      image: image && { path, model: image.model, sampler: image.sampler, took_ms: image.tookMs },
+      ...jsonOf(checked, 'missingSamplers', 'maxSeed', 'sizeMultiple'),
+      image: image && { path, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },
-    text: lines.join('\n'),
+    text: lines.filter(Boolean).join('\n'),
     exitCode: isAmiss ? 1 : 0,
-    ...(complaint !== undefined && { complaint }),
-    ...(warning !== undefined && { warning }),
+    complaint,
+    warning: complaint === undefined ? warningOf(checked) : undefined,
   }
 }
 
@@ -169,9 +159,7 @@ const ownNames = (models: readonly string[]) =>
     (name) => !models.some((other) => other !== name && (name.startsWith(`${other}.`) || other.endsWith(`/${name}`))),
   )
 
-const listed = (missing: readonly string[]) => (missing.length > 0 ? `; missing: ${missing.join(', ')}` : '')
-
-function complaintOf(name: string, { missingModels, image }: BackendCheck, wanted: readonly string[]) {
+function complaintOf({ name, wanted, missingModels, image }: Checked): string | undefined {
   if (wanted.length === 0)
     return `The catalog offers no model that ${name} could draw with: enable one with "easel models enable", or name the server's own with --model.`
   if (missingModels.length === wanted.length)
@@ -179,11 +167,10 @@ function complaintOf(name: string, { missingModels, image }: BackendCheck, wante
   return image ? undefined : `${name} lists none of the samplers: update it.`
 }
 
-function warningOf(name: string, { missingModels, missingSamplers }: BackendCheck) {
-  const lacks = [
-    ...(missingModels.length > 0 ? [`the models ${missingModels.join(', ')}`] : []),
-    ...(missingSamplers.length > 0 ? [`the samplers ${missingSamplers.join(', ')}`] : []),
-  ]
+function warningOf({ name, missingModels, missingSamplers }: Checked): string | undefined {
+  const lacks = Object.entries({ models: missingModels, samplers: missingSamplers })
+    .filter(([, missing]) => missing.length > 0)
+    .map(([what, missing]) => `the ${what} ${missing.join(', ')}`)
   if (lacks.length === 0) return undefined
   return `${name} works but lacks ${lacks.join(' and ')}: generations that need them wait for another backend, or fail and are given back.`
 }

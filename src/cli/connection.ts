@@ -9,6 +9,7 @@ import { createLogger } from '../logger.js'
 import { requireOwn } from '../own-directory.js'
 import { type Foundation, openFoundation } from '../wiring.js'
 import { OperatorError } from './operator-error.js'
+import type { Answer } from './output.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -16,56 +17,57 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const LOCAL_DIRECTORY = '.easel'
 
 /**
- * DATABASE_URL, or without one the database of the stack that `npm start` runs from this directory.
- * @throws OperatorError when there is neither; ForeignDirectory
+ * The configuration with DATABASE_URL, or without one with the database of the stack that `npm start` runs from this
+ * directory; undefined when there is neither.
+ * @throws ConfigError, ForeignDirectory
  */
-async function databaseUrlFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<string> {
-  const url = await findDatabaseUrl(env, localDirectory)
-  if (url !== undefined) return url
+export async function findConfig(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<Config | undefined> {
+  const url = env.DATABASE_URL || (await localDatabaseUrl(localDirectory))
+  return url ? parseConfig({ ...env, DATABASE_URL: url }) : undefined
+}
+
+/** @throws ConfigError, ForeignDirectory; OperatorError when there is no database */
+export async function configFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<Config> {
+  const config = await findConfig(env, localDirectory)
+  if (config) return config
   throw new OperatorError(
     `No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${localDirectory}.`,
   )
 }
 
-async function findDatabaseUrl(env: Environment, localDirectory: string): Promise<string | undefined> {
-  if (env.DATABASE_URL) return env.DATABASE_URL
-  if (!existsSync(localDirectory)) return undefined
-  await requireOwn(localDirectory)
-  const url = await readFile(join(localDirectory, 'database-url'), 'utf8').then(
-    (text) => text.trim(),
-    () => undefined,
-  )
+async function localDatabaseUrl(directory: string): Promise<string | undefined> {
+  if (!existsSync(directory)) return undefined
+  await requireOwn(directory)
+  const url = (await readFile(join(directory, 'database-url'), 'utf8').catch(() => '')).trim()
   return url && (await answers(url)) ? url : undefined
 }
 
 async function answers(url: string): Promise<boolean> {
+  const limits = { max: 1, connectionTimeoutMillis: 2000, query_timeout: 2000 }
+  const pool = new pg.Pool({ connectionString: url, ...limits })
+  pool.on('error', () => undefined)
   try {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, query_timeout: 2000 })
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      await client.query('SELECT 1')
-      return true
-    } finally {
-      await client.end().catch(() => undefined)
-    }
+    await pool.query('SELECT 1')
+    return true
   } catch {
     return false
+  } finally {
+    await pool.end()
   }
 }
 
-/** @throws ConfigError, OperatorError */
-export async function configFor(env: Environment, localDirectory?: string): Promise<Config> {
-  return parseConfig({ ...env, DATABASE_URL: await databaseUrlFor(env, localDirectory) })
-}
+/** Turns a command's work into an action for commander: arguments in, answer printed. */
+export type Action<Given> = <Args extends unknown[]>(
+  work: (given: Given, ...args: Args) => Promise<Answer>,
+) => (...args: Args) => Promise<void>
 
-/**
- * Like `configFor`, but undefined when there is no database to be found.
- * @throws ConfigError
- */
-export async function findConfig(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<Config | undefined> {
-  const url = await findDatabaseUrl(env, localDirectory)
-  return url === undefined ? undefined : parseConfig({ ...env, DATABASE_URL: url })
+export interface Runner {
+  /** For work on the database; what was opened for it is closed. */
+  readonly connected: Action<Operator>
+  /** For work that opens its own connections. */
+  readonly configured: Action<Config>
+  /** For work that needs no database: one is looked for only when the function is called. */
+  readonly unconnected: Action<() => Promise<Config | undefined>>
 }
 
 /** What a command works with. */
@@ -80,11 +82,9 @@ export interface Operator {
 /** Runs one command's work and closes all that it opened. */
 export async function withOperator<T>(config: Config, work: (operator: Operator) => Promise<T>): Promise<T> {
   const log = createLogger(config.logLevel, 'cli')
-  // A connection that dies also fails the query it was for, and that is told.
-  const db = createDatabase(config.databaseUrl, {
-    maxConnections: 2,
-    onError: (err) => log.debug({ err }, 'connection lost'),
-  })
+  // A connection that dies also fails the query it was for, which is reported.
+  const onError = (err: Error) => log.debug({ err }, 'connection lost')
+  const db = createDatabase(config.databaseUrl, { maxConnections: 2, onError })
   let opened: Promise<Foundation> | undefined
   const foundation = () => {
     opened ??= openFoundation(config, log, { maxConnections: 2 })

@@ -1,17 +1,16 @@
 import type { Command } from 'commander'
 import { operatorCreditStore } from '../db/credit-store.js'
 import { MAX_CREDITS, wholeNumber, words } from './arguments.js'
-import type { Operator } from './connection.js'
+import type { Operator, Runner } from './connection.js'
+import { requireUser } from './find-user.js'
 import { OperatorError } from './operator-error.js'
-import { type Answer, type Runner, table } from './output.js'
-import { requireUser } from './user-view.js'
+import { jsonOf, table } from './output.js'
 
 export function creditCommands(program: Command, run: Runner): void {
   const credits = program.command('credits').description('what users can spend')
   credits
-    .command('grant')
+    .command('grant <username>')
     .description('give credits')
-    .argument('<username>')
     .argument('<n>', 'how many', wholeNumber('N', 1, MAX_CREDITS))
     .option('--note <text>', 'what for; shown in the history', words('--note', 500))
     .option(
@@ -21,54 +20,40 @@ export function creditCommands(program: Command, run: Runner): void {
     )
     .action(run.connected(grantCredits))
   credits
-    .command('history')
+    .command('history <username>')
     .description('every credit that moved, oldest first')
-    .argument('<username>')
     .action(run.connected(creditHistory))
 }
 
-interface GrantOptions {
-  readonly note?: string
-  readonly ref?: string
-}
-
-async function grantCredits({ db }: Operator, username: string, n: number, options: GrantOptions): Promise<Answer> {
-  const user = await requireUser(db, username)
-  const granted = await operatorCreditStore(db).grant(user.id, n, { note: options.note, ref: options.ref })
-  switch (granted.outcome) {
-    case 'user_deleted':
-      throw new OperatorError(`User "${user.username}" was deleted.`)
-    case 'too_many':
-      throw new OperatorError(`User "${user.username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`)
-    default: {
-      const before =
-        granted.outcome === 'granted_before' ? ` "${options.ref}" was granted before: nothing changed.` : ''
-      return {
-        json: { username: user.username, credits: granted.balance },
-        text: `${user.username} now holds ${granted.balance} credits.${before}`,
-      }
-    }
+async function grantCredits(
+  { db }: Operator,
+  name: string,
+  n: number,
+  { note, ref }: { readonly note?: string; readonly ref?: string },
+) {
+  const { id, username } = await requireUser(db, name)
+  const granted = await operatorCreditStore(db).grant(id, n, { note, ref })
+  if (!('balance' in granted))
+    throw new OperatorError(
+      granted.outcome === 'user_deleted'
+        ? `User "${username}" was deleted.`
+        : `User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`,
+    )
+  const before = granted.outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
+  return {
+    json: { username, credits: granted.balance },
+    text: `${username} now holds ${granted.balance} credits.${before}`,
   }
 }
 
-async function creditHistory({ db }: Operator, username: string): Promise<Answer> {
+async function creditHistory({ db }: Operator, username: string) {
   const user = await requireUser(db, username)
   const entries = await operatorCreditStore(db).history(user.id)
   return {
-    json: entries.map(({ kind, delta, balance, generationId, note, ref, createdAt }) => ({
-      kind,
-      delta,
-      balance,
-      generation_id: generationId,
-      note,
-      ref,
-      created_at: createdAt,
-    })),
+    json: entries.map((e) => jsonOf(e, 'kind', 'delta', 'balance', 'generationId', 'note', 'ref', 'createdAt')),
     text: table(
       ['time', 'kind', 'delta', 'balance', 'job', 'note', 'ref'],
-      entries.map(({ kind, delta, balance, generationId, note, ref, createdAt }) => [
-        ...[createdAt, kind, delta, balance, generationId, note, ref],
-      ]),
+      entries.map((e) => [e.createdAt, e.kind, e.delta, e.balance, e.generationId, e.note, e.ref]),
       'No credits ever moved.',
     ),
   }

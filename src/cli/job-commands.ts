@@ -1,16 +1,20 @@
+/** Generations and their images. */
 import type { Command } from 'commander'
+import type { Config } from '../config.js'
 import { cancelStore } from '../db/failure-store.js'
 import { type FoundGeneration, operatorGenerationStore } from '../db/history-store.js'
+import { imageRemovals } from '../db/image-records.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
 import type { GenerationStatus } from '../generation/generation.js'
+import { removeImage } from '../generation/library/takedown.js'
 import { fileImageStore } from '../images/file-image-store.js'
-import { oneOf, wholeNumber } from './arguments.js'
-import type { Operator } from './connection.js'
+import { createImageStore } from '../images/open-image-store.js'
+import { oneOf, wholeNumber, words } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { requireUser } from './find-user.js'
 import { OperatorError } from './operator-error.js'
-import { type Answer, facts, type Runner, table } from './output.js'
-
-import { requireUser } from './user-view.js'
+import { facts, jsonOf, table } from './output.js'
 
 const STATUSES = ['queued', 'processing', 'succeeded', 'failed'] as const
 const DEFAULT_LIMIT = 50
@@ -24,12 +28,22 @@ export function jobCommands(program: Command, run: Runner): void {
     .option('--user <username>', 'of this user only')
     .option('--limit <n>', `how many, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
     .action(run.connected(listJobs))
-  jobs.command('show').description('show all about one job').argument('<id>').action(run.connected(showJob))
+  jobs.command('show <id>').description('show all about one job').action(run.connected(showJob))
   jobs
-    .command('cancel')
+    .command('cancel <id>')
     .description('end a queued or running job and give its credits back')
-    .argument('<id>')
     .action(run.connected(cancelJob))
+}
+
+export function imageCommands(program: Command, run: Runner): void {
+  program
+    .command('images')
+    .description('published images')
+    .command('remove')
+    .description('take an image down: its file goes, its page says so; repeat it if the file could not be removed')
+    .argument('<slug>', "the image's ID, the file's name in its URL")
+    .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
+    .action(run.connected(takeDown))
 }
 
 interface ListOptions {
@@ -38,24 +52,14 @@ interface ListOptions {
   readonly limit?: number
 }
 
-async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions): Promise<Answer> {
+async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
   const userId = user === undefined ? undefined : (await requireUser(db, user)).id
   const jobs = await operatorGenerationStore(db).list({ status, userId, limit })
   return {
     json: jobs.map((job) => ({
-      id: job.id,
-      status: job.status,
-      username: job.username,
-      lane: job.lane,
-      metered: job.metered,
-      model_version_id: job.modelVersionId,
-      model_name: job.modelName,
-      batch_size: job.batchSize,
+      ...jsonOf(job, 'id', 'status', 'username', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize'),
       credits_charged: job.cost,
-      error: job.error,
-      created_at: job.createdAt,
-      started_at: job.startedAt,
-      finished_at: job.finishedAt,
+      ...jsonOf(job, 'error', 'createdAt', 'startedAt', 'finishedAt'),
     })),
     text: table(
       ['id', 'status', 'user', 'lane', 'model', 'images', 'credits', 'created', 'finished', 'error'],
@@ -68,121 +72,96 @@ async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT 
   }
 }
 
-async function showJob({ db, config }: Operator, id: string): Promise<Answer> {
+async function showJob({ db, config }: Operator, id: string) {
   const found = await operatorGenerationStore(db).find(id)
   if (!found) throw noSuchJob(id)
-  const { url } = fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
-  return { json: jobJson(found, url), text: jobFacts(found, url) }
+  const { url } = imagesOf(config)
+  return { json: jobJson(found, url), text: jobText(found, url) }
 }
 
-async function cancelJob({ db, config, foundation }: Operator, id: string): Promise<Answer> {
-  const jobs = operatorGenerationStore(db)
+async function cancelJob(operator: Operator, id: string) {
+  const jobs = operatorGenerationStore(operator.db)
   const status = await jobs.statusOf(id)
   if (!status) throw noSuchJob(id)
-  if (status === 'succeeded' || status === 'failed') throw hasEnded(id, status)
-  const { lock, queue } = await foundation()
-  const images = fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
-  const canceled = await cancelGeneration({ cancels: cancelStore(db), lock, queue, images }, id, CANCELED, {
-    onlyQueued: false,
-  })
-  if (!canceled) throw hasEnded(id, (await jobs.statusOf(id)) ?? 'failed')
+  const isActive = status === 'queued' || status === 'processing'
+  if (!isActive || !(await cancelAsOperator(operator, id))) {
+    const now = (await jobs.statusOf(id)) ?? 'failed'
+    throw new OperatorError(`Job ${id} has already ended (${now}): only a queued or processing one can be canceled.`)
+  }
   return {
     json: { id, status: 'failed', error: CANCELED },
     text: `Job ${id} is canceled; its credits were given back.`,
   }
 }
 
-const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)
-
-const hasEnded = (id: string, status: GenerationStatus) =>
-  new OperatorError(`Job ${id} has already ended (${status}): only a queued or processing one can be canceled.`)
-
-function jobJson({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
-  return {
-    id: g.id,
-    status: g.status,
-    error: g.error,
-    username,
-    key: { id: key.id, kind: key.kind, name: key.name },
-    lane: g.lane,
-    metered: g.metered,
-    credits_charged: g.cost,
-    model_version_id: g.modelVersionId,
-    model_name: g.modelName,
-    filename: g.filename,
-    prompt: g.prompt,
-    negative_prompt: g.negativePrompt,
-    width: g.width,
-    height: g.height,
-    batch_size: g.batchSize,
-    steps: g.steps,
-    cfg_scale: g.cfgScale,
-    sampler: g.sampler,
-    seed: g.seed,
-    attempt: g.attempt,
-    tries: g.tries,
-    deaths: g.deaths,
-    worker: g.worker,
-    backend: g.backend,
-    created_at: g.createdAt,
-    started_at: g.startedAt,
-    finished_at: g.finishedAt,
-    deadline_at: g.deadlineAt,
-    lease_until: g.leaseUntil,
-    images: images.map((image) => ({
-      slug: image.slug,
-      url: image.removedAt ? null : url(image.slug),
-      seed: image.seed,
-      width: image.width,
-      height: image.height,
-      bytes: image.bytes,
-      sha256: image.sha256,
-      removed_at: image.removedAt,
-      removed_reason: image.removedReason,
-    })),
-    ledger: entries.map(({ kind, delta, balance, createdAt }) => ({ kind, delta, balance, created_at: createdAt })),
-  }
+/** False: it has already ended. */
+export async function cancelAsOperator({ db, config, foundation }: Operator, id: string): Promise<boolean> {
+  const { lock, queue } = await foundation()
+  const ports = { cancels: cancelStore(db), lock, queue, images: imagesOf(config) }
+  return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
 }
 
-function jobFacts({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
+async function takeDown({ db, config }: Operator, slug: string, { reason }: { readonly reason?: string }) {
+  const removals = imageRemovals(db)
+  // Opened after the row is marked: a store that is away then only leaves the file.
+  const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
+  const removed = await removeImage({ removals, images }, slug, { reason })
+  if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
+  return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
+}
+
+const imagesOf = ({ storagePath, cdnBaseUrl }: Config) => fileImageStore({ root: storagePath, cdnBaseUrl })
+
+const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)
+
+const jobJson = (
+  { generation: g, username, key, images, entries }: FoundGeneration,
+  url: (slug: string) => string,
+) => ({
+  ...jsonOf(g, 'id', 'status', 'error'),
+  username,
+  key: jsonOf(key, 'id', 'kind', 'name'),
+  ...jsonOf(g, 'lane', 'metered'),
+  credits_charged: g.cost,
+  ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
+  ...jsonOf(g, 'steps', 'cfgScale', 'sampler', 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
+  ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
+  images: images.map((image) => ({
+    slug: image.slug,
+    url: image.removedAt ? null : url(image.slug),
+    ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
+  })),
+  ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
+})
+
+function jobText({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
   const parts = [
-    facts([
-      ['id', g.id],
-      ['status', g.status],
-      ['error', g.error],
-      ['user', username],
-      ['key', `${key.id} (${key.kind}${key.name && `, ${key.name}`})`],
-      ['lane', g.lane],
-      ['credits', g.metered ? 'metered' : g.cost],
-      ['model', `${g.modelName} (version ${g.modelVersionId}, ${g.filename})`],
-      ['prompt', g.prompt],
-      ['negative prompt', g.negativePrompt],
-      ['images', `${g.batchSize} of ${g.width} × ${g.height}`],
-      ['steps', g.steps],
-      ['cfg scale', g.cfgScale],
-      ['sampler', g.sampler],
-      ['seed', g.seed],
-      ['attempt', `${g.attempt} (${g.tries} counted as tries, ${g.deaths} ended by a worker's death)`],
-      ['worker', g.worker],
-      ['backend', g.backend],
-      ['created', g.createdAt],
-      ['started', g.startedAt],
-      ['finished', g.finishedAt],
-      ['deadline', g.deadlineAt],
-      ['lease until', g.leaseUntil],
-    ]),
+    facts({
+      ...{ id: g.id, status: g.status, error: g.error, user: username },
+      key: `${key.id} (${key.kind}${key.name && `, ${key.name}`})`,
+      lane: g.lane,
+      credits: g.metered ? 'metered' : g.cost,
+      model: `${g.modelName} (version ${g.modelVersionId}, ${g.filename})`,
+      prompt: g.prompt,
+      'negative prompt': g.negativePrompt,
+      images: `${g.batchSize} of ${g.width} × ${g.height}`,
+      ...{ steps: g.steps, 'cfg scale': g.cfgScale, sampler: g.sampler, seed: g.seed },
+      attempt: `${g.attempt} (${g.tries} counted as tries, ${g.deaths} ended by a worker's death)`,
+      ...{ worker: g.worker, backend: g.backend },
+      ...{ created: g.createdAt, started: g.startedAt, finished: g.finishedAt },
+      ...{ deadline: g.deadlineAt, 'lease until': g.leaseUntil },
+    }),
+    table(
+      ['image', 'seed', 'bytes', 'url', 'reason'],
+      images.map(({ idx, seed, bytes, slug, removedAt, removedReason }) => {
+        const where = removedAt ? `removed ${removedAt.toISOString()}` : url(slug)
+        return [idx, seed, bytes, where, removedReason]
+      }),
+    ),
+    table(
+      ['time', 'kind', 'delta', 'balance'],
+      entries.map(({ createdAt, kind, delta, balance }) => [createdAt, kind, delta, balance]),
+    ),
   ]
-  if (images.length > 0) {
-    const rows = images.map((image) => [
-      ...[image.idx, image.seed, image.bytes],
-      image.removedAt ? `removed ${image.removedAt.toISOString()}` : url(image.slug),
-      image.removedReason,
-    ])
-    parts.push(table(['image', 'seed', 'bytes', 'url', 'reason'], rows, ''))
-  }
-  if (entries.length > 0) {
-    const rows = entries.map(({ kind, delta, balance, createdAt }) => [createdAt, kind, delta, balance])
-    parts.push(table(['time', 'kind', 'delta', 'balance'], rows, ''))
-  }
-  return parts.join('\n\n')
+  return parts.filter(Boolean).join('\n\n')
 }

@@ -1,23 +1,23 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import { operatorKeyStore, operatorUsageStore } from '../db/api-key-store.js'
-import { isUuid, moment, wholeNumber, words } from './arguments.js'
-import type { Operator } from './connection.js'
+import { moment, wholeNumber, words } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { requireUser } from './find-user.js'
 import { OperatorError } from './operator-error.js'
-import { type Answer, facts, type Runner, table } from './output.js'
-import { requireUser } from './user-view.js'
+import { facts, jsonOf, table } from './output.js'
 
 export function keyCommands(program: Command, run: Runner): void {
   const key = program.command('key').description('API keys')
   key
-    .command('create')
+    .command('create <username>')
     .description('create a key and show it, this one time')
-    .argument('<username>')
     .option('--name <text>', 'what it is for', words('--name', 100))
     .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
     .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
     .action(run.connected(createKey))
-  key.command('list').description("list a user's keys").argument('<username>').action(run.connected(listKeys))
+  key.command('list <username>').description("list a user's keys").action(run.connected(listKeys))
   key
     .command('revoke')
     .description('refuse a key from now on')
@@ -31,11 +31,10 @@ interface CreateOptions {
   readonly concurrency?: number
 }
 
-async function createKey({ db, config }: Operator, username: string, options: CreateOptions): Promise<Answer> {
+async function createKey({ db, config }: Operator, username: string, options: CreateOptions) {
   const { name = '', developer = false, concurrency } = options
-  if (concurrency !== undefined && !developer) {
+  if (concurrency !== undefined && !developer)
     throw new OperatorError('--concurrency is for developer keys: give --developer too.')
-  }
   const user = await requireUser(db, username)
   const key = newApiKey(config.keyPrefix)
   const id = await operatorKeyStore(db).create({
@@ -46,77 +45,62 @@ async function createKey({ db, config }: Operator, username: string, options: Cr
     hint: apiKeyHint(key),
     concurrency,
   })
-  const text = facts([
-    ['key', key],
-    ['id', id],
-  ])
-  return { json: { id, key }, text: `${text}\nStore the key now: it is not shown again.` }
+  return { json: { id, key }, text: `${facts({ key, id })}\nStore the key now: it is not shown again.` }
 }
 
-async function listKeys({ db, config }: Operator, username: string): Promise<Answer> {
+async function listKeys({ db, config }: Operator, username: string) {
   const user = await requireUser(db, username)
-  const keys = (await operatorKeyStore(db).list(user.id)).map(({ hint, concurrency, ...key }) => ({
+  const keys = (await operatorKeyStore(db).list(user.id)).map((key) => ({
     ...key,
-    hint: `${config.keyPrefix}_…${hint}`,
-    concurrency: key.kind === 'developer' ? concurrency : null,
+    hint: `${config.keyPrefix}_…${key.hint}`,
+    concurrency: key.kind === 'developer' ? key.concurrency : null,
   }))
   return {
-    json: keys.map(({ createdAt, lastUsedAt, revokedAt, ...key }) => ({
-      ...key,
-      created_at: createdAt,
-      last_used_at: lastUsedAt,
-      revoked_at: revokedAt,
-    })),
+    json: keys.map((key) =>
+      jsonOf(key, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'),
+    ),
     text: table(
       ['id', 'kind', 'name', 'key', 'at once', 'created', 'last used', 'revoked'],
-      keys.map(({ id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt }) => [
-        ...[id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt],
-      ]),
+      keys.map((k) => [k.id, k.kind, k.name, k.hint, k.concurrency, k.createdAt, k.lastUsedAt, k.revokedAt]),
       `${user.username} has no keys.`,
     ),
   }
 }
 
-async function revokeKey({ db }: Operator, id: string): Promise<Answer> {
-  const revokedAt = isUuid(id) ? await operatorKeyStore(db).revoke(id) : undefined
+async function revokeKey({ db }: Operator, id: string) {
+  const revokedAt = z.guid().safeParse(id).success ? await operatorKeyStore(db).revoke(id) : undefined
   if (!revokedAt) throw new OperatorError(`No key has the ID "${id}": "easel key list USERNAME" shows them.`)
   return { json: { id, revoked_at: revokedAt }, text: `Key ${id} is revoked.` }
 }
 
 export function usageCommand(program: Command, run: Runner): void {
   program
-    .command('usage')
+    .command('usage <username>')
     .description('images made with developer keys, per key and model')
-    .argument('<username>')
     .option('--since <date>', 'from this moment on', moment('--since'))
     .option('--until <date>', 'before this moment', moment('--until'))
     .action(run.connected(showUsage))
 }
 
-interface UsageOptions {
-  readonly since?: Date
-  readonly until?: Date
-}
-
-async function showUsage({ db, config }: Operator, username: string, { since, until }: UsageOptions): Promise<Answer> {
+async function showUsage(
+  { db, config }: Operator,
+  username: string,
+  { since, until }: { readonly since?: Date; readonly until?: Date },
+) {
   if (since && until && since >= until) throw new OperatorError('--since must lie before --until.')
   const user = await requireUser(db, username)
-  const rows = await operatorUsageStore(db).of(user.id, since, until)
-  const hintOf = (hint: string) => `${config.keyPrefix}_…${hint}`
+  const rows = (await operatorUsageStore(db).of(user.id, since, until)).map((row) => ({
+    ...row,
+    hint: `${config.keyPrefix}_…${row.hint}`,
+  }))
   return {
-    json: rows.map(({ keyId, keyName, hint, modelVersionId, modelName, modelVersionName, images }) => ({
-      key_id: keyId,
-      key_name: keyName,
-      hint: hintOf(hint),
-      model_version_id: modelVersionId,
-      model_name: modelName,
-      model_version_name: modelVersionName,
-      images,
-    })),
+    json: rows.map((row) =>
+      jsonOf(row, 'keyId', 'keyName', 'hint', 'modelVersionId', 'modelName', 'modelVersionName', 'images'),
+    ),
     text: table(
       ['key', 'name', 'model', 'version', 'version id', 'images'],
-      rows.map(({ keyName, hint, modelVersionId, modelName, modelVersionName, images }) => [
-        ...[hintOf(hint), keyName, modelName, modelVersionName, modelVersionId, images],
+      rows.map((row) => [
+        ...[row.hint, row.keyName, row.modelName, row.modelVersionName, row.modelVersionId, row.images],
       ]),
       'No images were made with developer keys in that time.',
     ),

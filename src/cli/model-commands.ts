@@ -1,10 +1,13 @@
+/** Model versions, and the file of `models import`: JSON's names on one side, the catalog's on the other. */
+import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { operatorModelStore } from '../db/model-store.js'
+import { z } from 'zod'
+import { type ImportedModel, operatorModelStore } from '../db/model-store.js'
+import { CREATE_IMAGE_MODELS } from '../http/create-image-api/presets.js'
 import { wholeNumber } from './arguments.js'
-import type { Operator } from './connection.js'
-import { modelJson, readModelFile } from './model-file.js'
+import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
-import { type Answer, plural, type Runner, table } from './output.js'
+import { jsonOf, plural, table } from './output.js'
 
 export function modelCommands(program: Command, run: Runner): void {
   const models = program.command('models').description('the model versions that can be asked for')
@@ -14,19 +17,20 @@ export function modelCommands(program: Command, run: Runner): void {
     .argument('<file>', 'a JSON array in the fields of "easel models list --json"')
     .action(run.connected(importModels))
   models.command('list').description('list all model versions, disabled ones too').action(run.connected(listModels))
-  for (const [name, enabled] of [
-    ['enable', true],
-    ['disable', false],
-  ] as const) {
+  const enabling = {
+    enable: 'offer a model version',
+    disable: 'offer a model version no longer; what is queued still runs',
+  }
+  for (const [name, description] of Object.entries(enabling)) {
     models
       .command(name)
-      .description(enabled ? 'offer a model version' : 'offer a model version no longer; what is queued still runs')
+      .description(description)
       .argument('<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
-      .action(run.connected((operator, id: number) => setEnabled(operator, id, enabled)))
+      .action(run.connected((operator, id: number) => setEnabled(operator, id, name === 'enable')))
   }
 }
 
-async function importModels({ db }: Operator, file: string): Promise<Answer> {
+async function importModels({ db }: Operator, file: string) {
   const models = await readModelFile(file)
   const imported = await operatorModelStore(db).import(models)
   if (imported.outcome === 'taken') {
@@ -38,10 +42,14 @@ async function importModels({ db }: Operator, file: string): Promise<Answer> {
   return { json: { imported: models.length }, text: `Imported ${plural(models.length, 'model version')}.` }
 }
 
-async function listModels({ db }: Operator): Promise<Answer> {
+/** Its JSON can be imported again. */
+async function listModels({ db }: Operator) {
   const models = await operatorModelStore(db).list()
   return {
-    json: models.map(modelJson),
+    json: models.map((model) => ({
+      ...jsonOf(model, 'id', 'name', 'modelName', 'baseModel', 'type', 'filename', 'coverImage', 'nsfw', 'enabled'),
+      ...jsonOf(model, 'creditsPerImage', 'createImageModel'),
+    })),
     text: table(
       ['id', 'model', 'version', 'base', 'type', 'file', 'credits', 'nsfw', 'enabled', 'create image'],
       models.map((m) => [
@@ -53,9 +61,93 @@ async function listModels({ db }: Operator): Promise<Answer> {
   }
 }
 
-async function setEnabled({ db }: Operator, id: number, enabled: boolean): Promise<Answer> {
-  if (!(await operatorModelStore(db).setEnabled(id, enabled))) {
+async function setEnabled({ db }: Operator, id: number, enabled: boolean) {
+  if (!(await operatorModelStore(db).setEnabled(id, enabled)))
     throw new OperatorError(`No model version has the ID ${id}: "easel models list" shows them.`)
-  }
   return { json: { id, enabled }, text: `Model version ${id} is ${enabled ? 'enabled' : 'disabled'}.` }
+}
+
+const ID = 'must be a whole number from 1'
+const PRICE = 'must be a whole number from 0 to 1000000'
+const text = z
+  .string('must be a text')
+  .refine(
+    (value) => value.trim() !== '' && value.length <= 255 && !/\p{Cc}/u.test(value),
+    'must be one line of 1 to 255 characters',
+  )
+const flag = z.boolean('must be true or false')
+
+const entry = z.strictObject({
+  id: z.int(ID).min(1, ID),
+  name: text,
+  model_name: text,
+  base_model: text,
+  type: text,
+  filename: text,
+  cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullable().optional(),
+  nsfw: flag.optional(),
+  enabled: flag.optional(),
+  credits_per_image: z.int(PRICE).min(0, PRICE).max(1_000_000, PRICE).optional(),
+  create_image_model: z
+    .enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`)
+    .nullable()
+    .optional(),
+})
+
+/** @throws OperatorError with one sentence that names the entry and the field */
+async function readModelFile(path: string): Promise<ImportedModel[]> {
+  const content = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`${path} can't be read (${error.code}): give the path of a JSON file.`)
+  })
+  const list = parseJson(path, content)
+  if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of model versions.`)
+  const models = list.map(toModel)
+  requireDistinct(models, 'id', ({ id }) => id)
+  requireDistinct(models, 'create_image_model', ({ createImageModel }) => createImageModel ?? undefined)
+  return models
+}
+
+function parseJson(path: string, content: string): unknown {
+  try {
+    return JSON.parse(content.replace(/^\ufeff/, ''))
+  } catch (error) {
+    throw new OperatorError(`${path} is not valid JSON: ${(error as Error).message}.`)
+  }
+}
+
+function toModel(value: unknown, index: number): ImportedModel {
+  const parsed = entry.safeParse(value)
+  if (!parsed.success) throw new OperatorError(`Entry ${index + 1}: ${mistakeOf(parsed.error, value)}.`)
+  const { model_name, base_model, cover_image, credits_per_image, create_image_model, nsfw, enabled, ...same } =
+    parsed.data
+  return {
+    ...same,
+    modelName: model_name,
+    baseModel: base_model,
+    ...(cover_image !== undefined && { coverImage: cover_image }),
+    ...(nsfw !== undefined && { nsfw }),
+    ...(enabled !== undefined && { enabled }),
+    ...(credits_per_image !== undefined && { creditsPerImage: credits_per_image }),
+    ...(create_image_model !== undefined && { createImageModel: create_image_model }),
+  }
+}
+
+function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
+  if (issue?.code === 'unrecognized_keys') {
+    return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(entry.shape).join(', ')}`
+  }
+  const field = issue?.path[0]
+  if (field === undefined) return 'must be a JSON object'
+  return `${String(field)} ${Object.hasOwn(value as object, field) ? issue?.message : 'is missing'}`
+}
+
+function requireDistinct(models: readonly ImportedModel[], field: string, of: (model: ImportedModel) => unknown): void {
+  const seen = new Map<unknown, number>()
+  for (const [index, model] of models.entries()) {
+    const value = of(model)
+    const first = value === undefined ? undefined : seen.get(value)
+    if (first !== undefined)
+      throw new OperatorError(`Entries ${first + 1} and ${index + 1} have the same ${field}, ${value}.`)
+    seen.set(value, index)
+  }
 }

@@ -2,7 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import { refusalOf } from '../db/refusal.js'
 import { isOutage } from '../outage.js'
 
-/** What the operator asked for can't be done; the message is one sentence that says why or what to do instead. */
+/** The command can't be done; the message is one sentence that says why or what to do instead. */
 export class OperatorError extends Error {}
 
 /** One sentence for whatever went wrong. */
@@ -18,7 +18,7 @@ export function sentenceOf(error: unknown): string {
   return told.message || 'Something went wrong.'
 }
 
-/** The messages of Drizzle's own errors hold the query's parameters, prompts among them; their cause says what is wrong. */
+/** The messages of Drizzle's own errors hold the query's parameters, prompts among them; their cause tells why. */
 function withoutQuery(error: unknown): Error {
   let told = error instanceof Error ? error : new Error(String(error))
   while (told instanceof DrizzleQueryError && told.cause) told = told.cause

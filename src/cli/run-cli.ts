@@ -1,17 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
 import { backendCommands } from './backend-commands.js'
-import { configFor, type Environment, findConfig, withOperator } from './connection.js'
+import { type Action, configFor, type Environment, findConfig, type Runner, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
-import { imageCommands } from './image-commands.js'
-import { jobCommands } from './job-commands.js'
+import { imageCommands, jobCommands } from './job-commands.js'
 import { keyCommands, usageCommand } from './key-commands.js'
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
-import type { Answer, Runner } from './output.js'
-import { subscriptionCommands } from './subscription-commands.js'
-import { userCommands } from './user-commands.js'
+import type { Answer } from './output.js'
+import { subscriptionCommands, userCommands } from './user-commands.js'
 
 interface Output {
   write(text: string): unknown
@@ -45,17 +43,15 @@ export async function runCli(
     if (warning !== undefined) say('warning', warning)
     exitCode = code
   }
-  const bare: Runner['bare'] =
+  const action =
+    <Given>(execute: (work: (given: Given) => Promise<Answer>) => Promise<Answer>): Action<Given> =>
     (work) =>
-    async (...given) =>
-      print(await work(await configFor(env, localDirectory), ...given))
+    async (...args) =>
+      print(await execute((given) => work(given, ...args)))
   const run: Runner = {
-    bare,
-    unconnected:
-      (work) =>
-      async (...given) =>
-        print(await work(() => findConfig(env, localDirectory), ...given)),
-    connected: (work) => bare((config, ...given) => withOperator(config, (operator) => work(operator, ...given))),
+    connected: action(async (work) => withOperator(await configFor(env, localDirectory), work)),
+    configured: action(async (work) => work(await configFor(env, localDirectory))),
+    unconnected: action((work) => work(() => findConfig(env, localDirectory))),
   }
   describe(program, run)
   program.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })

@@ -1,19 +1,18 @@
+/** Users and their subscriptions. */
 import type { Command } from 'commander'
-import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
-import { cancelStore } from '../db/failure-store.js'
+import type { Subscription } from '../account/account.js'
+import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { operatorGenerationStore } from '../db/history-store.js'
 import { operatorImageStore } from '../db/image-records.js'
 import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
-import { cancelGeneration } from '../generation/cancel.js'
-import { CANCELED } from '../generation/failure-reason.js'
-import { fileImageStore } from '../images/file-image-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
-import { MAX_CREDITS, moment, newUsername, oneYearOn, wholeNumber, words } from './arguments.js'
-import type { Operator } from './connection.js'
+import { MAX_CREDITS, moment, newUsername, oneYearOn, subscriptionStatus, wholeNumber, words } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { requireUser, requireUserOrDeleted } from './find-user.js'
+import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
-import { type Answer, type Cell, facts, type Runner, table } from './output.js'
-import { requireUser, requireUserOrDeleted, subscriptionCells, userJson } from './user-view.js'
+import { type Cell, facts, jsonOf, table } from './output.js'
 
 export function userCommands(program: Command, run: Runner): void {
   const user = program.command('user').description('who may generate')
@@ -26,22 +25,32 @@ export function userCommands(program: Command, run: Runner): void {
     .option('--until <date>', 'its end, one year on unless given', moment('--until'))
     .action(run.connected(createUser))
   user
-    .command('show')
+    .command('show <username>')
     .description('show one user, the one deleted last if nobody has the name now')
-    .argument('<username>')
     .action(run.connected(showUser))
   user.command('list').description('list all users, deleted ones at the end').action(run.connected(listUsers))
   user
-    .command('delete')
+    .command('delete <username>')
     .description('delete a user: keys stop working, what was generated stays')
-    .argument('<username>')
     .option('--purge', "wipe the user's prompts and images too, also of a user deleted before")
     .action(run.connected(deleteUser))
   user
-    .command('rotate-webhook-secret')
+    .command('rotate-webhook-secret <username>')
     .description("replace what signs a user's webhook_url, and show the new secret")
-    .argument('<username>')
     .action(run.connected(rotateWebhookSecret))
+}
+
+export function subscriptionCommands(program: Command, run: Runner): void {
+  program
+    .command('subscription')
+    .description('what a user is subscribed to')
+    .command('set <username>')
+    .description('begin or change a subscription; what is not given stays as it is')
+    .option('--plan <name>', 'the plan', words('--plan', 100))
+    .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
+    .option('--until <date>', 'its end; a new subscription ends one year on unless given', moment('--until'))
+    .option('--none', 'take the subscription away')
+    .action(run.connected(setSubscription))
 }
 
 interface CreateOptions {
@@ -50,136 +59,94 @@ interface CreateOptions {
   readonly until?: Date
 }
 
-async function createUser({ db }: Operator, username: string, options: CreateOptions): Promise<Answer> {
-  const { credits = 0, plan, until } = options
+async function createUser({ db }: Operator, username: string, { credits = 0, plan, until }: CreateOptions) {
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? oneYearOn(new Date()) }
-  const users = operatorUserStore(db)
-  if ((await users.create(username, credits, subscription)) === undefined) {
-    throw new OperatorError(`User "${username}" already exists.`)
-  }
+  const created = await operatorUserStore(db).create(username, credits, subscription)
+  if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
   const user = await requireUserOrDeleted(db, username)
   return { json: userJson(user), text: facts(userFacts(user)) }
 }
 
-async function showUser({ db }: Operator, username: string): Promise<Answer> {
+async function showUser({ db }: Operator, username: string) {
   const user = await requireUserOrDeleted(db, username)
   const active = await operatorGenerationStore(db).activeOf(user.id)
+  const { createdAt: created, deletedAt: deleted } = user
   return {
-    json: {
-      ...userJson(user),
-      created_at: user.createdAt,
-      deleted_at: user.deletedAt,
-      active_jobs: active,
-    },
-    text: facts([
-      ...userFacts(user),
-      ['created', user.createdAt],
-      ['deleted', user.deletedAt],
-      ['active jobs', active.join(', ')],
-    ]),
+    json: { ...userJson(user), ...jsonOf(user, 'createdAt', 'deletedAt'), active_jobs: active },
+    text: facts({ ...userFacts(user), created, deleted, 'active jobs': active.join(', ') }),
   }
 }
 
-function userFacts({ id, username, credits, subscription }: OperatorUser): (readonly [string, Cell])[] {
-  const [plan, status, end] = subscriptionCells(subscription)
-  return [
-    ['username', username],
-    ['id', id],
-    ['credits', credits],
-    ['plan', plan],
-    ['status', status],
-    ['until', end],
-  ]
-}
-
-async function listUsers({ db }: Operator): Promise<Answer> {
+async function listUsers({ db }: Operator) {
   const users = await operatorUserStore(db).list()
   return {
-    json: users.map((user) => ({ ...userJson(user), created_at: user.createdAt, deleted_at: user.deletedAt })),
+    json: users.map((user) => ({ ...userJson(user), ...jsonOf(user, 'createdAt', 'deletedAt') })),
     text: table(
       ['username', 'credits', 'plan', 'status', 'until', 'created', 'deleted'],
-      users.map(({ username, credits, subscription, createdAt, deletedAt }) => [
-        username,
-        credits,
-        ...subscriptionCells(subscription),
-        createdAt,
-        deletedAt,
-      ]),
+      users.map(({ username, credits, subscription, createdAt, deletedAt }) => {
+        const { plan, status, until } = subscriptionFacts(subscription)
+        return [username, credits, plan, status, until, createdAt, deletedAt]
+      }),
       'No users yet.',
     ),
   }
 }
 
-async function rotateWebhookSecret({ db }: Operator, name: string): Promise<Answer> {
+const userJson = (user: OperatorUser) => jsonOf(user, 'id', 'username', 'credits', 'subscription')
+
+const userFacts = ({ id, username, credits, subscription }: OperatorUser) => ({
+  ...{ username, id, credits },
+  ...subscriptionFacts(subscription),
+})
+
+const subscriptionFacts = (subscription: Subscription | null) =>
+  ({
+    plan: subscription?.plan ?? null,
+    status: subscription?.status ?? null,
+    until: subscription?.endDate ?? null,
+  }) satisfies Record<string, Cell>
+
+async function rotateWebhookSecret({ db }: Operator, name: string) {
   const { id, username } = await requireUser(db, name)
   const secret = newWebhookSecret()
   const until = await operatorWebhookStore(db).rotateSecret(id, secret, OLD_SECRET_HOURS)
-  if (!until) {
+  if (!until)
     throw new OperatorError(
       `User "${username}" has no webhook secret yet: the first request with a webhook_url makes it.`,
     )
-  }
-  const text = facts([
-    ['secret', secret],
-    ['old signs until', until],
-  ])
   const advice =
     'Put it in place of the old one at every receiver of webhook_url: until then they believe whoever has that.'
-  return { json: { username, secret, old_secret_until: until }, text: `${text}\n${advice}` }
+  return {
+    json: { username, secret, old_secret_until: until },
+    text: `${facts({ secret, 'old signs until': until })}\n${advice}`,
+  }
 }
 
 const PURGED = 'The account was deleted.'
-/** Files taken away at a time. */
+/** Files removed at a time. */
 const AT_ONCE = 8
 
-/** Deletes first, so that nothing new can be charged, then its webhooks and what is active. Every step can be repeated. */
-async function deleteUser(
-  operator: Operator,
-  username: string,
-  { purge = false }: { readonly purge?: boolean },
-): Promise<Answer> {
+/** The user first, so that nothing new can be charged, then webhooks and active jobs. Every step can be repeated. */
+async function deleteUser(operator: Operator, name: string, { purge = false }: { readonly purge?: boolean }) {
   const { db } = operator
-  const user = await requireUserOrDeleted(db, username)
-  if (user.deletedAt && !purge) {
-    throw new OperatorError(`User "${user.username}" is already deleted; --purge wipes prompts and images.`)
-  }
-  const deletedAt = await operatorUserStore(db).delete(user.id)
-  await operatorWebhookStore(db).endAllOf(user.id)
-  const canceled = await cancelAll(operator, user.id)
-  const purged = purge ? await purgeUser(operator, user.id) : null
-  return {
-    json: {
-      id: user.id,
-      username: user.username,
-      deleted_at: deletedAt,
-      canceled_jobs: canceled,
-      purged,
-    },
-    text: facts([
-      ['deleted', user.username],
-      ['canceled jobs', canceled.join(', ')],
-      ...(purged
-        ? ([
-            ['prompts wiped', purged.prompts],
-            ['images removed', purged.images],
-          ] as const)
-        : []),
-    ]),
-  }
-}
-
-async function cancelAll({ db, config, foundation }: Operator, userId: string): Promise<string[]> {
-  const active = await operatorGenerationStore(db).activeOf(userId)
-  if (active.length === 0) return []
-  const { lock, queue } = await foundation()
-  const images = fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
-  const ports = { cancels: cancelStore(db), lock, queue, images }
+  const { id, username, deletedAt: before } = await requireUserOrDeleted(db, name)
+  if (before && !purge)
+    throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
+  const deletedAt = await operatorUserStore(db).delete(id)
+  await operatorWebhookStore(db).endAllOf(id)
   const canceled: string[] = []
-  for (const id of active) {
-    if (await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })) canceled.push(id)
+  for (const job of await operatorGenerationStore(db).activeOf(id))
+    if (await cancelAsOperator(operator, job)) canceled.push(job)
+  const purged = purge ? await purgeUser(operator, id) : null
+  return {
+    json: { id, username, deleted_at: deletedAt, canceled_jobs: canceled, purged },
+    text: facts({
+      deleted: username,
+      'canceled jobs': canceled.join(', '),
+      ...(purged && { 'prompts wiped': purged.prompts, 'images removed': purged.images }),
+    }),
   }
-  return canceled
 }
 
 /** Rows first: from then on the pages say that the images are gone, even if this ends before the files are. */
@@ -190,11 +157,34 @@ async function purgeUser({ db, config }: Operator, userId: string): Promise<{ pr
   const prompts = await store.wipePromptsOf(userId)
   const images = await store.removeAllOf(userId, PURGED)
   for await (const slugs of store.slugsOf(userId)) {
-    const waiting = [...slugs]
+    const waiting = slugs.values()
     const remove = async () => {
-      for (let slug = waiting.pop(); slug; slug = waiting.pop()) await files.remove(slug)
+      for (const slug of waiting) await files.remove(slug)
     }
     await Promise.all(Array.from({ length: AT_ONCE }, remove))
   }
   return { prompts, images }
+}
+
+interface SubscriptionOptions {
+  readonly plan?: string
+  readonly status?: string
+  readonly until?: Date
+  readonly none?: boolean
+}
+
+async function setSubscription({ db }: Operator, name: string, options: SubscriptionOptions) {
+  const { plan, status, until: endDate, none } = options
+  const isEmpty = plan === undefined && status === undefined && endDate === undefined
+  if (none && !isEmpty) throw new OperatorError('--none takes the subscription away: give it alone.')
+  if (!none && isEmpty) throw new OperatorError('Nothing to set: give --plan, --status, --until or --none.')
+  const { id, username } = await requireUser(db, name)
+  const subscriptions = operatorSubscriptionStore(db)
+  if (none) {
+    await subscriptions.remove(id)
+    return { json: { username, subscription: null }, text: `${username} has no subscription.` }
+  }
+  const subscription = await subscriptions.set(id, { plan, status, endDate }, oneYearOn(new Date()))
+  if (!subscription) throw new OperatorError(`User "${username}" has no subscription yet: give --plan to begin one.`)
+  return { json: { username, subscription }, text: facts({ username, ...subscriptionFacts(subscription) }) }
 }

@@ -1,7 +1,7 @@
 /**
- * A client of Easel's API: every endpoint, typed from its OpenAPI description, and `generate`, which does all that it
- * takes to get an image. Runs on Node 20 and newer. A browser lets it through only from a page of the server's own
- * origin, and whoever sees a page sees its key: give pages a server of yours to ask, and that the key.
+ * A client of Easel's API: every endpoint, typed from its OpenAPI description, and `generate`, which does everything to
+ * get an image. Runs on Node 20 and newer. Not for web pages: their visitors would see the key, and browsers allow
+ * requests from the server's own origin only. Let a page ask a server of yours, which has the key.
  */
 import createFetchClient, { type Client } from 'openapi-fetch'
 import type { paths } from './api.js'

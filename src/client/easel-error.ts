@@ -10,29 +10,18 @@ export class EaselError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** Names the answer in the server's log. */
   readonly requestId: string | undefined
-  /** Of a submit: `generate` with the same key and prompt takes up what it may have left behind, and charges it once. */
+  /** Of a submit: `generate` with the same key and prompt finds the generation that it may have made. */
   readonly idempotencyKey: string | undefined
 
-  constructor(code: string, message: string, facts: EaselErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
+  constructor(code: string, message: string, { cause, ...facts }: EaselErrorFacts = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.name = 'EaselError'
     this.code = code
-    this.status = facts.status
-    this.generationId = facts.generationId
-    this.retryAfterSeconds = facts.retryAfterSeconds
-    this.requestId = facts.requestId
-    this.idempotencyKey = facts.idempotencyKey
+    Object.assign(this, facts)
   }
 }
 
-export interface EaselErrorFacts {
-  readonly status?: number | undefined
-  readonly generationId?: string | undefined
-  readonly retryAfterSeconds?: number | undefined
-  readonly requestId?: string | undefined
-  readonly idempotencyKey?: string | undefined
-  readonly cause?: unknown
-}
+export type EaselErrorFacts = Partial<Omit<EaselError, 'name' | 'message' | 'stack' | 'code'>>
 
 /** What a refusal says, in the shape of either interface. */
 export function refusal({ status, headers }: Response, body: unknown, about: EaselErrorFacts = {}): EaselError {

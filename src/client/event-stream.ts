@@ -5,7 +5,7 @@ export interface Message {
   readonly data: unknown
 }
 
-/** Heartbeats come every 15 s: a stream on which nothing has come for so long has been cut on the way. */
+/** Heartbeats come every 15 s: a stream that is silent for so long is broken. */
 const SILENCE_MS = 40_000
 
 export interface Listening {
@@ -28,7 +28,7 @@ export async function* messagesOf(
     onRetry,
     onEvent: ({ event, data }) => arrived.push({ event, data: JSON.parse(data) }),
   })
-  // The signal of a request need not reach a body whose request nobody holds any more; this does.
+  // The request's signal may not reach its body once the request was collected as garbage; this does.
   const stop = () => void reader.cancel().catch(() => undefined)
   const listen = async (): Promise<boolean> => {
     const silence = setTimeout(stop, SILENCE_MS)

@@ -2,8 +2,9 @@ import type { Client } from 'openapi-fetch'
 import type { components, paths } from './api.js'
 import { EaselError, refusal, retryAfterOf } from './easel-error.js'
 import { messagesOf } from './event-stream.js'
-import { type Persistence, pause, persistently, TRY_MS } from './persistently.js'
-import { timeLimit } from './time-limit.js'
+import { type Persistence, pause, persistently, TRY_MS, timeLimit } from './persistently.js'
+
+export type Api = Client<paths>
 
 type Polled = components['schemas']['Generation']
 export type Ended = Extract<Polled, { status: 'succeeded' | 'failed' }>
@@ -30,9 +31,9 @@ const POLL_MARGIN_MS = 15_000
 /** Between polls, and before a broken stream is opened anew, where the server does not say. */
 const USUAL_PAUSE_SECONDS = 2
 const SHORTEST_PAUSE_MS = 1000
-/** A stream that was heard for so long was a good one. */
+/** After a stream that worked for so long, the next one is opened without a longer wait. */
 const STEADY_MS = 30_000
-/** Where streams can't be had they cost more than they tell: they are tried ever more rarely. */
+/** Where no stream can be opened they are tried ever more rarely. */
 const RARER = 4
 const LONGEST_GAP_MS = 300_000
 
@@ -41,10 +42,10 @@ const LONGEST_GAP_MS = 300_000
  * @throws EaselError
  */
 export async function follow(
-  api: Client<paths>,
+  api: Api,
   id: string,
   persistence: Persistence,
-  onProgress: ((progress: Progress) => void) | undefined,
+  onProgress: Tell | undefined,
 ): Promise<Ended> {
   const tell = onProgress && newsOnly(onProgress)
   for (let rarer = 1; ; ) {
@@ -64,7 +65,7 @@ export async function follow(
 
 type Tell = (progress: Progress) => void
 
-/** Polls and streams tell a state again that has not changed. */
+/** Polls and streams repeat a state that has not changed. */
 function newsOnly(onProgress: Tell): Tell {
   let told: string | undefined
   return (progress) => {
@@ -75,54 +76,38 @@ function newsOnly(onProgress: Tell): Tell {
   }
 }
 
-interface Streamed {
-  /** Undefined when the stream was over before the generation was. */
-  readonly ended: Ended | undefined
-  readonly heardMs: number
-  /** When to open the next one. */
-  readonly pauseMs: number
-}
-
-/** @throws only what `tell` throws */
-async function overStream(
-  api: Client<paths>,
-  id: string,
-  signal: AbortSignal | undefined,
-  tell: Tell,
-): Promise<Streamed> {
+/**
+ * Follows one event stream. `ended` is undefined when the stream was over before the generation.
+ * @returns also how long the stream was heard, and how long to wait before the next one is opened
+ * @throws only what `tell` throws
+ */
+async function overStream(api: Api, id: string, signal: AbortSignal | undefined, tell: Tell) {
   const openedAt = performance.now()
-  let heardMs = 0
-  let pauseMs = USUAL_PAUSE_SECONDS * 1000
-  let body: ReadableStream<Uint8Array>
-  try {
-    body = await openStream(api, id, signal)
-  } catch (error) {
-    const said = error instanceof EaselError ? error.retryAfterSeconds : undefined
-    return { ended: undefined, heardMs, pauseMs: said ? said * 1000 : pauseMs }
-  }
+  const heard: { ended?: Ended; heardMs: number; pauseMs: number } = { heardMs: 0, pauseMs: USUAL_PAUSE_SECONDS * 1000 }
+  const body = await openStream(api, id, signal).catch((error: unknown) => {
+    const seconds = error instanceof EaselError ? error.retryAfterSeconds : undefined
+    if (seconds) heard.pauseMs = seconds * 1000
+  })
+  if (!body) return heard
   const messages = messagesOf(body, {
     signal,
     onSound: () => {
-      heardMs = performance.now() - openedAt
+      heard.heardMs = performance.now() - openedAt
     },
     onRetry: (ms) => {
-      pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
+      heard.pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
     },
   })
   let known: Progress | undefined
   for await (const { event, data } of messages) {
-    if (event === 'end') return { ended: data as Ended, heardMs, pauseMs }
-    known = event === 'status' ? begun(id, data as Unfinished) : known && withNews(known, event, data)
+    if (event === 'end') return { ...heard, ended: data as Ended }
+    known = event === 'status' ? progressOf(data as Unfinished) : known && withNews(known, event, data)
     if (known) tell(known)
   }
-  return { ended: undefined, heardMs, pauseMs }
+  return heard
 }
 
-async function openStream(
-  api: Client<paths>,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<ReadableStream<Uint8Array>> {
+async function openStream(api: Api, id: string, signal: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {
   const head = timeLimit(signal, TRY_MS)
   try {
     const { response, error } = await api.GET('/api/v1/generate/{id}/events', {
@@ -137,31 +122,20 @@ async function openStream(
   }
 }
 
-/** All that was known is of another state: nothing of it may stay. */
-const begun = (id: string, polled: Unfinished): Progress =>
-  polled.status === 'queued'
-    ? { id, status: 'queued', queuePosition: polled.queue_position }
-    : { id, status: 'processing' }
-
+/** An event of the other status changes nothing. */
 function withNews(known: Progress, event: string | undefined, data: unknown): Progress {
+  const news = data as { queue_position: number; progress: number; image: string }
   if (known.status === 'queued') {
-    return event === 'queue_position'
-      ? { ...known, queuePosition: (data as { queue_position: number }).queue_position }
-      : known
+    return event === 'queue_position' ? { ...known, queuePosition: news.queue_position } : known
   }
-  switch (event) {
-    case 'progress':
-      return { ...known, progress: (data as { progress: number }).progress }
-    case 'preview':
-      return { ...known, preview: (data as { image: string }).image }
-    default:
-      return known
-  }
+  if (event === 'progress') return { ...known, progress: news.progress }
+  if (event === 'preview') return { ...known, preview: news.image }
+  return known
 }
 
 /** Undefined when the generation has not ended `until` then. */
 async function byPolls(
-  api: Client<paths>,
+  api: Api,
   id: string,
   persistence: Persistence,
   tell: Tell | undefined,
@@ -187,7 +161,7 @@ async function byPolls(
   }
 }
 
-function progressOf(polled: Unfinished, headers: Headers): Progress {
+function progressOf(polled: Unfinished, headers = new Headers()): Progress {
   const eta = headers.get('x-eta-seconds')
   const drawn = headers.get('x-progress')
   return {

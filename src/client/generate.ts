@@ -1,15 +1,13 @@
-import type { Client } from 'openapi-fetch'
-import type { components, operations, paths } from './api.js'
+import type { components, operations } from './api.js'
 import { EaselError } from './easel-error.js'
-import { type Ended, follow, type Progress } from './follow-generation.js'
-import { type Answered, type Fate, persistently } from './persistently.js'
-import { graceAfter, timeLimit } from './time-limit.js'
+import { type Api, type Ended, follow, type Progress } from './follow-generation.js'
+import { type Answered, type Fate, graceAfter, persistently, timeLimit } from './persistently.js'
 
 /** What to draw: the body of `POST /api/v1/generate`. */
 export type Prompt = operations['submitGeneration']['requestBody']['content']['application/json']
 
 export interface GenerateOptions {
-  /** Stops waiting and cancels the generation, which gives its credits back: it rejects once that is done, or after 10 s. */
+  /** Stops waiting and cancels the generation, with a refund: `generate` rejects once that is done, or after 10 s. */
   readonly signal?: AbortSignal
   /** Leaves the generation to itself when `signal` aborts; the same `idempotencyKey` finds it again. */
   readonly keepOnAbort?: boolean
@@ -54,11 +52,11 @@ const GRACE_MS = 5000
 const SEEDS = 2 ** 32
 const SENDABLE_KEY = /^[\x20-\x7e\xa0-\xff]{1,255}$/
 
-export async function generate(api: Client<paths>, prompt: Prompt, options: GenerateOptions): Promise<Generated> {
+export async function generate(api: Api, prompt: Prompt, options: GenerateOptions): Promise<Generated> {
   const { signal, keepOnAbort = false, outageMs = OUTAGE_MS, waitForTurn = true, onProgress } = options
   const { idempotencyKey = newKey() } = options
   const header = { 'idempotency-key': idempotencyKey }
-  // Here: a header that can't be sent would be taken for a connection that fails, and tried for a minute.
+  // Checked here: fetch throws for such a header, which would be taken for an outage and retried for a minute.
   if (!SENDABLE_KEY.test(idempotencyKey)) {
     throw new EaselError('invalid_request', 'An idempotencyKey must have 1 to 255 characters of Latin-1.')
   }
@@ -66,15 +64,10 @@ export async function generate(api: Client<paths>, prompt: Prompt, options: Gene
   const fate: Fate = { unknown: false }
   let id: string | undefined
   try {
-    // The answer to a submit that is on its way names what is to be canceled.
+    // A submit that is under way may still be answered after an abort: its answer names the generation to cancel.
     const grace = graceAfter(signal, GRACE_MS)
     const { data, response } = await persistently(submit, {
-      signal,
-      cut: grace.signal,
-      outageMs,
-      waitForTurn,
-      fate,
-      about: { idempotencyKey },
+      ...{ signal, cut: grace.signal, outageMs, waitForTurn, fate, about: { idempotencyKey } },
     }).finally(grace.clear)
     const submitted = data as Submitted
     id = submitted.id
@@ -96,18 +89,18 @@ function imagesOf(ended: Ended, batchSize: number): Pick<Generated, 'images' | '
     throw new EaselError('generation_failed', ended.error, { generationId: ended.id })
   }
   const { images, seed } = ended.output
-  // Which of a batch are left is not told.
+  // The answer does not say which images of a batch are left.
   const seedOf = (n: number) => (images.length === batchSize ? (seed + n) % SEEDS : undefined)
   return { images: images.map((image, n) => ({ ...image, seed: seedOf(n) })), seed }
 }
 
-/** Best effort: one that can't be canceled in time is drawn to its end and stays in the account. */
-async function takeBack(api: Client<paths>, knownId: string | undefined, submit: Submit, fate: Fate): Promise<void> {
+/** Best effort: a generation that can't be canceled in time runs to its end and its images stay in the account. */
+async function takeBack(api: Api, knownId: string | undefined, submit: Submit, fate: Fate): Promise<void> {
   if (knownId === undefined && !fate.unknown) return
   const { signal, clear } = timeLimit(undefined, GRACE_MS)
   const persistence = { signal, outageMs: GRACE_MS, waitForTurn: true }
   try {
-    // The answer was lost: the same key gets it again. What had not arrived before is made now, and canceled as well.
+    // The answer was lost: the same key gets it again. A submit that had not arrived is made now, and canceled as well.
     const id =
       knownId ?? ((await persistently(submit, { ...persistence, waitForTurn: false, fate })).data as Submitted).id
     await persistently(
@@ -115,7 +108,7 @@ async function takeBack(api: Client<paths>, knownId: string | undefined, submit:
       persistence,
     )
   } catch {
-    // Whoever has aborted is told the reason, not this.
+    // The caller gets the reason of the abort, not this.
   } finally {
     clear()
   }

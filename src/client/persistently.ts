@@ -1,5 +1,4 @@
 import { EaselError, type EaselErrorFacts, refusal } from './easel-error.js'
-import { timeLimit } from './time-limit.js'
 
 /** What openapi-fetch resolves to. */
 export interface Answered<T> {
@@ -19,20 +18,19 @@ export interface Persistence {
   /** How long one try may take; one that has not been answered by then counts as an outage. Default: 30 s. */
   readonly tryMs?: number
   readonly fate?: Fate
-  /** What its errors are about. */
+  /** Added to the errors. */
   readonly about?: EaselErrorFacts
 }
 
-/** What has become of a request, for who stops it amid its tries. */
+/** Whether a request that was stopped between its tries may have reached the server and done its work. */
 export interface Fate {
-  /** A try of it went out, and the server may have done what it asked for. */
   unknown: boolean
 }
 
 export const TRY_MS = 30_000
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 8000
-/** What a longer timer is taken for is none at all. */
+/** A timer longer than this fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
@@ -69,7 +67,7 @@ export async function persistently<T>(
       if (leftMs <= 0) throw error
       waitMs = Math.min(waitMs, leftMs)
     }
-    // Neither a repeat that came too soon nor one too many says that an outage is over.
+    // A rate limit does not show that an outage is over, and neither does a repeat that came too soon.
     if (!fate.unknown && !isUnseen) outageSince = undefined
     await pause(waitMs, signal)
   }
@@ -93,27 +91,57 @@ async function tryOnce<T>(
   }
 }
 
-/** A little later than the server says, so that all whom it told the same do not come at once. */
+/** A little later than the server says, so that clients that it told the same do not all come at once. */
 function pauseMs({ retryAfterSeconds = 0 }: EaselError, tries: number): number {
   if (retryAfterSeconds > 0) return retryAfterSeconds * 1000 + Math.random() * FIRST_PAUSE_MS
   return Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
 }
 
 /** @throws the signal's reason, at once when it aborts */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', giveUp)
-        resolve()
-      },
-      Math.min(ms, LONGEST_TIMER_MS),
-    )
-    if (signal?.aborted) giveUp()
-    else signal?.addEventListener('abort', giveUp, { once: true })
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const limit = timeLimit(signal, Math.min(ms, LONGEST_TIMER_MS))
+  await new Promise<void>((resolve) => {
+    if (limit.signal.aborted) resolve()
+    else limit.signal.addEventListener('abort', () => resolve(), { once: true })
   })
+  limit.clear()
+  signal?.throwIfAborted()
+}
+
+/**
+ * Aborts with the other signal, or at its own time limit. Instead of AbortSignal.any over AbortSignal.timeout: Node 20
+ * keeps something of each such pair on the other signal for good, and may collect the timer before it has fired.
+ * `clear` stops the clock and leaves nothing behind on the other signal; call it when the work has ended.
+ */
+export function timeLimit(outer: AbortSignal | undefined, ms: number) {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(new DOMException(`Not done within ${ms} ms`, 'TimeoutError')), ms)
+  const follow = () => limit.abort(outer?.reason)
+  outer?.addEventListener('abort', follow, { once: true })
+  if (outer?.aborted) follow()
+  return {
+    signal: limit.signal,
+    clear: () => {
+      clearTimeout(timer)
+      outer?.removeEventListener('abort', follow)
+    },
+  }
+}
+
+/** Aborts so long after the other signal, and at once where that has aborted already; `clear` it like a time limit. */
+export function graceAfter(outer: AbortSignal | undefined, ms: number) {
+  const late = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const begin = () => {
+    timer = setTimeout(() => late.abort(outer?.reason), ms)
+  }
+  if (outer?.aborted) late.abort(outer.reason)
+  else outer?.addEventListener('abort', begin, { once: true })
+  return {
+    signal: late.signal,
+    clear: () => {
+      clearTimeout(timer)
+      outer?.removeEventListener('abort', begin)
+    },
+  }
 }

@@ -3,11 +3,11 @@
  * that launched it is closed, because that one was killed.
  */
 
-// Before the service listens for it, the signal ends the process at once; from then on in order.
+// The signal ends the process at once, and in order as soon as the service listens for it.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 
 if (process.argv[2] === 'worker') await import('../worker.js')
 else await import('../server.js')
 
-// A launcher that is gone by now is told nothing: "disconnect" follows.
+// If the launcher is gone by now, sending fails and "disconnect" follows.
 process.send?.('ready', undefined, undefined, () => undefined)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
-import { requireUser } from '../cli/user-view.js'
+import { requireUser } from '../cli/find-user.js'
 import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
 import { createDatabase, type Database } from '../db/client.js'
@@ -8,7 +8,7 @@ import { operatorCreditStore } from '../db/credit-store.js'
 import { modelStore, operatorModelStore } from '../db/model-store.js'
 import { writePrivately } from './state-directory.js'
 
-/** Unlikely to be anyone else's: DATABASE_URL may name a database that has accounts already. */
+/** DATABASE_URL may name a database that has accounts already, none of them likely of this name. */
 const USERNAME = 'easel-demo'
 const PLAN = 'Demo'
 const CREDITS = 1000
@@ -18,13 +18,7 @@ const DAY_MS = 86_400_000
 const ANNOUNCED_WITHIN_MS = 15_000
 
 /** What `npm start` prints a key of, and the demo calls with. */
-export interface DemoAccess {
-  readonly account: { readonly username: string; readonly credits: number; readonly key: string }
-  /** A model version to ask for. */
-  readonly modelVersionId: number
-  /** Whether a backend that answers has it. */
-  readonly served: boolean
-}
+export type DemoAccess = Awaited<ReturnType<typeof prepareDemo>>
 
 /**
  * Makes sure of the demo's account: an active subscription, credits enough, and a key, which is kept in `keyFile` and
@@ -36,7 +30,7 @@ export async function prepareDemo(
   { databaseUrl, keyPrefix }: { readonly databaseUrl: string; readonly keyPrefix: string },
   keyFile: string,
   whenReady?: Promise<unknown>,
-): Promise<DemoAccess> {
+) {
   const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
   try {
     const began = performance.now()
@@ -49,7 +43,7 @@ export async function prepareDemo(
   }
 }
 
-async function prepareAccount(db: Database, keyFile: string, keyPrefix: string): Promise<DemoAccess['account']> {
+async function prepareAccount(db: Database, keyFile: string, keyPrefix: string) {
   const users = operatorUserStore(db)
   const endDate = new Date(Date.now() + 365 * DAY_MS)
   const found = await users.find(USERNAME)
@@ -78,8 +72,8 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
   return key
 }
 
-/** One that a backend has now, if any does. */
-async function chooseModel(db: Database, withinMs: number): Promise<{ modelVersionId: number; served: boolean }> {
+/** A model version to ask for, and whether a live backend has it: if any does, such a one is chosen. */
+async function chooseModel(db: Database, withinMs: number) {
   const served = await operatorModelStore(db).listServedIds(withinMs)
   const models = await modelStore(db).listEnabled()
   const lastOf = ({ id, nsfw }: (typeof models)[0]) => (served.includes(id) ? 0 : 2) + (nsfw ? 1 : 0)

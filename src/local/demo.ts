@@ -3,7 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createEasel, EaselError, type Generated, type Progress, type Prompt } from '../client/easel-client.js'
 import { prepareDemo } from './demo-account.js'
-import type { Interruption } from './interruption.js'
 import { freePort, isTaken } from './listening-port.js'
 import { errorCode } from './processes.js'
 import {
@@ -16,16 +15,11 @@ import {
   whyNothingIsDrawn,
 } from './stack.js'
 import { findRunningStack, fingerprintOf } from './state-directory.js'
-import { elapsed, type LiveLine, type Stage } from './terminal.js'
+import { elapsed, type Interruption, type LiveLine, type Stage } from './terminal.js'
 
-/** The service that the demo calls: its own, or the one that `npm start` keeps running. */
-interface DemoService extends Omit<Stack, 'config'> {
-  readonly baseUrl: string
-  /** What to say at the end: when the image's URL answers. */
-  readonly farewell: string
-}
+/** The service that the demo calls, its own or the one that `npm start` keeps running, and what to say at the end. */
+type DemoService = Stack & { readonly farewell: string }
 
-/** Whom to ask for an image, and where to show its way. */
 interface ImageClient {
   /** The public origin. */
   readonly baseUrl: string
@@ -38,15 +32,15 @@ interface ImageClient {
 type Image = Awaited<ReturnType<typeof generateImage>>
 
 const INTERRUPTED = 130
-/** From then on what the services warn of is shown: it may be why nothing moves. */
+/** After this time the services' warnings are shown: they may say why nothing moves. */
 const SLOW_MS = 6000
 const DOWNLOAD_MS = 30_000
-/** How long a server that doesn't answer is asked again. */
+/** How long a server that doesn't answer is retried. */
 const UNREACHABLE_MS = 6000
-/** How long one is that says to come back later. */
+/** How long a server that answers 503 is retried. */
 const BUSY_MS = 300_000
 
-/** `npm run demo`: one image through the whole service, which is started for it and stopped after it. Returns the exit code. */
+/** `npm run demo`: one image through the whole service, started for it if need be. Returns the exit code. */
 export async function runDemo(prompt: string, terminal: LiveLine, interruption: Interruption): Promise<number> {
   const run = await beginRun(terminal, interruption)
   const troubles = keepTroubles((line) => terminal.say(terminal.style('yellow', line)))
@@ -59,14 +53,15 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
   }
   try {
     service = (await findRunning(run)) ?? (await startOwn(run, troubles.add))
-    const { baseUrl, account, modelVersionId, broken, farewell } = service
+    const { account, modelVersionId, broken, farewell } = service
+    const { baseUrl } = service.config
     const waits = whyNothingIsDrawn(run.config, service)
     if (waits) terminal.say(terminal.style('yellow', waits))
     const began = performance.now()
     const slow = setTimeout(troubles.tell, SLOW_MS)
     const show = terminal.show.bind(terminal)
     const client = { baseUrl, key: account.key, signal: interruption.asked, show }
-    // When a part has died, that says more than the request that got no answer.
+    // That a part has died says more than that a request got no answer.
     const dies = broken.then((sentence) => Promise.reject(new Error(sentence)))
     const image = await Promise.race([generateImage(client, { prompt, model_version_id: modelVersionId }), dies])
     clearTimeout(slow)
@@ -91,7 +86,7 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
   }
 }
 
-/** The stack that `npm start` runs here. One of other variables than ours would not do what we were asked for. */
+/** The stack that `npm start` runs here; only with our own variables does it do what we were asked for. */
 async function findRunning({ config, state, terminal }: LocalRun): Promise<DemoService | undefined> {
   const { alive, url, databaseUrl, fingerprint } = (await findRunningStack(state)) ?? {}
   if (!alive || !url || !databaseUrl || fingerprint !== fingerprintOf(process.env)) return undefined
@@ -101,7 +96,7 @@ async function findRunning({ config, state, terminal }: LocalRun): Promise<DemoS
   terminal.say(`Easel runs here already, at ${url}.`)
   return {
     ...access,
-    baseUrl: url,
+    config: { ...config, baseUrl: url },
     broken: new Promise(() => undefined),
     farewell: 'Easel keeps running.',
     stop: async () => undefined,
@@ -114,16 +109,15 @@ async function startOwn(run: LocalRun, onTrouble: (line: string) => void): Promi
   const { terminal, config } = run
   const port = (await isTaken(config.host, config.port)) ? await freePort(config.host) : config.port
   const stack = await startStack(run, port, onTrouble)
-  const { baseUrl } = stack.config
   terminal.clear()
   const parts = process.env.DATABASE_URL ? 'server and worker' : 'Postgres, server and worker'
-  terminal.say(`Started ${parts} in ${elapsed(performance.now() - began)}; they serve ${baseUrl}.`)
+  terminal.say(`Started ${parts} in ${elapsed(performance.now() - began)}; they serve ${stack.config.baseUrl}.`)
   const again = port === DEFAULT_PORT ? 'npm start' : `PORT=${port} npm start`
-  return { ...stack, baseUrl, farewell: `All of it is stopped again; the URL answers whenever "${again}" runs.` }
+  return { ...stack, farewell: `All of it is stopped again; the URL answers whenever "${again}" runs.` }
 }
 
 /**
- * Submits one generation, shows its way through the queue, and fetches the image by its public URL.
+ * Submits one generation, shows its progress, and fetches the image by its public URL.
  * @throws Error with one sentence: the service's own where it refuses or fails
  */
 export async function generateImage(client: ImageClient, prompt: Prompt) {
@@ -148,7 +142,7 @@ async function generatePatiently({ baseUrl, key, show, signal }: ImageClient, pr
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof EaselError)) throw error
-      // The same key takes up what was submitted before.
+      // The retry has the same Idempotency-Key, so it follows the generation that was submitted before.
       if (error.status !== 503 || Date.now() > deadline) throw new Error(sentenceOf(error, baseUrl), { cause: error })
     }
   }
@@ -214,7 +208,7 @@ async function save({ png, slug }: Image, prompt: string, directory: string): Pr
   return file
 }
 
-/** What the services warn of, kept back until it matters. */
+/** Keeps the services' warnings until `tell`, and says those that come later at once. */
 function keepTroubles(say: (line: string) => void) {
   const kept: string[] = []
   let tellsAtOnce = false

@@ -9,7 +9,7 @@ export async function isTaken(host: string, port: number): Promise<boolean> {
   return (await Promise.all(['127.0.0.1', '::1'].map((address) => answers(address, port)))).includes(true)
 }
 
-/** The wished port if it can be opened, else any free one. Between this answer and its use another may take it. */
+/** The wished port if it can be opened, else any free one. Another program may take it before it is used. */
 export async function freePort(host: string, wished = 0): Promise<number> {
   const port = await tryBind(host, wished)
   if (typeof port === 'number') return port

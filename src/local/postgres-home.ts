@@ -1,4 +1,4 @@
-/** Where the files of a database lie, whom its server runs as, and the password that one start leaves for the next. */
+/** The directory of a database, the user its server runs as, and the password that one start leaves for the next. */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { lchown, lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises'
@@ -9,14 +9,7 @@ import { endServer, findServer } from './postgres-server.js'
 import { errorCode } from './processes.js'
 import { writePrivately } from './state-directory.js'
 
-export interface PostgresHome {
-  readonly directory: string
-  /** Postgres's own data directory in it. */
-  readonly data: string
-  /** Undefined: ourselves. */
-  readonly user: DatabaseUser | undefined
-  readonly password: string
-}
+export type PostgresHome = Awaited<ReturnType<typeof openPostgresHome>>
 
 /** What state.json holds, which only its owner may read. */
 const stateSchema = z.object({
@@ -25,8 +18,12 @@ const stateSchema = z.object({
   away: z.string().optional(),
 })
 
-/** @throws Error with one sentence when what an earlier start left can't be used */
-export async function openPostgresHome(dataDir: string): Promise<PostgresHome> {
+/**
+ * The directory of the database, Postgres's own data directory in it, the user that its server runs as (undefined:
+ * ourselves) and the password.
+ * @throws Error with one sentence when what an earlier start left can't be used
+ */
+export async function openPostgresHome(dataDir: string) {
   const stateFile = join(dataDir, 'state.json')
   const state = await readState(dataDir, stateFile)
   if (!state && existsSync(join(dataDir, 'data')))
@@ -36,12 +33,12 @@ export async function openPostgresHome(dataDir: string): Promise<PostgresHome> {
   const { directory, user } = await choosePlace(dataDir, state)
   const data = join(directory, 'data')
   if (state) return { directory, data, user, password: state.password }
-  const isAway = directory !== dataDir
-  // With the password its database was given up too: whoever deletes dataDir wants to start over.
-  if (isAway) await discard(data)
+  const away = directory === dataDir ? undefined : directory
+  // Without its password a database is of no use: who deletes dataDir wants to start over.
+  if (away) await discard(data)
   const password = randomBytes(24).toString('base64url')
-  // Before the database that it belongs to is made.
-  await writePrivately(stateFile, `${JSON.stringify({ password, ...(isAway && { away: directory }) })}\n`)
+  // Stored before the database is made that needs it.
+  await writePrivately(stateFile, `${JSON.stringify({ password, away })}\n`)
   return { directory, data, user, password }
 }
 
@@ -61,13 +58,10 @@ async function readState(dataDir: string, file: string): Promise<z.output<typeof
 }
 
 /**
- * The place is `dataDir` itself, unless this process is root and "nobody", as whom Postgres then runs, can't reach it
- * (a checkout under /root): then it is a directory of nobody's own in /var/tmp, named after `dataDir`.
+ * `dataDir` itself. As root, Postgres runs as the user "nobody": if that user can't reach `dataDir` (a checkout under
+ * /root), a directory of its own in /var/tmp, named after `dataDir`.
  */
-async function choosePlace(
-  dataDir: string,
-  state: { readonly away?: string | undefined } | undefined,
-): Promise<Pick<PostgresHome, 'directory' | 'user'>> {
+async function choosePlace(dataDir: string, state: { readonly away?: string | undefined } | undefined) {
   const awayBefore = state?.away
   if (process.getuid?.() !== 0) {
     if (awayBefore)
@@ -103,7 +97,7 @@ async function findNobody(): Promise<DatabaseUser> {
   )
 }
 
-/** Tried, not computed from mode bits: access lists, network mounts and user namespaces have their say too. */
+/** Tried, not computed from mode bits: access lists, network mounts and user namespaces matter too. */
 async function canReach(user: DatabaseUser, directory: string): Promise<boolean> {
   try {
     return (await runAs(user, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory])).code === 0
@@ -115,7 +109,7 @@ async function canReach(user: DatabaseUser, directory: string): Promise<boolean>
   }
 }
 
-/** Everyone may write to /var/tmp, so a directory that is there already must prove that it is ours. */
+/** Everyone may write to /var/tmp, so a directory that is there already must be ours and closed to others. */
 async function createAway(away: string, user: DatabaseUser): Promise<void> {
   await mkdir(away, { mode: 0o700 }).catch((error) => {
     if (errorCode(error) !== 'EEXIST') throw error

@@ -14,13 +14,10 @@ const FAST_THEN_AT_ONCE: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 const LEFTOVERS_GONE_WITHIN_MS = 10_000
 const LONG_LOG = 1_000_000
 
-interface RunningServer {
-  readonly pid: number
-  readonly port: number
-}
+type RunningServer = Pick<NonNullable<Awaited<ReturnType<typeof findServer>>>, 'pid' | 'port'>
 
 /** The live server of a data directory. A file left by a dead one is not taken for it, even if its pid lives again. */
-export async function findServer(data: string): Promise<(RunningServer & { phase: string }) | undefined> {
+export async function findServer(data: string) {
   const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   const pid = Number(lines[0])
   if (!pid || !(await runsWith(pid, data))) return undefined
@@ -73,8 +70,8 @@ export async function launchServer(
 }
 
 /**
- * Removes a postmaster.pid whose pid another program has by now: Postgres would refuse to start. Any other file of a dead
- * server stays, since it leads Postgres to what that server may have left running.
+ * Removes a postmaster.pid whose pid another program has by now: Postgres would refuse to start. Another one of a dead
+ * server stays: with it Postgres finds processes that the server left running.
  */
 async function forgetRecycledPid(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
@@ -110,7 +107,7 @@ async function tryLaunch(
 
 /**
  * Ends a server and returns when its process is gone. SIGINT is Postgres's fast shutdown: running statements are cut
- * off, what was committed is safe. SIGQUIT ends it without a word to disk.
+ * off, what was committed is safe. SIGQUIT ends it without writing to disk.
  */
 export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_AT_ONCE): Promise<void> {
   for (const signal of signals) {

@@ -18,18 +18,7 @@ export interface LocalPostgresOptions {
   readonly database?: string
 }
 
-export interface LocalPostgres {
-  readonly url: string
-  /** The maintenance database of the same server and role, for `create database`. */
-  readonly adminUrl: string
-  readonly port: number
-  /** The server's process, for a last resort in an exit handler (SIGQUIT stops it at once). */
-  readonly pid: number
-  /** Whether the server ran already: left by a process that was killed, or in use by one that lives. */
-  readonly reused: boolean
-  /** Stops the server and returns when it is gone, unless another live process still uses it. Repeating does nothing. */
-  stop(): Promise<void>
-}
+export type LocalPostgres = Awaited<ReturnType<typeof startLocalPostgres>>
 
 /** The one database user, and owner of everything. */
 const ROLE = 'easel'
@@ -39,7 +28,7 @@ const ROLE = 'easel'
  * session of its own: neither Ctrl-C nor the death of this process reaches it.
  * @throws Error with one sentence that says why it can't be, and the end of server.log where that helps
  */
-export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
+export async function startLocalPostgres(options: LocalPostgresOptions) {
   const { database = 'easel' } = options
   const dataDir = await prepareDirectory(options.dataDir)
   const withTurn = <T>(work: () => Promise<T>) => withLock(join(dataDir, 'lock'), work)
@@ -59,15 +48,25 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
       const stopOnce = async () => {
         if (!existsSync(dataDir)) return endServer(server, data, ['SIGQUIT']) // deleted while it ran
         await withTurn(async () => {
-          if ((await endUse()).isLast) await endServer((await findServer(data)) ?? server, data)
+          if (await endUse()) await endServer((await findServer(data)) ?? server, data)
         })
       }
       let stopping: Promise<void> | undefined
-      const stop = () => {
-        stopping ??= stopOnce()
-        return stopping
+      return {
+        url: urlOf(database),
+        /** The maintenance database of the same server and role, for `create database`. */
+        adminUrl,
+        port: server.port,
+        /** The server's process, for a last resort in an exit handler (SIGQUIT stops it at once). */
+        pid: server.pid,
+        /** Whether the server ran already: left by a process that was killed, or in use by one that lives. */
+        reused: found !== undefined,
+        /** Stops the server and returns when it is gone, unless another live process still uses it. Can be repeated. */
+        stop(): Promise<void> {
+          stopping ??= stopOnce()
+          return stopping
+        },
       }
-      return { url: urlOf(database), adminUrl, port: server.port, pid: server.pid, reused: found !== undefined, stop }
     } catch (error) {
       if (!found) await endServer(server, data)
       throw error

@@ -74,8 +74,8 @@ const tryLink = (claim: string, lock: string): Promise<boolean> =>
 const holderOf = (lock: string): Promise<string | undefined> =>
   readlink(lock).catch((error) => (errorCode(error) === 'ENOENT' ? undefined : ''))
 
-/** Notes in `directory` that this process uses something; the result takes the note back and tells if it was the last. */
-export async function registerUse(directory: string): Promise<() => Promise<{ isLast: boolean }>> {
+/** Notes in `directory` that this process uses something; the result removes the note and says if it was the last. */
+export async function registerUse(directory: string): Promise<() => Promise<boolean>> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const note = join(directory, `${await describeThisProcess()}.${randomUUID()}`)
   await writeFile(note, '', { mode: 0o600 })
@@ -86,7 +86,7 @@ export async function registerUse(directory: string): Promise<() => Promise<{ is
       if (await isAlive(other)) isLast = false
       else await rm(join(directory, other), { force: true })
     }
-    return { isLast }
+    return isLast
   }
 }
 

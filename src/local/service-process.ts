@@ -6,33 +6,23 @@ import { extname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { whenAborted } from '../abort-signals.js'
 import { requireOwn } from '../own-directory.js'
 import { errorCode } from './processes.js'
 
 export type ServiceName = 'server' | 'worker'
 
-interface ServiceProcess {
-  readonly name: ServiceName
-  readonly logFile: string
-  /** @throws Error with one sentence when it ends before it serves */
-  readonly ready: Promise<void>
-  /** Settles when the process is gone, with how it ended. */
-  readonly ended: Promise<string>
-  /** Lets it come to an orderly end, and returns when it is gone. Killed when `forced`, or when it takes too long. */
-  stop(forced: AbortSignal): Promise<void>
-}
-
 /** A little longer than the services take themselves before they give up. */
 const STOP_WITHIN_MS = 38_000
 const LONG_LOG = 10_000_000
-/** The same trouble is told this often at most. */
+/** The same warning is repeated this often at most. */
 const REPEAT_MS = 60_000
 const WARN = 40
 
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** Starts server or worker in a session of its own: Ctrl-C reaches only us, who know the order to end things in. */
-export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog): ServiceProcess {
+/** Starts server or worker in a session of its own, so that Ctrl-C reaches only us: we stop them in order. */
+export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog) {
   const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
     // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
     env: { ...env, TSX_TSCONFIG_PATH: pathFromHere('../../tsconfig.json') },
@@ -52,16 +42,22 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
       throw new Error(reason ?? `The ${name} ended before it was ready (${how}); its log is ${log.file}.`)
     }),
   ])
-  ready.catch(() => undefined) // not unhandled where nobody waits for it
-  return { name, logFile: log.file, ready, ended, stop: (forced) => stopChild(child, ended, forced) }
+  ready.catch(() => undefined) // not unhandled if nothing waits for it
+  return {
+    /** @throws Error with one sentence when it ends before it serves */
+    ready,
+    /** Settles when the process is gone, with how it ended. */
+    ended,
+    /** Lets it end in order, and returns when it is gone. Killed when `forced`, or when it takes too long. */
+    stop: (forced: AbortSignal) => stopChild(child, ended, forced),
+  }
 }
 
 async function stopChild(child: ChildProcess, ended: Promise<unknown>, forced: AbortSignal): Promise<void> {
   const kill = () => child.kill('SIGKILL')
   child.kill('SIGTERM')
   const late = setTimeout(kill, STOP_WITHIN_MS)
-  if (forced.aborted) kill()
-  else forced.addEventListener('abort', kill, { once: true })
+  void whenAborted(forced).then(kill)
   await ended
   clearTimeout(late)
 }
@@ -79,21 +75,21 @@ export async function openServiceLog(directory: string, name: string, onTrouble:
   const isLong = ((await lstat(path).catch(() => undefined))?.size ?? 0) > LONG_LOG
   if (isLong) await rename(path, `${path}.old`)
   const file = createWriteStream(path, { fd: openLogFile(path) })
-  file.on('error', () => undefined) // a full disk is reported by those who need it more
+  file.on('error', () => undefined) // the services report a full disk themselves
   const toldAt = new Map<string, number>()
   let lastWords: string | undefined
 
   return {
     /** As a person at the terminal would type it. */
     file: relative('', path),
-    /** The last thing it said that was no log line: why it couldn't start, or the end of a crash report. */
+    /** Its last line that is no log line: why it couldn't start, or the end of a crash report. */
     lastWords: () => lastWords,
     write(line: string): void {
       if (line.trim() === '') return
       file.write(`${line}\n`)
       const record = parseRecord(line)
       if (!record) lastWords = line.trim()
-      // What the preview backend warns of is told by stack.ts, with what to do about it.
+      // stack.ts tells what the preview backend warns of, and what to do about it.
       if (!record || record.level < WARN || record.msg.startsWith('preview:')) return
       const now = performance.now()
       if (now - (toldAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
@@ -103,7 +99,7 @@ export async function openServiceLog(directory: string, name: string, onTrouble:
   }
 }
 
-/** Appends to a file of this very name: a link would lead to any file there is, and a pipe would be waited for. */
+/** Opens no link, which could lead to any file, and waits for no pipe. */
 function openLogFile(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
   try {
@@ -113,7 +109,7 @@ function openLogFile(path: string): number {
   }
 }
 
-/** Undefined for what is no line of our logger. */
+/** Undefined if the line is not our logger's. */
 function parseRecord(line: string): { level: number; msg: string; err?: { message?: string } } | undefined {
   try {
     const record = JSON.parse(line)

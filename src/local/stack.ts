@@ -3,49 +3,33 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Config, parseConfig } from '../config.js'
 import { migrateDatabase } from '../db/migrate.js'
 import { type DemoAccess, prepareDemo } from './demo-account.js'
-import { type Interruption, unlessInterrupted } from './interruption.js'
 import { isTaken } from './listening-port.js'
 import { startLocalPostgres } from './postgres.js'
 import { sendSignal } from './processes.js'
 import { launchService, openServiceLog, type ServiceName } from './service-process.js'
-import {
-  findRunningStack,
-  noteRunningStack,
-  openStateDirectory,
-  type StateDirectory,
-  writePrivately,
-} from './state-directory.js'
-import { elapsed, type LiveLine } from './terminal.js'
+import { findRunningStack, noteRunningStack, openStateDirectory, writePrivately } from './state-directory.js'
+import { elapsed, type Interruption, type LiveLine, unlessInterrupted } from './terminal.js'
 
 /** What `npm start` and `npm run demo` work with. */
-export interface LocalRun {
-  /** As it will be, but for the database where that is to be started first. */
-  readonly config: Config
-  readonly state: StateDirectory
-  readonly terminal: LiveLine
-  readonly interruption: Interruption
-}
+export type LocalRun = Awaited<ReturnType<typeof beginRun>>
 
 /** The whole service, running on this machine and ready. */
-export interface Stack extends DemoAccess {
-  readonly config: Config
-  /** Settles with one sentence when a part ends by itself. */
-  readonly broken: Promise<string>
-  /** Ends it in order: server, worker, Postgres. Nothing of it is left when this returns. */
-  stop(): Promise<void>
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>
 
 /** The services of a killed run finish what they draw before they leave the port; see worker.ts. */
 const LEFTOVERS_GONE_WITHIN_MS = 40_000
 const POSTGRES_LOOK_MS = 1000
-/** Stands in for a database that is not started yet, so that the other variables can be checked before. */
+/** Stands in for a database that is not started yet, so that the other variables can be checked first. */
 const NOWHERE = 'postgres://localhost/not-started-yet'
 
 /** Where a plain `npm start` serves. */
 export const DEFAULT_PORT = parseConfig({ DATABASE_URL: NOWHERE }).port
 
-/** @throws ConfigError before anything is made; Error with one sentence when `.easel` can't be used */
-export async function beginRun(terminal: LiveLine, interruption: Interruption): Promise<LocalRun> {
+/**
+ * The configuration is as it will be, but for the database where that is to be started first.
+ * @throws ConfigError before anything is made; Error with one sentence when `.easel` can't be used
+ */
+export async function beginRun(terminal: LiveLine, interruption: Interruption) {
   const config = parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || NOWHERE })
   return { config, state: await openStateDirectory(), terminal, interruption }
 }
@@ -60,7 +44,7 @@ export async function startStack(
   { state, terminal, interruption }: LocalRun,
   port: number,
   onTrouble: (line: string) => void,
-): Promise<Stack> {
+) {
   const onStep = (text: string) => terminal.show({ text })
   const closing: (() => Promise<unknown>)[] = []
   const ends: Promise<string>[] = []
@@ -76,9 +60,10 @@ export async function startStack(
     return url
   }
   const launch = async (name: ServiceName, env: NodeJS.ProcessEnv) => {
-    const service = launchService(name, env, await openServiceLog(state.logs, name, onTrouble))
+    const log = await openServiceLog(state.logs, name, onTrouble)
+    const service = launchService(name, env, log)
     closing.push(() => service.stop(interruption.forced))
-    ends.push(service.ended.then((how) => `The ${name} ended by itself (${how}): see ${service.logFile}.`))
+    ends.push(service.ended.then((how) => `The ${name} ended by itself (${how}): see ${log.file}.`))
     return service
   }
   try {
@@ -90,13 +75,19 @@ export async function startStack(
     await migrate(databaseUrl)
     interruption.asked.throwIfAborted()
     onStep('Starting server and worker')
-    // The server goes first when it ends: its last clients may be waiting for what the worker draws.
+    // The server is stopped first: its last clients may be waiting for what the worker draws.
     const services = [await launch('worker', env), await launch('server', env)]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
-    // An interruption may leave nobody to wait for it.
-    whenReady.catch(() => undefined)
+    whenReady.catch(() => undefined) // after an interruption nothing waits for it
     const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
-    return { config, ...access, broken: Promise.race(ends), stop }
+    return {
+      config,
+      ...access,
+      /** Settles with one sentence when a part ends by itself. */
+      broken: Promise.race(ends),
+      /** Stops server, worker and Postgres in this order, and returns when nothing of them is left. */
+      stop,
+    }
   } catch (error) {
     if (closing.length > 0) onStep('Stopping')
     await stop()
@@ -197,13 +188,13 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
   ].join('\n')
 }
 
-/** Where nothing but the preview backend draws: how to attach a GPU server. */
+/** How to attach a GPU server if there is only the preview backend. */
 export function howToGetRealImages({ inferenceUrls }: Config, command: string): string | undefined {
   if (!inferenceUrls.every(isPreview)) return undefined
   return `Images here are stand-ins, drawn without a GPU. For real ones: INFERENCE_URL=a1111+http://host:7860 ${command}`
 }
 
-/** Where generations will wait: what is missing. */
+/** What is missing if no backend has a model of the catalog. */
 export function whyNothingIsDrawn({ inferenceUrls }: Config, { served }: DemoAccess): string | undefined {
   if (served) return undefined
   // Hosts only: there may be passwords in the URLs.

@@ -1,7 +1,7 @@
 /** `.easel`, where the one-machine stack keeps its state. */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
@@ -16,12 +16,12 @@ export async function openStateDirectory() {
   try {
     if (!existsSync(path)) {
       await mkdir(path)
-      // Root's Postgres runs as "nobody", who must get through to its own directory.
+      // Root's Postgres runs as the user "nobody", which must be able to reach its own directory.
       await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700)
     }
     await requireOwn(path)
     const probe = resolve(path, `.probe-${randomUUID()}`)
-    await (await open(probe, 'wx', 0o600)).close()
+    await writeFile(probe, '', { flag: 'wx', mode: 0o600 })
     await rm(probe)
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error
@@ -48,13 +48,7 @@ export async function openStateDirectory() {
 export async function writePrivately(file: string, text: string): Promise<void> {
   const unfinished = `${file}.${randomUUID()}.tmp`
   try {
-    const handle = await open(unfinished, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await writeFile(unfinished, text, { flag: 'wx', mode: 0o600, flush: true })
     await rename(unfinished, file)
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined)
@@ -67,14 +61,14 @@ export async function writePrivately(file: string, text: string): Promise<void> 
 const noteSchema = z.object({
   /** See describeThisProcess. */
   process: z.string(),
-  /** What was asked for; see fingerprintOf. */
+  /** Of the variables it was started with; see fingerprintOf. */
   fingerprint: z.string(),
   /** From here on once it is ready. */
   url: z.string().optional(),
   databaseUrl: z.string().optional(),
 })
 
-/** The stack of this directory that `npm start` keeps running, or that was killed; undefined where none was noted. */
+/** The stack that `npm start` keeps running in this directory, or that was killed; undefined if none was noted. */
 export async function findRunningStack({ runningStack }: StateDirectory) {
   try {
     const note = noteSchema.parse(JSON.parse(await readFile(runningStack, 'utf8')))

@@ -1,9 +1,10 @@
+/** What a person at the terminal sees, and their Ctrl-C. */
 import { styleText } from 'node:util'
+import { whenAborted } from '../abort-signals.js'
 
-/** What is going on now, for the line that is rewritten in place. */
 export interface Stage {
   readonly text: string
-  /** How much of it is done, 0 to 1. */
+  /** How much is done, 0 to 1. */
   readonly fraction?: number
 }
 
@@ -11,7 +12,7 @@ type Style = 'bold' | 'dim' | 'cyan' | 'yellow'
 
 const REDRAW_MS = 100
 const BAR_WIDTH = 24
-/** Where lines can't be rewritten, progress makes a new one this often at most. */
+/** Where lines can't be rewritten, this much more progress makes a new line. */
 const PLAIN_STEP = 0.1
 
 /**
@@ -101,3 +102,34 @@ export function elapsed(ms: number): string {
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
 }
+
+/** One Ctrl-C arrives twice: from the terminal and from npm. */
+const ECHO_MS = 500
+const LOOK_MS = 1000
+
+export type Interruption = ReturnType<typeof listenForInterruption>
+
+/**
+ * From here on signals end nothing by themselves. `asked` aborts with the first Ctrl-C, SIGTERM or SIGHUP, and when npm
+ * was killed: stop in order. `forced` aborts with the second: end at once.
+ */
+export function listenForInterruption() {
+  const asked = new AbortController()
+  const forced = new AbortController()
+  let askedAt = 0
+  const interrupt = () => {
+    if (!asked.signal.aborted) {
+      askedAt = performance.now()
+      asked.abort()
+    } else if (performance.now() - askedAt > ECHO_MS) forced.abort()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
+  // A killed npm can pass nothing on to its child: that it is gone shows in our getting another parent.
+  const npm = process.env.npm_lifecycle_event ? process.ppid : undefined
+  if (npm) setInterval(() => process.ppid !== npm && asked.abort(), LOOK_MS).unref()
+  return { asked: asked.signal, forced: forced.signal }
+}
+
+/** The value of `work`, unless an interruption comes first; what `work` does goes on. */
+export const unlessInterrupted = <T>(work: Promise<T>, { asked }: Interruption): Promise<T> =>
+  Promise.race([work, whenAborted(asked).then(() => Promise.reject(asked.reason))])

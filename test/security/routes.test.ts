@@ -78,7 +78,7 @@ describe('the routes of the server', () => {
     const serving = files.filter((file) =>
       /\bfastify\(|^import (?!type ).*from 'node:http[s2]?'|bull-board/m.test(readFileSync(join(src, file), 'utf8')),
     )
-    expect(serving.sort()).toEqual(['health-port.ts', 'http/app.ts'])
+    expect(serving.sort()).toEqual(['entry.ts', 'http/app.ts'])
   })
 })
 
