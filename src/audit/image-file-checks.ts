@@ -3,8 +3,7 @@
 import { webcrypto } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { gte, lt, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
-import { generations, images } from '../db/schema.js'
+import { generations as g, images } from '../db/schema.js'
 import { named, pick } from '../db/statement.js'
 import { newSlug } from '../generation/generation.js'
 import type { AuditDatabase } from './audit-database.js'
@@ -44,7 +43,6 @@ interface ImageRow {
   readonly sha256: string
 }
 
-const g = alias(generations, 'g')
 const STORED = sql`${images.removedAt} IS NULL`
 const REMOVED = sql`${images.removedAt} IS NOT NULL`
 
@@ -82,7 +80,7 @@ export async function failedLeaveNothing(looked: Looked): Promise<Violations> {
   const rows = await looked.db.rows<{ slug: string }>(
     sql`
       SELECT unnest(slugs) AS slug FROM (
-        SELECT ${g.slugs} FROM ${generations} ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+        SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
            AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
          ORDER BY ${g.finishedAt} DESC LIMIT ${looked.sample ?? null}) g`,
   )
@@ -101,7 +99,7 @@ export async function filesRecorded({ db, files, signal }: Looked): Promise<Viol
   }
   if (strangers.length === 0) return counted([])
   const coming = await db.rows<{ slug: string }>(
-    sql`SELECT unnest(${g.slugs}) AS slug FROM ${generations} ${g} WHERE ${g.finishedAt} IS NULL`,
+    sql`SELECT unnest(${g.slugs}) AS slug FROM ${g} WHERE ${g.finishedAt} IS NULL`,
   )
   const awaited = new Set(coming.map(({ slug }) => slug))
   // Whose generation ended after its files were looked at has a row by now.

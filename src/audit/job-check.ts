@@ -1,8 +1,7 @@
 /** What BullMQ holds: deliveries ("jobs") of active generations, and nothing else. */
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { backends } from '../db/process-schema.js'
-import { generations } from '../db/schema.js'
+import { generations as g } from '../db/schema.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'
@@ -20,8 +19,6 @@ interface Job {
 
 /** Every job there is, in pages. */
 type Jobs = () => AsyncIterable<readonly Job[]>
-
-const g = alias(generations, 'g')
 
 /** As queue/generation-job.ts names it. */
 const BELL_ID = /^(.+)-(\d+)$/
@@ -57,14 +54,14 @@ async function leftOver(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
 /** A worker hears as many jobs at once as it has backends. Without any worker a stray job stays for ever. */
 async function freeHand(db: AuditDatabase): Promise<boolean> {
   const [row] = await db.rows<{ free: boolean }>(sql`
-    SELECT hands = 0 OR hands > (SELECT count(*) FROM ${generations} ${g} WHERE ${g.status} = 'processing') AS free
+    SELECT hands = 0 OR hands > (SELECT count(*) FROM ${g} WHERE ${g.status} = 'processing') AS free
       FROM (SELECT count(*) AS hands FROM ${backends} WHERE ${backends.seenAt} > now() - interval '15 seconds') b`)
   return row?.free ?? true
 }
 
 async function stray(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ id: string; attempt: number }>(
-    sql`SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
+    sql`SELECT ${g.id}, ${g.attempt} FROM ${g}
          WHERE ${g.id} = ANY (${sql.param(ids.map((id) => BELL_ID.exec(id)?.[1] ?? id))})
            AND ${g.status} IN ('queued', 'processing')`,
   )
@@ -126,7 +123,7 @@ export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<
     const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
     const ids = new Set(events.flatMap(([, fields]) => generationOf(fields) ?? []))
     const rows = await db.rows<{ id: string }>(
-      sql`SELECT ${generations.id} FROM ${generations} WHERE ${generations.id} = ANY (${sql.param([...ids])})`,
+      sql`SELECT ${g.id} FROM ${g} WHERE ${g.id} = ANY (${sql.param([...ids])})`,
     )
     const known = new Set(rows.map(({ id }) => id))
     for (const id of ids) if (!known.has(id)) unknown.add(id)

@@ -1,12 +1,9 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
-import { generations } from '../db/schema.js'
+import { generations as g } from '../db/schema.js'
 import type { HeldLock } from '../generation/active-lock.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look } from './check.js'
-
-const g = alias(generations, 'g')
 
 /** A submit locks before its row exists, for this long; a longer lock was set for a row that was there. */
 const SUBMIT_TTL_MS = 15_000
@@ -61,7 +58,7 @@ async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promis
     sql`
       SELECT ${g.id}, CASE WHEN ${g.status} IN ('queued', 'processing') AND NOT ${g.metered}
                            THEN ${g.userId}::text END AS holder
-        FROM ${generations} ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`,
+        FROM ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`,
   )
   const holders = new Map(rows.map(({ id, holder }) => [id, holder]))
   return page

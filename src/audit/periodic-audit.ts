@@ -1,5 +1,4 @@
-import { alias } from 'drizzle-orm/pg-core'
-import { leases } from '../db/process-schema.js'
+import { leases as l } from '../db/process-schema.js'
 import { param, type Queryable, statement } from '../db/statement.js'
 import type { Log } from '../log.js'
 import type { Check } from './check.js'
@@ -101,8 +100,6 @@ async function inTime<T>(
   }
 }
 
-const l = alias(leases, 'l')
-
 /** One process at a time audits, once in a while. */
 interface AuditTurn {
   /** Takes the turn for so long; false while it is taken, by whomever. */
@@ -113,11 +110,11 @@ interface AuditTurn {
 
 // Never renewed: a process that dies just lets its turn run out, and a restart does not audit again at once.
 const TAKE = statement('take_audit_turn')`
-  INSERT INTO ${leases} AS l (name, holder, until)
+  INSERT INTO ${l} (name, holder, until)
   VALUES ('audit', ${param('holder')}, now() + make_interval(secs => ${param('seconds')}))
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${l.until} <= now()`
 const GIVE_BACK = statement('give_audit_turn_back')`
-  DELETE FROM ${leases} ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`
+  DELETE FROM ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`
 
 export const auditTurn = (pool: Queryable, holder: string): AuditTurn => ({
   async take(forMs) {

@@ -5,7 +5,7 @@ import type { Database } from './client.js'
 import { FINISHED, listenTo, MOVED } from './notices.js'
 import { findMoved, findViews } from './poll-store.js'
 
-/** How often the rows of all that is watched are read again, in case a notice was lost. */
+/** How often all watched rows are read again, in case a notice was lost. */
 const RE_READ_MS = 1000
 
 interface Watcher {
@@ -20,9 +20,9 @@ interface Watched {
 }
 
 /**
- * Watches generations in any number over one LISTEN connection. Whoever moves or ends one notifies in the same
- * transaction; a shared re-read, one query a second for all together, is the net beneath. Notices that come while a
- * query is on its way are answered by the next one, so never more than two connections of the pool are in use.
+ * Watches any number of generations over one LISTEN connection. The statement that moves or ends one also notifies; in
+ * case a notice is lost, one query a second reads all of them again. Notices that come during a query wait for the next
+ * one, so at most two connections of the pool are in use.
  */
 export function generationWatch(
   db: Database,
@@ -71,7 +71,7 @@ export function generationWatch(
     const seen = new Map<string, GenerationStatus>()
     for (const [id, { status, watchers }] of all) {
       if (status !== undefined) seen.set(id, status)
-      // Nobody has looked yet, or somebody was not told: the look that was meant for them failed.
+      // Not read yet, or a watcher was not told: its query failed.
       if (status === undefined || [...watchers].some((watcher) => watcher.seen !== status)) due.add(id)
     }
     void readDue()
@@ -94,7 +94,7 @@ export function generationWatch(
       const watched = all.get(id) ?? { watchers: new Set(), status: undefined }
       watched.watchers.add(watcher)
       all.set(id, watched)
-      // It may have moved since the caller looked.
+      // It may have moved since the caller read it.
       look(id)
       reReadSoon()
       return () => {
@@ -111,7 +111,7 @@ export function generationWatch(
   }
 }
 
-/** Tells workers when a generation of theirs has been ended by others, who notify in the same transaction. */
+/** Tells workers when another process ends a generation that they run. */
 export function generationEnds(
   databaseUrl: string,
   onError: (error: Error) => void,

@@ -1,13 +1,9 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { SubmittedGeneration } from '../generation/generation.js'
 import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { Database } from './client.js'
-import { generations, idempotencyKeys } from './schema.js'
+import { generations as g, idempotencyKeys as k } from './schema.js'
 import { named, param, pick, statement } from './statement.js'
-
-const k = alias(idempotencyKeys, 'k')
-const g = alias(generations, 'g')
 
 /** How long a reservation without a generation counts as in flight; longer than any submit can take. */
 const IN_FLIGHT = sql`interval '15 seconds'`
@@ -17,11 +13,11 @@ const KEPT = sql`interval '24 hours'`
 // Generations are looked at too, for those of a server from before there was the mark; they show what was there before
 // the wait, so that alone would take the key from an insert that commits meanwhile.
 const NEVER_STORED = sql`NOT ${k.stored} AND NOT EXISTS (
-  SELECT FROM ${generations} ${g} WHERE ${g.id} = ${k.generationId})`
+  SELECT FROM ${g} WHERE ${g.id} = ${k.generationId})`
 
 // Takes the key when it is new, has expired, or was reserved by a submit that died before it stored anything.
 const RESERVE = statement<{ generationId: string }>('reserve_idempotency_key')`
-  INSERT INTO ${idempotencyKeys} AS k (user_id, key, body_hash, generation_id)
+  INSERT INTO ${k} (user_id, key, body_hash, generation_id)
   VALUES (${param('accountId')}, ${param('key')}, ${param('bodyHash')}, ${param('generationId')})
   ON CONFLICT (user_id, key) DO UPDATE
     SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
@@ -33,11 +29,11 @@ const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null
     ...pick(k, 'bodyHash'),
     ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
   })}
-    FROM ${idempotencyKeys} ${k} LEFT JOIN ${generations} ${g} ON ${g.id} = ${k.generationId}
+    FROM ${k} LEFT JOIN ${g} ON ${g.id} = ${k.generationId}
    WHERE ${k.userId} = ${param('accountId')} AND ${k.key} = ${param('key')}`
 
 const RELEASE = statement('release_idempotency_key')`
-  DELETE FROM ${idempotencyKeys} ${k}
+  DELETE FROM ${k}
    WHERE ${k.userId} = ${param('accountId')} AND ${k.key} = ${param('key')}
      AND ${k.generationId} = ${param('generationId')} AND ${NEVER_STORED}`
 

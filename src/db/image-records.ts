@@ -1,25 +1,21 @@
 /** The rows of images: looking at them, and taking them back. The files are the image store's. */
 import { eq, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { PublishedImages } from '../generation/library/published-image.js'
 import type { ImageRemovals, RemovedImage } from '../generation/library/remove-image.js'
 import type { Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
-import { generations, images, takedowns } from './schema.js'
+import { generations as g, images as i, takedowns } from './schema.js'
 import { assign, param, pick, type Statement, statement } from './statement.js'
-
-const g = alias(generations, 'g')
-const i = alias(images, 'i')
 
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...pick(images, 'slug', 'width', 'height', 'seed', 'createdAt', 'removedAt'),
-      modelName: generations.modelName,
+      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'removedAt'),
+      modelName: g.modelName,
     })
-    .from(images)
-    .innerJoin(generations, eq(generations.id, images.generationId))
-    .where(eq(images.slug, sql.placeholder('slug')))
+    .from(i)
+    .innerJoin(g, eq(g.id, i.generationId))
+    .where(eq(i.slug, sql.placeholder('slug')))
     .prepare('find_published_image')
   return {
     async find(slug) {
@@ -32,11 +28,11 @@ export const publishedImages = ({ orm }: Database): PublishedImages => {
 }
 
 const REMOVE = statement<RemovedImage>('remove_image')`
-  UPDATE ${images} ${i} SET ${assign(i, {
+  UPDATE ${i} SET ${assign(i, {
     removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
     removedAt: sql`coalesce(${i.removedAt}, now())`,
   })}
-    FROM ${generations} ${g}
+    FROM ${g}
    WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
      AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
   RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
@@ -72,7 +68,7 @@ const PAGE = 1000
 
 // What is done already counts too, or a page might look for its rows among millions.
 const ENDED = sql`ended AS MATERIALIZED (
-  SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${generations} ${g}
+  SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${g}
    WHERE ${g.userId} = ${param('userId')} AND ${g.seq} > ${param('after')} AND ${g.status} IN ('succeeded', 'failed')
    ORDER BY ${g.seq} LIMIT ${PAGE})`
 
@@ -84,14 +80,14 @@ const endedStatement = (name: string, change: SQL): Statement<{ done: number; la
 const WIPE_PROMPTS = endedStatement(
   'wipe_prompts',
   sql`
-    UPDATE ${generations} ${g} SET ${assign(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
+    UPDATE ${g} SET ${assign(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
      WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
 )
 
 const REMOVE_ALL = endedStatement(
   'remove_images_of_user',
   sql`
-    UPDATE ${images} ${i} SET ${assign(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
+    UPDATE ${i} SET ${assign(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
      WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
 )
 

@@ -1,15 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { Delivery } from '../generation/queue.js'
 import type { MissingJobs } from '../generation/repair/enqueue-missing.js'
 import type { ActiveGenerations } from '../generation/repair/restore-redis.js'
 import type { Database } from './client.js'
 import { unrung } from './process-schema.js'
-import { generations } from './schema.js'
+import { generations as g } from './schema.js'
 import { param, statement } from './statement.js'
 
 const PAGE = 1000
-const g = alias(generations, 'g')
 
 /** Notes that no job is known to be queued for the rows (id, attempt) of `stored`, in the statement that stores them. */
 export const noteMissingJob = (stored: string): SQL => sql`
@@ -31,14 +29,14 @@ export async function markEnqueued({ pool }: Database, deliveries: readonly Deli
 // One by one: a join might read all that waits.
 const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
   SELECT ${g.id}, ${g.attempt} FROM ${unrung} CROSS JOIN LATERAL (
-    SELECT * FROM ${generations} WHERE ${generations.id} = ${unrung.generationId} LIMIT 1) ${g}
+    SELECT * FROM ${g} WHERE ${g.id} = ${unrung.generationId} LIMIT 1) ${g}
    WHERE ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
      AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
    LIMIT ${PAGE}`
 
 // In the order of the index that the claims use, so that it costs no more than its rows.
 const FIRST_QUEUED = statement<Delivery>('first_queued')`
-  SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
+  SELECT ${g.id}, ${g.attempt} FROM ${g}
    WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
 
 export const missingJobs = (db: Database): MissingJobs & Pick<ActiveGenerations, 'firstQueued'> => ({
@@ -50,5 +48,5 @@ export const missingJobs = (db: Database): MissingJobs & Pick<ActiveGenerations,
 /** Forgets the attempts that were claimed or have ended before their job was queued. */
 export const CLEAN_MISSING_JOBS = statement('clean_missing_jobs')`
   DELETE FROM ${unrung} WHERE NOT EXISTS (
-    SELECT FROM ${generations} ${g}
+    SELECT FROM ${g}
      WHERE ${g.id} = ${unrung.generationId} AND ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued')`

@@ -1,21 +1,18 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { QueuePositions } from '../generation/follow/poll.js'
 import { type QueueDepths, queuePosition } from '../generation/follow/queue-position.js'
 import type { Lane } from '../generation/generation.js'
 import type { Database } from './client.js'
 import { queueTurn } from './process-schema.js'
-import { generations } from './schema.js'
+import { generations as g } from './schema.js'
 import { statement } from './statement.js'
 
 /** A snapshot serves every poll that comes within this time of its query's start. */
 const FRESH_MS = 400
 
-const g = alias(generations, 'g')
-
 // Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
 const waitingIn = (lane: Lane) => sql`
-  (SELECT string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}) FROM ${generations} ${g}
+  (SELECT string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}) FROM ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane})`
 
 const SNAPSHOT = statement<{ streak: number } & Readonly<Record<Lane, Buffer | null>>>('queue_snapshot')`

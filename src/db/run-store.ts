@@ -1,20 +1,18 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { MAX_SEED } from '../generation/generation.js'
 import type { ClaimedGeneration, RunStore, Serves } from '../generation/run/claim.js'
 import type { Database } from './client.js'
-import { failGenerations, failStatement } from './failure-store.js'
+import { failStatement } from './failure-store.js'
 import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
 import { queueTurn } from './process-schema.js'
-import { generations, images, usage } from './schema.js'
+import { generations as g, images, usage } from './schema.js'
 import { assign, insertInto, named, param, pick, statement } from './statement.js'
 
 /** How long a claim holds without a heartbeat (generation/run/lease.ts beats three times meanwhile); a crash costs as much. */
 export const LEASE_SECONDS = 7
 
-const g = alias(generations, 'g')
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
 /** What a generation `g` needs: its kind, with its lane, as the index `generations_queue_of_kind` has it. */
@@ -56,19 +54,19 @@ const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
     SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${LANES} CROSS JOIN LATERAL (
-      SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${generations} ${g}
+      SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
        WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
      WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
   ), sought AS (
     SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${LANES}
   ), kinds (model, lane, filename, sampler, needs) AS (
     SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
-      SELECT ${KIND} FROM ${generations} ${g}
+      SELECT ${KIND} FROM ${g}
        WHERE ${QUEUED} AND ${g.lane} = sought.lane AND ${g.filename} >= sought.filename
        ORDER BY ${KIND} LIMIT 1) first
     UNION ALL
     SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
-      SELECT ${KIND} FROM ${generations} ${g}
+      SELECT ${KIND} FROM ${g}
        WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
        ORDER BY ${KIND} LIMIT 1) following
      WHERE model IS NULL OR k.filename = model
@@ -76,7 +74,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     SELECT * FROM head
     UNION
     SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
-      SELECT ${g.seq} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
+      SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
   ), turn AS MATERIALIZED (
     SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn}
      WHERE (SELECT count(*) FROM served) > 0 FOR UPDATE
@@ -84,7 +82,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     SELECT first.* FROM (
       SELECT served.* FROM served, turn
        ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
-      SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${generations} ${g} WHERE ${DUE_OF_KIND}
+      SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${g} WHERE ${DUE_OF_KIND}
        ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
      LIMIT 1
   ), loaded AS MATERIALIZED (
@@ -93,14 +91,14 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
              coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
         FROM served JOIN chosen USING (lane)
        WHERE served.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
-      SELECT ${g.id} FROM ${generations} ${g}
+      SELECT ${g.id} FROM ${g}
        WHERE k.until > now() AND ${g.id} = ANY (ARRAY(
-               SELECT ${g.id} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
+               SELECT ${g.id} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
          AND ${WAITING} AND now() + ${EXPECTED} <= k.until
        ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
      LIMIT 1
   ), passed_over AS (
-    UPDATE ${generations} ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
+    UPDATE ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
      WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM loaded)
   ), turned AS (
     UPDATE ${queueTurn} SET ${assign(queueTurn, {
@@ -108,7 +106,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
         CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
     })} FROM chosen
   ), claimed AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${assign(g, {
       status: 'processing',
       worker: param('worker'),
       backend: param('backend'),
@@ -129,13 +127,13 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
 const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
 
 const HEARTBEAT = statement('heartbeat_generation')`
-  UPDATE ${generations} ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
+  UPDATE ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
 
 // Images, usage and success in one statement, all of one time: all or nothing. Never before its start, though a standby
 // that took over may have a clock that is behind.
 const SUCCEED = statement('succeed_generation')`
   WITH ended AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${assign(g, {
       status: 'succeeded',
       finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
       leaseUntil: null,
@@ -184,7 +182,7 @@ export const BACK_IN_QUEUE = {
 
 const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   WITH requeued AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${assign(g, {
       ...BACK_IN_QUEUE,
       tries: sql`${g.tries} + ${param('tries')}::integer`,
       notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
@@ -195,7 +193,7 @@ const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
 const STANDING = statement<NonNullable<Awaited<ReturnType<RunStore['standing']>>>>('standing_of_generation')`
-  SELECT ${g.status}, ${g.attempt} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`
+  SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
   const standing = (id: string) => STANDING.first(pool, { id })
@@ -228,7 +226,7 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     async fail(generation, reason) {
       const { id, attempt } = generation
-      const ended = await failGenerations(pool, FAIL, { id, attempt, reason, refund: refundFailed })
+      const ended = await FAIL(pool, { id, attempt, reason, refund: refundFailed })
       return ended.length === 1 || endedAs(generation, 'failed')
     },
 

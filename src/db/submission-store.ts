@@ -1,24 +1,18 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { serviceUnavailable } from '../errors.js'
 import type { Generation, SubmittedGeneration } from '../generation/generation.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
-import { apiKeys, creditLedger, generations, idempotencyKeys, users } from './schema.js'
+import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
 import { assign, insertInto, named, param, pick, type Queryable, statement } from './statement.js'
-
-const g = alias(generations, 'g')
-const k = alias(apiKeys, 'k')
-const r = alias(idempotencyKeys, 'r')
-const u = alias(users, 'u')
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const KEY = sql`${param('keyId')}::uuid`
 const COST = sql`${param('cost')}::bigint`
 const RESERVATION = sql`${param('idempotencyKey')}::text`
 
-const STORE = insertInto(generations, {
+const STORE = insertInto(g, {
   id: param('id'),
   userId: ACCOUNT,
   apiKeyId: KEY,
@@ -41,16 +35,16 @@ const STORE = insertInto(generations, {
   deadlineAt: sql`now() + make_interval(secs => ${param('deadlineSeconds')}::float8)`,
   webhookUrl: param('webhookUrl'),
 })
-const STORED = sql`${generations.id}, ${generations.attempt}, ${generations.createdAt}`
+const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
 
 // The reservation is locked, then marked, so that whoever takes it over either sees the mark or stops this generation
 // from being stored.
 const ofReservation = (id: SQL) =>
   sql`${r.userId} = ${ACCOUNT} AND ${r.key} = ${RESERVATION} AND ${r.generationId} = ${id}`
-const RESERVED = sql`SELECT 1 FROM ${idempotencyKeys} ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
+const RESERVED = sql`SELECT 1 FROM ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
 const MAY_STORE = sql`(${RESERVATION} IS NULL OR EXISTS (SELECT FROM reserved))`
 const MARK = sql`
-  UPDATE ${idempotencyKeys} ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
+  UPDATE ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
 
 /** Charged, and there may be one for each account. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
@@ -67,11 +61,11 @@ const INSERT_CHARGED = statement<{
   mayStore: boolean
 }>('insert_charged')`
   WITH active AS (
-    SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
+    SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
   ), reserved AS (${RESERVED}), unrevoked AS (
-    SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
+    SELECT 1 FROM ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
   ), debited AS (
-    UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
+    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
      WHERE ${u.id} = ${ACCOUNT} AND ${u.credits} >= ${COST} AND ${u.deletedAt} IS NULL
        AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
     RETURNING ${u.credits}
@@ -97,7 +91,7 @@ const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
 
 /** A key that still opens its account: it was looked at before moderation, which may have taken long. */
 const OPEN_KEY = sql`
-  FROM ${apiKeys} ${k} JOIN ${users} ${u} ON ${u.id} = ${k.userId}
+  FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
    WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
 
 const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
@@ -106,17 +100,17 @@ const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.cr
 const LOCK_KEY = statement('lock_open_key')`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
 
 const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
-  SELECT count(*) AS active FROM ${generations} ${g}
+  SELECT count(*) AS active FROM ${g}
    WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
 const ACTIVE_GENERATION = statement<{ id: string }>('active_generation')`
-  SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
+  SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
 
 const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
   SELECT ${named({
     ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
     accountId: g.userId,
-  })} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`
+  })} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}

@@ -1,15 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { DeliveryStore, WebhookSubject, WebhookSubjects } from '../webhooks/ports.js'
 import { FAILING } from '../webhooks/retry-schedule.js'
 import type { ClaimedDelivery, DeliveryFault } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
-import { generations, images, modelVersions } from './schema.js'
+import { generations as g, images as i, modelVersions as m } from './schema.js'
 import { assign, named, param, pick, type Statement, statement } from './statement.js'
-import { webhookDeliveries, webhookEndpoints, webhookSecrets } from './webhook-schema.js'
-
-const d = alias(webhookDeliveries, 'd')
-const e = alias(webhookEndpoints, 'e')
+import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets } from './webhook-schema.js'
 
 /** Longer than a try may take. */
 const LEASE = sql`interval '20 seconds'`
@@ -50,7 +46,7 @@ const FREED = { dueAt: sql`now()`, slot1Until: freed(1), slot2Until: freed(2) }
 
 const DELIVERED = statement('webhook_delivered')`
   WITH done AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+    UPDATE ${d} SET ${assign(d, {
       status: 'delivered',
       finishedAt: sql`now()`,
       lastStatus: param('status'),
@@ -58,7 +54,7 @@ const DELIVERED = statement('webhook_delivered')`
     })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}
   )
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${assign(e, {
     failures: 0,
     failingSince: null,
     notBefore: sql`'-infinity'`,
@@ -79,7 +75,7 @@ const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
 
 const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
   WITH tried AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+    UPDATE ${d} SET ${assign(d, {
       status: sql`CASE WHEN ${RETRY_IN} IS NULL THEN 'failed' ELSE 'pending' END`,
       finishedAt: sql`CASE WHEN ${RETRY_IN} IS NULL THEN now() END`,
       nextAt: sql`now() + make_interval(secs => coalesce(${RETRY_IN}, 0))`,
@@ -88,7 +84,7 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
     })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}, ${d.createdAt}
   )
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${assign(e, {
     failures: sql`${e.failures} + ${BLAMED}::integer`,
     failingSince: sql`CASE WHEN ${BLAMED} THEN coalesce(${e.failingSince}, now()) ELSE ${e.failingSince} END`,
     notBefore: sql`greatest(${e.notBefore}, now() + make_interval(secs => ${param('pauseSeconds')}::float8))`,
@@ -105,10 +101,10 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
 
 const GIVE_BACK = statement('webhook_given_back')`
   WITH given AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
+    UPDATE ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}
   )
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
+  UPDATE ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
 
 const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
@@ -117,11 +113,11 @@ const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
  * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
  */
 const HURRY = statement('hurry_webhooks')`
-  UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+  UPDATE ${d} SET ${assign(d, {
     nextAt: sql`now() + make_interval(secs => ${AFTER_SECONDS} + random() * ${HURRIED_PAGE_SECONDS})`,
   })}
    WHERE ${d.seq} = ANY (ARRAY(
-     SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+     SELECT ${d.seq} FROM ${d}
       WHERE ${d.endpointId} = ${param('endpointId')} AND ${d.status} = 'pending'
         AND ${d.nextAt} > now() + make_interval(secs => ${AFTER_SECONDS}) + ${LEASE}
         AND ${d.nextAt} > clock_timestamp() + ${LEASE}
@@ -130,21 +126,21 @@ const HURRY = statement('hurry_webhooks')`
 /** Ends a page of what waits and of which `condition` holds over `d` and its endpoint `e`. */
 const endStatement = (name: string, condition: SQL, lastError: DeliveryFault): Statement<unknown> =>
   statement(name)`
-    UPDATE ${webhookDeliveries} SET ${assign(webhookDeliveries, {
+    UPDATE ${d} SET ${assign(d, {
       status: 'failed',
       finishedAt: sql`now()`,
       lastError,
     })}
-     WHERE ${webhookDeliveries.status} = 'pending' AND ${webhookDeliveries.seq} = ANY (ARRAY(
-       SELECT ${d.seq} FROM ${webhookDeliveries} ${d} JOIN ${webhookEndpoints} ${e} ON ${e.id} = ${d.endpointId}
+     WHERE ${d.status} = 'pending' AND ${d.seq} = ANY (ARRAY(
+       SELECT ${d.seq} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
         WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
 
 /** Endpoints of which nothing is left; the condition is asked again of one that has changed meanwhile. */
 const forgetStatement = (name: string, condition: SQL): Statement<unknown> =>
   statement(name)`
-    DELETE FROM ${webhookEndpoints} ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
-      SELECT ${e.id} FROM ${webhookEndpoints} ${e} WHERE ${condition}
-         AND NOT EXISTS (SELECT FROM ${webhookDeliveries} ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
+    DELETE FROM ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
+      SELECT ${e.id} FROM ${e} WHERE ${condition}
+         AND NOT EXISTS (SELECT FROM ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
 
 const END_WAITING = endStatement(
   'end_waiting_webhooks',
@@ -161,8 +157,8 @@ const CLEANING = [
   ),
   endStatement('end_old_webhooks', sql`${d.createdAt} < now() - ${PATIENCE}`, 'too_old'),
   statement('forget_webhook_deliveries')`
-    DELETE FROM ${webhookDeliveries} WHERE ${webhookDeliveries.seq} = ANY (ARRAY(
-      SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+    DELETE FROM ${d} WHERE ${d.seq} = ANY (ARRAY(
+      SELECT ${d.seq} FROM ${d}
        WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${PAGE}))`,
   forgetStatement(
     'forget_webhook_endpoints',
@@ -211,19 +207,15 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
   },
 })
 
-const g = alias(generations, 'g')
-const i = alias(images, 'i')
-const m = alias(modelVersions, 'm')
-
 const FIND_SUBJECT = statement<WebhookSubject>('find_webhook_subject')`
   SELECT ${named({
     ...pick(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
     imageId: sql`${g.slugs}[1]`,
     model: sql`coalesce(${m.createImageModel}, ${g.modelName})`,
-    slugs: sql`ARRAY(SELECT ${i.slug} FROM ${images} ${i}
+    slugs: sql`ARRAY(SELECT ${i.slug} FROM ${i}
       WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx})`,
   })}
-    FROM ${generations} ${g} LEFT JOIN ${modelVersions} ${m} ON ${m.id} = ${g.modelVersionId}
+    FROM ${g} LEFT JOIN ${m} ON ${m.id} = ${g.modelVersionId}
    WHERE ${g.id} = ${param('id')}`
 
 export const webhookSubjectStore = ({ pool }: Database): WebhookSubjects => ({

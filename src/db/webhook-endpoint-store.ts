@@ -1,16 +1,11 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { pageOf } from '../page.js'
 import type { EndpointStore } from '../webhooks/ports.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
 import { type Database, withTransaction } from './client.js'
 import { users } from './schema.js'
 import { assign, insertInto, named, param, pick, statement } from './statement.js'
-import { webhookDeliveries, webhookEndpoints, webhookSecrets } from './webhook-schema.js'
-
-const d = alias(webhookDeliveries, 'd')
-const e = alias(webhookEndpoints, 'e')
-const s = alias(webhookSecrets, 's')
+import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets as s } from './webhook-schema.js'
 
 const VIEW = named(pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'))
 const OF_ACCOUNT = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'account' AND ${e.deletedAt} IS NULL`
@@ -22,26 +17,26 @@ const LOCK_USER = statement('lock_user_for_endpoints')`
   SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} FOR NO KEY UPDATE`
 
 const COUNT = statement<{ endpoints: number; deleted: boolean | null }>('count_webhook_endpoints')`
-  SELECT (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
+  SELECT (SELECT count(*) FROM ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
          (SELECT ${users.deletedAt} IS NOT NULL FROM ${users} WHERE ${users.id} = ${param('accountId')}) AS deleted`
 
 const CREATE = statement<WebhookEndpoint>('create_webhook_endpoint')`
-  INSERT INTO ${webhookEndpoints} AS e (id, user_id, kind, url, description, events, secret)
+  INSERT INTO ${e} (id, user_id, kind, url, description, events, secret)
   VALUES (${param('id')}, ${param('accountId')}, 'account', ${param('url')}, ${param('description')},
           ${param('events')}, ${param('secret')})
   RETURNING ${VIEW}`
 
 const LIST = statement<WebhookEndpoint>('list_webhook_endpoints')`
-  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`
+  SELECT ${VIEW} FROM ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`
 
 const FIND = statement<WebhookEndpoint>('find_webhook_endpoint')`
-  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OWNED}`
+  SELECT ${VIEW} FROM ${e} WHERE ${OWNED}`
 
 const REMOVE = statement('remove_webhook_endpoint')`
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
+  UPDATE ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
 
 const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${assign(e, {
     oldSecret: e.secret,
     oldSecretUntil: OLD_UNTIL,
     secret: param('secret'),
@@ -51,13 +46,13 @@ const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
 // The delivery is stored and a job asked for at once, like the ones that the trigger of generations stores.
 const ADD_TEST = statement('add_test_webhook')`
   WITH stored AS (
-    ${insertInto(webhookDeliveries, {
+    ${insertInto(d, {
       endpointId: e.id,
       eventId: param('eventId'),
       type: 'test',
       url: e.url,
-    })} FROM ${webhookEndpoints} ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
-    RETURNING ${webhookDeliveries.seq}
+    })} FROM ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
+    RETURNING ${d.seq}
   )
   SELECT pg_notify('webhook_due', seq::text) FROM stored`
 
@@ -72,7 +67,7 @@ const LOG = statement<LogRow>('log_of_webhook_endpoint')`
     ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
     ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
   })}
-    FROM ${webhookDeliveries} ${d}
+    FROM ${d}
    WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
    ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`
 
@@ -86,24 +81,24 @@ const ORIGIN = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'request'
 
 // A known origin is named anew, and then is not forgotten for long. Races may let a few more in.
 const ADMIT_ORIGIN = statement('admit_webhook_origin')`
-  ${insertInto(webhookEndpoints, {
+  ${insertInto(e, {
     id: param('id'),
     userId: param('accountId'),
     kind: 'request',
     url: param('origin'),
     events: sql`'{}'`,
   })}
-   WHERE EXISTS (SELECT FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
-      OR (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN}) < ${param('limit')}
+   WHERE EXISTS (SELECT FROM ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
+      OR (SELECT count(*) FROM ${e} WHERE ${ORIGIN}) < ${param('limit')}
   ON CONFLICT (user_id, url) WHERE kind = 'request' DO UPDATE SET created_at = now()`
 
 const REQUEST_SECRET = statement<{ secret: string }>('secret_of_webhook_urls')`
   WITH made AS (
-    INSERT INTO ${webhookSecrets} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
+    INSERT INTO ${s} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
     ON CONFLICT (user_id) DO NOTHING RETURNING secret
   )
   SELECT secret FROM made
-  UNION ALL SELECT ${s.secret} FROM ${webhookSecrets} ${s} WHERE ${s.userId} = ${param('accountId')}`
+  UNION ALL SELECT ${s.secret} FROM ${s} WHERE ${s.userId} = ${param('accountId')}`
 
 export const webhookEndpointStore = (
   db: Database,
@@ -154,16 +149,16 @@ const PAGE = 1000
 /** Says where the next page begins, null at the end. */
 const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
   WITH page AS (
-    SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+    SELECT ${d.seq} FROM ${d}
      WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${PAGE}
   ), wiped AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { url: '' })}
+    UPDATE ${d} SET ${assign(d, { url: '' })}
      WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
   )
   SELECT max(seq) AS last FROM page`
 
 const ROTATE_REQUEST_SECRET = statement<{ until: Date }>('rotate_secret_of_webhook_urls')`
-  UPDATE ${webhookSecrets} ${s} SET ${assign(s, {
+  UPDATE ${s} SET ${assign(s, {
     oldSecret: s.secret,
     oldSecretUntil: OLD_UNTIL,
     secret: param('secret'),
@@ -174,25 +169,25 @@ export const operatorWebhookStore = ({ orm, pool }: Database) => ({
   /** Nothing of the account's is told anywhere any more; what waits is given up by the servers. */
   async endAllOf(accountId: string): Promise<void> {
     await orm
-      .update(webhookEndpoints)
+      .update(e)
       .set({
         deletedAt: sql`now()`,
-        secret: sql`CASE ${webhookEndpoints.kind} WHEN 'account' THEN '' END`,
+        secret: sql`CASE ${e.kind} WHEN 'account' THEN '' END`,
         oldSecret: null,
       })
-      .where(and(eq(webhookEndpoints.userId, accountId), sql`${webhookEndpoints.deletedAt} IS NULL`))
-    await orm.delete(webhookSecrets).where(eq(webhookSecrets.userId, accountId))
+      .where(and(eq(e.userId, accountId), sql`${e.deletedAt} IS NULL`))
+    await orm.delete(s).where(eq(s.userId, accountId))
   },
 
   /** Wipes where the account was told: a URL may name it, or hold a token. After `endAllOf`; can be repeated. */
   async forgetAllOf(accountId: string): Promise<void> {
-    const ofAccount = eq(webhookEndpoints.userId, accountId)
-    for (const { id } of await orm.select(pick(webhookEndpoints, 'id')).from(webhookEndpoints).where(ofAccount)) {
+    const ofAccount = eq(e.userId, accountId)
+    for (const { id } of await orm.select(pick(e, 'id')).from(e).where(ofAccount)) {
       for (let after: number | null = 0; after !== null; ) {
         const wiped: { last: number | null } | undefined = await WIPE_URLS.first(pool, { id, after })
         after = wiped?.last ?? null
       }
-      await orm.update(webhookEndpoints).set({ url: id, description: '' }).where(eq(webhookEndpoints.id, id))
+      await orm.update(e).set({ url: id, description: '' }).where(eq(e.id, id))
     }
   },
 
