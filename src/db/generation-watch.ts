@@ -117,7 +117,7 @@ export function generationEnds(
   onError: (error: Error) => void,
 ): GenerationEnds & { close(): Promise<void> } {
   const watched = new Map<string, () => void>()
-  const listener = listenTo(databaseUrl, FINISHED, (id) => watched.get(id)?.(), onError)
+  const { close } = listenTo(databaseUrl, FINISHED, (id) => watched.get(id)?.(), onError)
   return {
     watch(id, onEnd) {
       watched.set(id, onEnd)
@@ -125,6 +125,6 @@ export function generationEnds(
         if (watched.get(id) === onEnd) watched.delete(id)
       }
     },
-    close: () => listener.close(),
+    close,
   }
 }

@@ -5,24 +5,23 @@ import type { Database } from './client.js'
 import { generations as g, idempotencyKeys as k } from './schema.js'
 import { named, param, pick, statement } from './statement.js'
 
-/** How long a reservation without a generation counts as in flight; longer than any submit can take. */
+/** A reservation without a generation is in flight for this long: longer than any submit can take. */
 const IN_FLIGHT = sql`interval '15 seconds'`
 const KEPT = sql`interval '24 hours'`
 
-// `stored` is read from the row that the insert marks and this statement locks: having waited for an insert, it sees it.
-// Generations are looked at too, for those of a server from before there was the mark; they show what was there before
-// the wait, so that alone would take the key from an insert that commits meanwhile.
+// The insert of a generation marks `stored` in the row that this statement locks, so after a wait for an insert the mark is
+// seen. Generations of servers from before the mark are looked up too; that alone would not do, since it shows what was
+// there before the wait.
 const NEVER_STORED = sql`NOT ${k.stored} AND NOT EXISTS (
   SELECT FROM ${g} WHERE ${g.id} = ${k.generationId})`
 
-// Takes the key when it is new, has expired, or was reserved by a submit that died before it stored anything.
-const RESERVE = statement<{ generationId: string }>('reserve_idempotency_key')`
+// Takes the key if it is new, has expired, or was reserved by a submit that died before it stored anything.
+const RESERVE = statement('reserve_idempotency_key')`
   INSERT INTO ${k} (user_id, key, body_hash, generation_id)
   VALUES (${param('accountId')}, ${param('key')}, ${param('bodyHash')}, ${param('generationId')})
   ON CONFLICT (user_id, key) DO UPDATE
     SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
-    WHERE ${k.createdAt} < now() - ${KEPT} OR (${k.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})
-  RETURNING ${k.generationId} AS "generationId"`
+    WHERE ${k.createdAt} < now() - ${KEPT} OR (${k.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})`
 
 const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>('find_idempotent_first')`
   SELECT ${named({
@@ -39,18 +38,16 @@ const RELEASE = statement('release_idempotency_key')`
 
 export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
   async reserve(accountId, key, bodyHash, generationId) {
-    const taken = await RESERVE.first(pool, { accountId, key, bodyHash, generationId })
-    if (taken?.generationId === generationId) return { outcome: 'reserved' }
+    const reserved = await RESERVE.count(pool, { accountId, key, bodyHash, generationId })
+    if (reserved === 1) return { outcome: 'reserved' }
 
     const first = await FIRST.first(pool, { accountId, key })
-    // Refused and released between the two statements: the repeat that the client is told to make will get it.
+    // Released between the two statements: the client repeats the request and will get the key.
     if (!first) return { outcome: 'in_flight' }
     const { bodyHash: firstHash, ...generation } = first
     if (!bodyHash.equals(firstHash)) return { outcome: 'mismatch' }
     return generation.id === null ? { outcome: 'in_flight' } : { outcome: 'replay', generation }
   },
 
-  async release(accountId, key, generationId) {
-    await RELEASE.count(pool, { accountId, key, generationId })
-  },
+  release: (accountId, key, generationId) => RELEASE.run(pool, { accountId, key, generationId }),
 })

@@ -13,7 +13,7 @@ import { generations as g, idempotencyKeys } from './schema.js'
 import { assign, param, statement } from './statement.js'
 
 const PAGE = 1000
-/** Of what has expired, at a time; the rest waits for the next time. */
+/** Of expired keys, in one call of `clean`. */
 const CLEANED_PAGES = 20
 
 const LEASE_EXPIRED = sql`${g.status} = 'processing' AND ${g.leaseUntil} < now()`
@@ -69,14 +69,14 @@ const ENDED_AMONG = statement<{ id: string }>('ended_among')`
   SELECT ${g.id} FROM ${g}
    WHERE ${g.id} = ANY (${param('ids')}) AND ${g.status} IN ('succeeded', 'failed')`
 
-// Not the very latest, whose last attempt may still be clearing up itself.
+// Not the latest: the last attempt may still be removing its images itself.
 const WASTED_SLUGS = statement<{ slug: string }>('wasted_slugs')`
   SELECT unnest(${g.slugs}) AS slug FROM ${g}
    WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
      AND ${g.finishedAt} BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
    ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`
 
-// The age once more: a key that has just been taken anew is no longer old.
+// The outer condition is for a key that was reserved again meanwhile: it is no longer old.
 const OLD_KEY = sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`
 const CLEAN_KEYS = statement('clean_idempotency_keys')`
   DELETE FROM ${idempotencyKeys} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
@@ -84,7 +84,7 @@ const CLEAN_KEYS = statement('clean_idempotency_keys')`
 
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
-  /** Told of a generation that should have ended and could not, about once a minute. */
+  /** Told, about once a minute, of a generation that cannot be ended. */
   readonly onStuck?: (error: unknown, id: string) => void
 }
 

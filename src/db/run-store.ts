@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { MAX_SEED } from '../generation/generation.js'
 import type { ClaimedGeneration, RunStore, Serves } from '../generation/run/claim.js'
@@ -10,12 +11,12 @@ import { queueTurn } from './process-schema.js'
 import { generations as g, images, usage } from './schema.js'
 import { assign, insertInto, named, param, pick, statement } from './statement.js'
 
-/** How long a claim holds without a heartbeat (generation/run/lease.ts beats three times meanwhile); a crash costs as much. */
+/** Three heartbeats of generation/run/lease.ts. Also what a crash of a worker costs. */
 export const LEASE_SECONDS = 7
 
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
-/** What a generation `g` needs: its kind, with its lane, as the index `generations_queue_of_kind` has it. */
+/** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
 const KIND = sql`${g.filename}, ${g.sampler},
   generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
 
@@ -23,16 +24,16 @@ const KIND = sql`${g.filename}, ${g.sampler},
 const SERVES = sql`(${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
   AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0`
 
-/** Whether a generation need not wait for its next try any more, and its deadline is to come. */
+/** It need not wait for its next try, and its deadline is to come. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
 
-/** In the words of the index of kinds, which no other index has: the planner must take that one, or the primary key. */
+/** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
 const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
 const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
 
-/** How many a claim looks at one by one: the first of a lane, then the first of the loaded model. */
+/** How many rows a claim checks one by one: the first of a lane, then the first of the loaded model. */
 const LOOKS = 50
 
 /** How long this backend will take for a generation `g`. */
@@ -43,13 +44,13 @@ const LOADED = sql`${param('filename')}::text`
 const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * The first claimable row in queue order, or one of the loaded model: as long as the row that comes first, once the other
- * is done, will have been passed over for no longer than `maxDelayMs` since that began.
+ * Claims the first claimable row in queue order; or one of the loaded model, if when that is done the first row will have
+ * been passed over for at most `maxDelayMs` in all.
  *
- * Mostly one of a lane's first rows can be claimed. Where this backend serves none of them, each kind of work that waits
- * costs one step along the index, however much of it there is. Then the claim holds the turn's row, so claims come one
- * after the other and the lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first
- * row meanwhile, so the rows are looked up anew by their kinds.
+ * Mostly one of a lane's first rows can be claimed. If this backend serves none of them, each kind of waiting work costs one
+ * step along the index, however many rows it has. The lock on the turn's row makes claims wait for each other, so that the
+ * lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first row meanwhile, so the
+ * rows are looked up again by their kinds.
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
@@ -129,8 +130,11 @@ const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('atte
 const HEARTBEAT = statement('heartbeat_generation')`
   UPDATE ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
 
-// Images, usage and success in one statement, all of one time: all or nothing. Never before its start, though a standby
-// that took over may have a clock that is behind.
+const ended = alias(g, 'ended')
+const image = alias(images, 'image')
+
+// Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby that
+// took over may be behind.
 const SUCCEED = statement('succeed_generation')`
   WITH ended AS (
     UPDATE ${g} SET ${assign(g, {
@@ -141,37 +145,26 @@ const SUCCEED = statement('succeed_generation')`
      WHERE ${OF_ATTEMPT}
     RETURNING ${g.id}, ${g.userId}, ${g.apiKeyId}, ${g.modelVersionId}, ${g.metered}, ${g.finishedAt}
   ), image AS (
-    SELECT * FROM jsonb_to_recordset(${param('images')}::jsonb)
-      AS i (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text,
-            "madeWith" jsonb)
+    SELECT * FROM jsonb_populate_recordset(NULL::${images}, ${param('images')}::jsonb)
   ), shown AS (
     ${insertInto(images, {
-      slug: sql`i.slug`,
-      generationId: sql`ended.id`,
-      idx: sql`i.idx`,
-      seed: sql`i.seed`,
-      width: sql`i.width`,
-      height: sql`i.height`,
-      bytes: sql`i.bytes`,
-      sha256: sql`i.sha256`,
-      madeWith: sql`i."madeWith"`,
-      createdAt: sql`ended.finished_at`,
-    })} FROM ended, image i
+      generationId: ended.id,
+      ...pick(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
+      createdAt: ended.finishedAt,
+    })} FROM ended, image
   ), billed AS (
     ${insertInto(usage, {
-      generationId: sql`ended.id`,
-      idx: sql`i.idx`,
-      apiKeyId: sql`ended.api_key_id`,
-      userId: sql`ended.user_id`,
-      modelVersionId: sql`ended.model_version_id`,
-      createdAt: sql`ended.finished_at`,
-    })} FROM ended, image i WHERE ended.metered
+      generationId: ended.id,
+      idx: image.idx,
+      ...pick(ended, 'apiKeyId', 'userId', 'modelVersionId'),
+      createdAt: ended.finishedAt,
+    })} FROM ended, image WHERE ended.metered
   )
   SELECT pg_notify(${FINISHED}, id) FROM ended`
 
 const FAIL = failStatement('fail_generation', OF_ATTEMPT, sql`${param('reason')}::text`)
 
-/** What ends an attempt and lets the generation wait for the next one. */
+/** Ends an attempt and lets the generation wait for the next one. */
 export const BACK_IN_QUEUE = {
   status: 'queued',
   attempt: sql`${g.attempt} + 1`,
@@ -197,7 +190,7 @@ const STANDING = statement<NonNullable<Awaited<ReturnType<RunStore['standing']>>
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
   const standing = (id: string) => STANDING.first(pool, { id })
-  /** A repeated write finds no row any more; if the first one, whose answer was lost, was ours, it still counts. */
+  /** A repeated write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
     const now = await standing(id)
     return now?.status === status && now.attempt === attempt
@@ -220,8 +213,9 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     async succeed(generation, stored) {
       const { id, attempt } = generation
-      const values = { id, attempt, images: JSON.stringify(stored.map((image, idx) => ({ ...image, idx }))) }
-      return (await SUCCEED.count(pool, values)) === 1 || endedAs(generation, 'succeeded')
+      const rows = stored.map(({ madeWith, ...row }, idx) => ({ ...row, idx, [images.madeWith.name]: madeWith }))
+      const succeeded = await SUCCEED.count(pool, { id, attempt, images: JSON.stringify(rows) })
+      return succeeded === 1 || endedAs(generation, 'succeeded')
     },
 
     async fail(generation, reason) {
@@ -237,7 +231,7 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   }
 }
 
-/** The needs, as `generation_needs` counts them, that a backend does not meet. */
+/** The needs that a backend does not meet, as bits of `generation_needs`. */
 const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>
   (maxSeed < MAX_SEED ? 1 : 0) +
   (sizeMultiple > 8 ? 2 : 0) +

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { serviceUnavailable } from '../errors.js'
 import type { Generation, SubmittedGeneration } from '../generation/generation.js'
@@ -5,7 +6,7 @@ import type { InsertOutcome, SubmissionStore } from '../generation/submit/submis
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
-import { assign, insertInto, named, param, pick, type Queryable, statement } from './statement.js'
+import { assign, given, insertInto, named, param, pick, type Queryable, statement } from './statement.js'
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const KEY = sql`${param('keyId')}::uuid`
@@ -13,32 +14,16 @@ const COST = sql`${param('cost')}::bigint`
 const RESERVATION = sql`${param('idempotencyKey')}::text`
 
 const STORE = insertInto(g, {
-  id: param('id'),
+  ...given(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt'),
+  ...given(g, 'width', 'height', 'batchSize', 'steps', 'cfgScale', 'sampler', 'seed', 'slugs', 'cost', 'webhookUrl'),
   userId: ACCOUNT,
   apiKeyId: KEY,
-  lane: param('lane'),
-  metered: sql`${param('metered')}::boolean`,
-  modelVersionId: sql`${param('modelVersionId')}::bigint`,
-  modelName: param('modelName'),
-  filename: param('filename'),
-  prompt: param('prompt'),
-  negativePrompt: param('negativePrompt'),
-  width: sql`${param('width')}::integer`,
-  height: sql`${param('height')}::integer`,
-  batchSize: sql`${param('batchSize')}::integer`,
-  steps: sql`${param('steps')}::integer`,
-  cfgScale: sql`${param('cfgScale')}::float8`,
-  sampler: param('sampler'),
-  seed: sql`${param('seed')}::bigint`,
-  slugs: sql`${param('slugs')}::text[]`,
-  cost: COST,
   deadlineAt: sql`now() + make_interval(secs => ${param('deadlineSeconds')}::float8)`,
-  webhookUrl: param('webhookUrl'),
 })
 const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
 
-// The reservation is locked, then marked, so that whoever takes it over either sees the mark or stops this generation
-// from being stored.
+// Locks the reservation, then marks it: a request that takes it over either sees the mark or keeps this generation from
+// being stored.
 const ofReservation = (id: SQL) =>
   sql`${r.userId} = ${ACCOUNT} AND ${r.key} = ${RESERVATION} AND ${r.generationId} = ${id}`
 const RESERVED = sql`SELECT 1 FROM ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
@@ -46,13 +31,13 @@ const MAY_STORE = sql`(${RESERVATION} IS NULL OR EXISTS (SELECT FROM reserved))`
 const MARK = sql`
   UPDATE ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
 
-/** Charged, and there may be one for each account. */
+/** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
 
 /**
- * Charge, generation and ledger row in one statement: all or nothing. It asks for an active generation first, so that
- * "active" is reported before "insufficient"; under a race the unique index decides. The key's row is locked before the
- * user's, so that once either has been closed nothing more is charged.
+ * Charge, generation and ledger row in one statement: all or nothing. It looks for an active generation first, so that
+ * "active" is reported before "insufficient"; in a race the unique index decides. The key's row is locked before the
+ * user's: once either is closed, nothing more is charged.
  */
 const INSERT_CHARGED = statement<{
   createdAt: Date | null
@@ -89,14 +74,14 @@ const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
   ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
   SELECT created_at AS "createdAt" FROM stored`
 
-/** A key that still opens its account: it was looked at before moderation, which may have taken long. */
+/** The key, if it still opens its account: moderation, since it was last read, may have taken long. */
 const OPEN_KEY = sql`
   FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
    WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
 
 const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
 
-// The key's row is the lock: two submits at once count one after the other. Who closes the key or its user waits.
+// The key's row is the lock: two submits count one after the other; closing the key or its user waits.
 const LOCK_KEY = statement('lock_open_key')`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
 
 const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
@@ -137,7 +122,7 @@ export const submissionStore = (db: Database): SubmissionStore => ({
   markEnqueued: (deliveries) => markEnqueued(db, deliveries),
 })
 
-/** How often a race with another submit or a refund is looked at anew before it is reported as it seems. */
+/** How often to look again after a race with another submit or a refund before it is reported as it seems. */
 const LOOKS = 3
 
 async function insertCharged(
@@ -148,7 +133,7 @@ async function insertCharged(
   for (let look = 1; ; look++) {
     const outcome = await tryInsertCharged(db.pool, values)
     if (outcome) return outcome
-    // The statement saw credits, key and user after, but the rest before another one that ran at the same time.
+    // In a race the statement saw credits, key and user as they are now, but the rest as it was before the other one.
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
     const active = await activeGeneration(db, accountId)
@@ -180,21 +165,21 @@ function insertMetered(db: Database, { keyId }: Generation, limit: number, value
 const activeGeneration = async ({ pool }: Database, accountId: string): Promise<string | undefined> =>
   (await ACTIVE_GENERATION.first(pool, { accountId }))?.id
 
-/** How long the outcome of a statement whose answer was lost is looked for; past the server's own statement timeout. */
+/** For how long to look for the outcome of a statement whose answer was lost; past the server's own statement timeout. */
 const SETTLE_MS = 5000
 
 /**
- * The answer was lost, so the charge may have been committed. The id was ours beforehand: if the row is there, it was.
+ * The answer was lost, so the charge may have been committed. If the row with our new id is there, it was.
  * @throws AppError `unavailable` when Postgres can't be asked; the generation, if stored, then simply runs
  */
 async function settleUnknown({ pool }: Database, { id, metered }: Generation, cause: unknown): Promise<InsertOutcome> {
   const until = performance.now() + SETTLE_MS
   for (let pauseMs = 50; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
-    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    await delay(pauseMs)
     try {
       const found = await FIND.first(pool, { id })
       if (!found) {
-        // An answer that came at once means the server knows; one statement more can no longer arrive after it has died.
+        // With a SQLSTATE the server itself ended the statement: it can no longer be committed.
         if (sqlState(cause) !== undefined) break
         continue
       }

@@ -4,28 +4,28 @@ import { FAILING } from '../webhooks/retry-schedule.js'
 import type { ClaimedDelivery, DeliveryFault } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
 import { generations as g, images as i, modelVersions as m } from './schema.js'
-import { assign, named, param, pick, type Statement, statement } from './statement.js'
+import { assign, named, param, pick, statement } from './statement.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets } from './webhook-schema.js'
 
 /** Longer than a try may take. */
 const LEASE = sql`interval '20 seconds'`
-/** An endpoint at which nothing has succeeded for so long may be disabled; what waits for longer is given up. */
+/** An endpoint where nothing has succeeded for this long may be disabled; deliveries that wait longer are given up. */
 const PATIENCE = sql`interval '3 days'`
-/** Longer than all of an event's tries take, unless they wait for others or for as long as the receiver asks. */
+/** Longer than all tries of an event take, unless they wait for other events or for a time that the receiver asked for. */
 const TRIED_ENOUGH = sql`interval '2 days'`
 const KEPT = sql`interval '30 days'`
 const PAGE = 1000
-/** At a time; the rest waits for the next time. */
+/** In one call of `clean`. */
 const CLEANED_PAGES = 20
-/** What is left then comes when its own wait is over. */
+/** The rest comes when its own wait is over. */
 const HURRIED_PAGES = 50
 const HURRIED_PAGE_SECONDS = 10
 
-/** Of a row that has been given a new secret: the old one, too, for a while. */
+/** The secret; for a while after a rotation also the old one. */
 const secretsOf = (row: SQL) =>
   sql`array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
-/** Looks at what is due and nothing else, however much waits (migrations/0016_webhook_due.sql). */
+/** Reads only what is due, however much waits (migrations/0016_webhook_due.sql). */
 const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery')`
   SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
          (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
@@ -41,7 +41,7 @@ const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery
 const THIS_TRY = sql`${d.seq} = ${param('seq')} AND ${d.attempts} = ${param('attempts')} AND ${d.status} = 'pending'`
 const freed = (slot: 1 | 2) =>
   sql`CASE ${param('slot')}::integer WHEN ${slot} THEN '-infinity' ELSE ${slot === 1 ? e.slot1Until : e.slot2Until} END`
-/** The try's place is free. The next claim finds out whether more is due. */
+/** Frees the try's slot. The next claim finds out whether more is due. */
 const FREED = { dueAt: sql`now()`, slot1Until: freed(1), slot2Until: freed(2) }
 
 const DELIVERED = statement('webhook_delivered')`
@@ -63,12 +63,12 @@ const DELIVERED = statement('webhook_delivered')`
    WHERE ${e.id} = (SELECT endpoint_id FROM done)`
 
 const FAULT = sql`${param('fault')}::text`
-/** To the next try; null: there is none. */
+/** Until the next try; null: there is none. */
 const RETRY_IN = sql`${param('retryInSeconds')}::float8`
 /** Whether the try counts against its endpoint. */
 const BLAMED = sql`${param('blamed')}::boolean`
 
-/** For its age only by an event that has had its tries: the one failure after a quiet spell says little. */
+/** For age only after an event that has had its tries: one failure after a quiet time says little. */
 const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
   AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${PATIENCE}
        AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
@@ -109,8 +109,9 @@ const GIVE_BACK = statement('webhook_given_back')`
 const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
 /**
- * A page of what waits for an endpoint comes after these seconds; earlier pages come too soon to be found again. What
- * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
+ * Makes a page of what waits for an endpoint due after these seconds; pages before it are due too soon to be found again.
+ * Rows that another server locks are skipped. What it has claimed meanwhile shows only by `clock_timestamp()`: `now()` is
+ * older.
  */
 const HURRY = statement('hurry_webhooks')`
   UPDATE ${d} SET ${assign(d, {
@@ -123,8 +124,8 @@ const HURRY = statement('hurry_webhooks')`
         AND ${d.nextAt} > clock_timestamp() + ${LEASE}
       ORDER BY ${d.nextAt} LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
 
-/** Ends a page of what waits and of which `condition` holds over `d` and its endpoint `e`. */
-const endStatement = (name: string, condition: SQL, lastError: DeliveryFault): Statement<unknown> =>
+/** Ends a page of pending deliveries `d` for which `condition` over `d` and its endpoint `e` holds. */
+const endStatement = (name: string, condition: SQL, lastError: DeliveryFault) =>
   statement(name)`
     UPDATE ${d} SET ${assign(d, {
       status: 'failed',
@@ -135,8 +136,8 @@ const endStatement = (name: string, condition: SQL, lastError: DeliveryFault): S
        SELECT ${d.seq} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
         WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
 
-/** Endpoints of which nothing is left; the condition is asked again of one that has changed meanwhile. */
-const forgetStatement = (name: string, condition: SQL): Statement<unknown> =>
+/** Deletes endpoints without deliveries. The outer condition is for those that have changed meanwhile. */
+const forgetStatement = (name: string, condition: SQL) =>
   statement(name)`
     DELETE FROM ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
       SELECT ${e.id} FROM ${e} WHERE ${condition}
@@ -149,7 +150,7 @@ const END_WAITING = endStatement(
 )
 
 const CLEANING = [
-  // In the words of the index webhook_endpoints_ended, which the planner must recognize; also below.
+  // Worded like the index webhook_endpoints_ended, here and below, so that the planner uses it.
   endStatement(
     'end_webhooks_of_ended',
     sql`(${e.deletedAt} IS NOT NULL OR ${e.disabledAt} IS NOT NULL)`,
@@ -165,7 +166,7 @@ const CLEANING = [
     sql`${e.kind} = 'account' AND ${e.deletedAt} IS NOT NULL
       AND coalesce(${e.deletedAt}, ${e.disabledAt}) < now() - ${KEPT}`,
   ),
-  // Long after the last request that named it has ended.
+  // Long after the end of the last request that named it.
   forgetStatement('forget_webhook_origins', sql`${e.kind} = 'request' AND ${e.createdAt} < now() - ${KEPT}`),
 ]
 
@@ -177,9 +178,7 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
     }
   },
 
-  async delivered({ seq, attempts, slot }, status) {
-    await DELIVERED.count(pool, { seq, attempts, slot, status })
-  },
+  delivered: ({ seq, attempts, slot }, status) => DELIVERED.run(pool, { seq, attempts, slot, status }),
 
   async failed({ seq, attempts, slot }, { fault, status, retryInSeconds, pauseSeconds }) {
     const blamed = fault !== 'picture_removed'
@@ -192,9 +191,7 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
     while ((await END_WAITING.count(pool, { endpointId })) === PAGE);
   },
 
-  async giveBack({ seq, attempts, slot }) {
-    await GIVE_BACK.count(pool, { seq, attempts, slot })
-  },
+  giveBack: ({ seq, attempts, slot }) => GIVE_BACK.run(pool, { seq, attempts, slot }),
 
   async hurry(endpointId) {
     for (let page = 0; page < HURRIED_PAGES; page++)
