@@ -3,21 +3,20 @@ import { generations as g } from '../db/schema.js'
 import type { HeldLock } from '../generation/active-lock.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import { counted, type Look } from './check.js'
+import { counted, type Look, suspected } from './check.js'
 
-/** A submit locks before its row exists, for this long; a longer lock was set for a row that was there. */
+/** A submit locks for this long before its row exists; a longer lock was set for an existing row. */
 const SUBMIT_TTL_MS = 15_000
-/** From a row's end to the release of its lock only a moment passes. */
+/** The lock is released a moment after the row's end. */
 const RELEASED_WITHIN_MS = 2000
 
-/** Locks that nobody's active charged generation holds: they would keep their account from submitting. */
+/** Locks that no active charged generation of their account holds: they would keep it from submitting. */
 export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Look> {
   // By account: a scan may show a key twice.
   const suspects = new Map<string, HeldLock>()
   for await (const page of heldLocks(redis)) {
     for (const lock of await unjustified(db, page)) suspects.set(lock.accountId, lock)
   }
-  if (suspects.size === 0) return counted([])
   const look = async () => {
     const found: string[] = []
     for (const lock of suspects.values()) {
@@ -27,8 +26,8 @@ export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<L
     }
     return counted(found)
   }
-  const suspected = [...suspects.values()].map(({ generationId }) => generationId)
-  return { ...counted(suspected), again: { afterMs: RELEASED_WITHIN_MS, look } }
+  const first = counted([...suspects.values()].map(({ generationId }) => generationId))
+  return suspected(first, RELEASED_WITHIN_MS, look)
 }
 
 /** As redis/active-generation-lock.ts names it. */
@@ -45,7 +44,7 @@ async function* heldLocks(redis: AuditRedis): AsyncGenerator<HeldLock[]> {
   }
 }
 
-/** For how long yet the generation holds the lock (-1: for ever); undefined once it does no more. */
+/** How long the generation still holds the lock (-1: for ever); undefined if it no longer does. */
 async function remaining(redis: AuditRedis, { accountId, generationId }: HeldLock): Promise<number | undefined> {
   const key = keyOf(redis, accountId)
   const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
