@@ -49,8 +49,7 @@ export async function imagesStored(looked: Looked): Promise<Violations> {
     const size = pngSize(bytes)
     return size?.width !== width || size.height !== height
   }
-  const found: string[] = []
-  for await (const rows of imageRows(looked, STORED)) found.push(...(await suspects(looked, rows, isWrong)))
+  const found = await wrongImages(looked, STORED, isWrong)
   // Some may have been removed meanwhile.
   const still = await db.rows<{ slug: string }>(
     sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${sql.param(found)}) AND ${STORED}`,
@@ -62,12 +61,8 @@ export async function imagesStored(looked: Looked): Promise<Violations> {
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
 /** Images that were taken down have no file any more. */
-export async function removedImagesGone(looked: Looked): Promise<Violations> {
-  const found: string[] = []
-  const isThere = ({ slug }: ImageRow) => looked.files.exists(slug)
-  for await (const rows of imageRows(looked, REMOVED)) found.push(...(await suspects(looked, rows, isThere)))
-  return counted(found)
-}
+export const removedImagesGone = async (looked: Looked): Promise<Violations> =>
+  counted(await wrongImages(looked, REMOVED, ({ slug }) => looked.files.exists(slug)))
 
 /** Files of failed generations are removed within minutes; checks the latest ones. */
 export async function failedLeaveNothing(looked: Looked): Promise<Violations> {
@@ -111,6 +106,16 @@ async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<
          WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`,
   )
   return rows.map(({ slug }) => slug)
+}
+
+async function wrongImages(
+  looked: Looked,
+  which: SQL,
+  isWrong: (row: ImageRow) => Promise<boolean>,
+): Promise<string[]> {
+  const found: string[] = []
+  for await (const rows of imageRows(looked, which)) found.push(...(await suspects(looked, rows, isWrong)))
+  return found
 }
 
 async function* imageRows({ db, sample }: Looked, which: SQL): AsyncGenerator<ImageRow[]> {

@@ -10,21 +10,15 @@ import { assign, param, pick, statement } from './statement.js'
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'removedAt'),
+      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt'),
+      removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
       modelName: g.modelName,
     })
     .from(i)
     .innerJoin(g, eq(g.id, i.generationId))
     .where(eq(i.slug, sql.placeholder('slug')))
     .prepare('find_published_image')
-  return {
-    async find(slug) {
-      const [row] = await find.execute({ slug })
-      if (!row) return undefined
-      const { removedAt, ...image } = row
-      return { ...image, removed: removedAt !== null }
-    },
-  }
+  return { find: async (slug) => (await find.execute({ slug }))[0] }
 }
 
 const REMOVE = statement<RemovedImage>('remove_image')`

@@ -9,7 +9,7 @@ import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
 import { queueTurn } from './process-schema.js'
 import { generations as g, images, usage } from './schema.js'
-import { assign, insertInto, named, param, pick, statement } from './statement.js'
+import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** Three heartbeats of generation/run/lease.ts. Also what a crash of a worker costs. */
 export const LEASE_SECONDS = 7
@@ -185,7 +185,7 @@ const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   ), noted AS (${noteMissingJob('requeued')})
   SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
-const STANDING = statement<NonNullable<Awaited<ReturnType<RunStore['standing']>>>>('standing_of_generation')`
+const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
@@ -199,15 +199,8 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   return {
     standing,
 
-    async claim(by, serves, affinity) {
-      const { models, samplers } = serves
-      const { filename = null, maxDelayMs = 0, msPerPixelStep = 0 } = affinity ?? {}
-      return CLAIM.first(pool, {
-        ...by,
-        ...{ models, samplers, unmetNeeds: unmetNeeds(serves) },
-        ...{ filename, maxDelayMs, msPerPixelStep },
-      })
-    },
+    claim: (by, serves, affinity) =>
+      CLAIM.first(pool, { ...by, ...serves, ...(affinity ?? NO_AFFINITY), unmetNeeds: unmetNeeds(serves) }),
 
     heartbeat: async (id, attempt) => (await HEARTBEAT.count(pool, { id, attempt })) === 1,
 
@@ -230,6 +223,8 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
     },
   }
 }
+
+const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }
 
 /** The needs that a backend does not meet, as bits of `generation_needs`. */
 const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>

@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { serviceUnavailable } from '../errors.js'
 import type { Generation, SubmittedGeneration } from '../generation/generation.js'
+import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
-import { assign, given, insertInto, named, param, pick, type Queryable, statement } from './statement.js'
+import { assign, given, insertInto, named, param, pick, statement } from './statement.js'
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const KEY = sql`${param('keyId')}::uuid`
@@ -131,23 +132,17 @@ async function insertCharged(
   values: object,
 ): Promise<InsertOutcome> {
   for (let look = 1; ; look++) {
-    const outcome = await tryInsertCharged(db.pool, values)
-    if (outcome) return outcome
-    // In a race the statement saw credits, key and user as they are now, but the rest as it was before the other one.
+    const { createdAt, creditsLeft, activeId, mayStore } = (await INSERT_CHARGED.first(db.pool, values)) ?? {}
+    if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
+    if (activeId) return { outcome: 'active', generationId: activeId }
+    if (!mayStore) return { outcome: 'reservation_lost' }
+    // Nothing was debited, for lack of credits or because the key or its user has been closed. In a race the statement saw credits, key and user as they are now, but the rest as it was before the other one.
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
     const active = await activeGeneration(db, accountId)
     if (active) return { outcome: 'active', generationId: active }
     if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
   }
-}
-
-/** Undefined: nothing was debited, for lack of credits or because the key or its user has been closed. */
-async function tryInsertCharged(on: Queryable, values: object): Promise<InsertOutcome | undefined> {
-  const tried = await INSERT_CHARGED.first(on, values)
-  if (tried?.createdAt) return { outcome: 'inserted', createdAt: tried.createdAt, creditsLeft: tried.creditsLeft ?? 0 }
-  if (tried?.activeId) return { outcome: 'active', generationId: tried.activeId }
-  return tried?.mayStore ? undefined : { outcome: 'reservation_lost' }
 }
 
 function insertMetered(db: Database, { keyId }: Generation, limit: number, values: object): Promise<InsertOutcome> {
@@ -191,3 +186,50 @@ async function settleUnknown({ pool }: Database, { id, metered }: Generation, ca
   }
   throw serviceUnavailable(5, cause)
 }
+
+/** A reservation without a generation is in flight for this long: longer than any submit can take. */
+const IN_FLIGHT = sql`interval '15 seconds'`
+const KEPT = sql`interval '24 hours'`
+
+// The insert of a generation marks `stored` in the row that this statement locks, so after a wait for an insert the mark is
+// seen. Generations of servers from before the mark are looked up too; that alone would not do, since it shows what was
+// there before the wait.
+const NEVER_STORED = sql`NOT ${r.stored} AND NOT EXISTS (
+  SELECT FROM ${g} WHERE ${g.id} = ${r.generationId})`
+
+// Takes the key if it is new, has expired, or was reserved by a submit that died before it stored anything.
+const RESERVE = statement('reserve_idempotency_key')`
+  INSERT INTO ${r} (user_id, key, body_hash, generation_id)
+  VALUES (${param('accountId')}, ${param('key')}, ${param('bodyHash')}, ${param('generationId')})
+  ON CONFLICT (user_id, key) DO UPDATE
+    SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
+    WHERE ${r.createdAt} < now() - ${KEPT} OR (${r.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})`
+
+const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>('find_idempotent_first')`
+  SELECT ${named({
+    ...pick(r, 'bodyHash'),
+    ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
+  })}
+    FROM ${r} LEFT JOIN ${g} ON ${g.id} = ${r.generationId}
+   WHERE ${r.userId} = ${param('accountId')} AND ${r.key} = ${param('key')}`
+
+const RELEASE = statement('release_idempotency_key')`
+  DELETE FROM ${r}
+   WHERE ${r.userId} = ${param('accountId')} AND ${r.key} = ${param('key')}
+     AND ${r.generationId} = ${param('generationId')} AND ${NEVER_STORED}`
+
+export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
+  async reserve(accountId, key, bodyHash, generationId) {
+    const reserved = await RESERVE.count(pool, { accountId, key, bodyHash, generationId })
+    if (reserved === 1) return { outcome: 'reserved' }
+
+    const first = await FIRST.first(pool, { accountId, key })
+    // Released between the two statements: the client repeats the request and will get the key.
+    if (!first) return { outcome: 'in_flight' }
+    const { bodyHash: firstHash, ...generation } = first
+    if (!bodyHash.equals(firstHash)) return { outcome: 'mismatch' }
+    return generation.id === null ? { outcome: 'in_flight' } : { outcome: 'replay', generation }
+  },
+
+  release: (accountId, key, generationId) => RELEASE.run(pool, { accountId, key, generationId }),
+})
