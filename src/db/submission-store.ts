@@ -92,11 +92,9 @@ const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
 const ACTIVE_GENERATION = statement<{ id: string }>('active_generation')`
   SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
 
+const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
 const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
-  SELECT ${named({
-    ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
-    accountId: g.userId,
-  })} FROM ${g} WHERE ${g.id} = ${param('id')}`
+  SELECT ${named({ ...SUBMITTED, accountId: g.userId })} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}
@@ -126,17 +124,15 @@ export const submissionStore = (db: Database): SubmissionStore => ({
 /** How often to look again after a race with another submit or a refund before it is reported as it seems. */
 const LOOKS = 3
 
-async function insertCharged(
-  db: Database,
-  { accountId, keyId, cost }: Generation,
-  values: object,
-): Promise<InsertOutcome> {
+async function insertCharged(db: Database, generation: Generation, values: object): Promise<InsertOutcome> {
+  const { accountId, keyId, cost } = generation
   for (let look = 1; ; look++) {
     const { createdAt, creditsLeft, activeId, mayStore } = (await INSERT_CHARGED.first(db.pool, values)) ?? {}
     if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
     if (activeId) return { outcome: 'active', generationId: activeId }
     if (!mayStore) return { outcome: 'reservation_lost' }
-    // Nothing was debited, for lack of credits or because the key or its user has been closed. In a race the statement saw credits, key and user as they are now, but the rest as it was before the other one.
+    // Nothing was debited: too few credits, or the key or its user was closed. In a race the statement saw credits, key and
+    // user as they are now, but the rest as it was before the other one.
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
     const active = await activeGeneration(db, accountId)
@@ -194,8 +190,7 @@ const KEPT = sql`interval '24 hours'`
 // The insert of a generation marks `stored` in the row that this statement locks, so after a wait for an insert the mark is
 // seen. Generations of servers from before the mark are looked up too; that alone would not do, since it shows what was
 // there before the wait.
-const NEVER_STORED = sql`NOT ${r.stored} AND NOT EXISTS (
-  SELECT FROM ${g} WHERE ${g.id} = ${r.generationId})`
+const NEVER_STORED = sql`NOT ${r.stored} AND NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${r.generationId})`
 
 // Takes the key if it is new, has expired, or was reserved by a submit that died before it stored anything.
 const RESERVE = statement('reserve_idempotency_key')`
@@ -206,11 +201,7 @@ const RESERVE = statement('reserve_idempotency_key')`
     WHERE ${r.createdAt} < now() - ${KEPT} OR (${r.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})`
 
 const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>('find_idempotent_first')`
-  SELECT ${named({
-    ...pick(r, 'bodyHash'),
-    ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
-  })}
-    FROM ${r} LEFT JOIN ${g} ON ${g.id} = ${r.generationId}
+  SELECT ${named({ ...SUBMITTED, bodyHash: r.bodyHash })} FROM ${r} LEFT JOIN ${g} ON ${g.id} = ${r.generationId}
    WHERE ${r.userId} = ${param('accountId')} AND ${r.key} = ${param('key')}`
 
 const RELEASE = statement('release_idempotency_key')`

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import { pageOf } from '../page.js'
 import type { EndpointStore } from '../webhooks/ports.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
@@ -11,7 +11,11 @@ const VIEW = named(pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'd
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const OF_ACCOUNT = sql`${e.userId} = ${ACCOUNT} AND ${e.kind} = 'account' AND ${e.deletedAt} IS NULL`
 const OWNED = sql`${OF_ACCOUNT} AND ${e.id} = ${param('id')}`
-const OLD_UNTIL = sql`now() + make_interval(hours => ${param('oldForHours')})`
+const rotated = (secret: SQLWrapper) => ({
+  oldSecret: secret,
+  oldSecretUntil: sql`now() + make_interval(hours => ${param('oldForHours')})`,
+  secret: param('secret'),
+})
 
 // The user's row is the lock: two requests count one after the other.
 const LOCK_USER = statement('lock_user_for_endpoints')`
@@ -35,12 +39,7 @@ const REMOVE = statement('remove_webhook_endpoint')`
   UPDATE ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
 
 const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
-  UPDATE ${e} SET ${assign(e, {
-    oldSecret: e.secret,
-    oldSecretUntil: OLD_UNTIL,
-    secret: param('secret'),
-  })}
-   WHERE ${OWNED} RETURNING ${VIEW}`
+  UPDATE ${e} SET ${assign(e, rotated(e.secret))} WHERE ${OWNED} RETURNING ${VIEW}`
 
 // Also asks for a job, as the trigger of generations does for its deliveries.
 const ADD_TEST = statement('add_test_webhook')`
@@ -147,11 +146,7 @@ const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
   SELECT max(seq) AS last FROM page`
 
 const ROTATE_REQUEST_SECRET = statement<{ until: Date }>('rotate_secret_of_webhook_urls')`
-  UPDATE ${s} SET ${assign(s, {
-    oldSecret: s.secret,
-    oldSecretUntil: OLD_UNTIL,
-    secret: param('secret'),
-  })}
+  UPDATE ${s} SET ${assign(s, rotated(s.secret))}
    WHERE ${s.userId} = ${param('accountId')} RETURNING ${s.oldSecretUntil} AS until`
 
 export const operatorWebhookStore = ({ orm, pool }: Database) => ({
