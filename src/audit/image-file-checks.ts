@@ -92,12 +92,8 @@ export async function filesRecorded({ db, files, signal }: Looked): Promise<Viol
   )
   const awaited = new Set(coming.map(({ slug }) => slug))
   // A generation that ended after its file was found has rows by now.
-  return counted(
-    await unrecorded(
-      db,
-      strangers.filter((slug) => !awaited.has(slug)),
-    ),
-  )
+  const unexpected = strangers.filter((slug) => !awaited.has(slug))
+  return counted(await unrecorded(db, unexpected))
 }
 
 async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<string[]> {

@@ -8,7 +8,7 @@ import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
 import { backends as b } from './process-schema.js'
 import { generations as g } from './schema.js'
-import { assign, given, insertInto, param, pick, statement } from './statement.js'
+import { assign, given, insertInto, list, param, pick, statement } from './statement.js'
 
 /** A backend is alive if it was seen within this time; workers report every few seconds. */
 export const ALIVE = sql`interval '15 seconds'`
@@ -17,10 +17,7 @@ const MISSING = sql`interval '60 seconds'`
 
 const ABILITIES = ['models', 'samplers', 'maxSeed', 'sizeMultiple', 'maxCfgScale'] as const
 const abilitiesOf = (row: Readonly<Record<(typeof ABILITIES)[number], SQLWrapper>>) =>
-  sql.join(
-    ABILITIES.map((name) => sql`${row[name]}`),
-    sql`, `,
-  )
+  list(ABILITIES.map((name) => sql`${row[name]}`))
 const excluded = alias(b, 'excluded')
 
 // A backend that was not seen for a while counts as changed: after an outage others may still be on their way back.
@@ -49,10 +46,8 @@ const CHANGED = sql`${b.changedAt} > now() - ${MISSING}`
 
 /** False if one live backend serves everything: then the queue need not be searched. */
 export const SOME_UNSERVED = sql`EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND ${b.models} IS NULL
-  AND ${b.samplers} @> ARRAY[${sql.join(
-    SAMPLERS.map((sampler) => sql`${sampler}`),
-    sql`, `,
-  )}] AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
+  AND ${b.samplers} @> ARRAY[${list(SAMPLERS.map((sampler) => sql`${sampler}`))}]
+  AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
 
 /** Some backend serves the model, and none of these can do this. */
 const noneCan = (can: SQL): SQL => sql`EXISTS (${ALIVE_BACKEND} AND ${b.up} AND ${MIGHT}) AND NOT EXISTS (

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/pg-core'
 import type { GenerationStatus } from '../generation/generation.js'
 import type { GenerationFilter, HistoryStore, OwnImage, PastGeneration } from '../generation/library/history.js'
@@ -50,8 +50,9 @@ const matching = (accountId: string, { status, modelVersionId, since, until }: G
     eq(g.userId, accountId),
     status && eq(g.status, status),
     modelVersionId === undefined ? undefined : eq(g.modelVersionId, modelVersionId),
-    since && gte(g.createdAt, since),
-    until && lt(g.createdAt, until),
+    // As dates: Drizzle's own encoding of the year 0 is none that Postgres takes.
+    since && sql`${g.createdAt} >= ${since}`,
+    until && sql`${g.createdAt} < ${until}`,
   )
 
 export const historyStore = ({ pool }: Database): HistoryStore => ({

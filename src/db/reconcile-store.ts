@@ -20,11 +20,7 @@ const LEASE_EXPIRED = sql`${g.status} = 'processing' AND ${g.leaseUntil} < now()
 
 const REQUEUE_LOST = statement<Delivery>('requeue_lost')`
   WITH requeued AS (
-    UPDATE ${g} SET ${assign(g, {
-      ...BACK_IN_QUEUE,
-      deaths: sql`${g.deaths} + 1`,
-      notBefore: sql`now()`,
-    })}
+    UPDATE ${g} SET ${assign(g, { ...BACK_IN_QUEUE, deaths: sql`${g.deaths} + 1`, notBefore: sql`now()` })}
      WHERE ${g.id} = ANY (ARRAY(
              SELECT ${g.id} FROM ${g}
               WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))

@@ -97,4 +97,5 @@ export const insertInto = <Table extends PgTable>(table: Table, values: Values<T
 const columnName = (table: PgTable, name: string) =>
   sql`${sql.identifier((table as unknown as Record<string, Column>)[name]?.name as string)}`
 
-const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)
+/** Parts with commas between them. */
+export const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)

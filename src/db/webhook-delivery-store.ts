@@ -127,11 +127,7 @@ const HURRY = statement('hurry_webhooks')`
 /** Ends a page of pending deliveries `d` for which `condition` over `d` and its endpoint `e` holds. */
 const endStatement = (name: string, condition: SQL, lastError: DeliveryFault) =>
   statement(name)`
-    UPDATE ${d} SET ${assign(d, {
-      status: 'failed',
-      finishedAt: sql`now()`,
-      lastError,
-    })}
+    UPDATE ${d} SET ${assign(d, { status: 'failed', finishedAt: sql`now()`, lastError })}
      WHERE ${d.status} = 'pending' AND ${d.seq} = ANY (ARRAY(
        SELECT ${d.seq} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
         WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
