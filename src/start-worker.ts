@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import { backendRegistry } from './db/backend-store.js'
-import { generationEnds } from './db/generation-watch.js'
+import { generationEnds } from './db/generation-views.js'
 import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
 import { listenForHealth, type Running } from './entry.js'

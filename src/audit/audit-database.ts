@@ -1,34 +1,30 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
 import { auditProgress } from '../db/process-schema.js'
-import { assign, queryOnce } from '../db/statement.js'
-import { type AuditPosition, EXAMPLES, type Look, type Slice, type SqlCheck, type Violations } from './check.js'
+import { assign, named, pick, queryOnce } from '../db/statement.js'
+import { EXAMPLES, type Look, type Slice, type SqlCheck, suspected, type Violations } from './check.js'
 
-/** Set-based statements over whole tables take longer than a request's may. */
+/** Statements over whole tables take longer than those of a request. */
 const STATEMENT_TIMEOUT_MS = 60_000
 
-/** One core at most, and enough memory to join a million rows in one go; compiling takes longer than it saves. */
+/** One core at most, and enough memory to join a million rows at once; compiling takes longer than it saves. */
 const SETTINGS = `
   SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000;
   SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
 
-/** Not every platform has it: ends the statement of an audit that has gone. */
+/** Ends the statement of an audit that has gone. Not every platform has it. */
 const OPTIONAL_SETTING = 'SET client_connection_check_interval = 1000'
 
-/** One connection that can't write anything but how far the audit has come. */
-export interface AuditDatabase {
-  rows<Row>(query: SQL): Promise<Row[]>
-  /** Counts what a check's query finds. */
-  look(check: SqlCheck, slice: Slice): Promise<Look>
-  /** What lies between was right and need not be looked at again; unless another audit has moved the start meanwhile. */
-  moveOn(start: AuditPosition, end: AuditPosition): Promise<void>
-  /** What comes after was not, and is to be looked at again. */
-  moveBack(to: AuditPosition): Promise<void>
-  /** Also ends the statement that is running. */
-  close(): Promise<void>
+/** How far the audit has come: every generation and ledger entry before these was checked. */
+interface AuditPosition {
+  readonly seq: number
+  readonly ledgerId: number
 }
 
-export async function auditDatabase(url: string): Promise<AuditDatabase> {
+export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
+
+/** One connection that can write nothing but how far the audit has come. */
+export async function auditDatabase(url: string) {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5000,
@@ -59,24 +55,23 @@ export async function auditDatabase(url: string): Promise<AuditDatabase> {
     await client.query('COMMIT')
   }
   return {
-    rows: (query) => queryOnce(client, query),
+    rows: <Row>(query: SQL): Promise<Row[]> => queryOnce(client, query),
 
-    async look({ query: of, mendedWithinMs }, slice) {
+    /** Counts what a check's query finds. */
+    async look({ query: of, mendedWithinMs }: SqlCheck, slice: Slice): Promise<Look> {
       const query = typeof of === 'string' ? of : of(slice)
       const first = await violations(query)
-      if (first.violations === 0 || mendedWithinMs === undefined) return first
-      return { ...first, again: { afterMs: mendedWithinMs, look: () => violations(query) } }
+      return mendedWithinMs === undefined ? first : suspected(first, mendedWithinMs, () => violations(query))
     },
 
-    moveOn: (start, end) =>
-      write(
-        sql`${assign(auditProgress, end)} WHERE ${and(
-          eq(auditProgress.seq, start.seq),
-          eq(auditProgress.ledgerId, start.ledgerId),
-        )}`,
-      ),
+    /** Everything between was right and need not be checked again; unless another audit has moved the start meanwhile. */
+    moveOn(start: AuditPosition, end: AuditPosition): Promise<void> {
+      const unmoved = and(eq(auditProgress.seq, start.seq), eq(auditProgress.ledgerId, start.ledgerId))
+      return write(sql`${assign(auditProgress, end)} WHERE ${unmoved}`)
+    },
 
-    moveBack: ({ seq, ledgerId }) =>
+    /** Something after `to` was wrong and must be checked again. */
+    moveBack: ({ seq, ledgerId }: AuditPosition): Promise<void> =>
       write(
         assign(auditProgress, {
           seq: sql`least(${auditProgress.seq}, ${seq}::bigint)`,
@@ -84,6 +79,68 @@ export async function auditDatabase(url: string): Promise<AuditDatabase> {
         }),
       ),
 
+    /** Also ends the statement that is running. */
     close,
+  }
+}
+
+/** Rows of each kind in a slice: few enough that the planner looks related rows up one by one, however long the history. */
+const SLICE = 5_000
+/** No statement takes a minute (db/client.ts): older rows are committed by now or never will be. */
+const SETTLED = sql`created_at < now() - interval '1 minute'`
+
+/** Worded like the partial index, so that Postgres uses it; by status it would read all rows. */
+export const NOT_ENDED = 'finished_at IS NULL'
+
+const newest = (status: string) =>
+  sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
+
+// Up to the oldest generation that has not ended, and only to where no earlier row can still appear.
+const END = sql`
+  SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
+               coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
+         coalesce((SELECT id FROM credit_ledger WHERE ${SETTLED} ORDER BY id DESC LIMIT 1), 0) + 1 AS "ledgerId"`
+
+const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
+
+interface Part {
+  readonly slice: Slice
+  readonly start: AuditPosition
+  readonly end: AuditPosition
+}
+
+/**
+ * The slices of the history that this audit checks, the oldest first.
+ * @param whole start at the beginning, whatever earlier audits have checked
+ */
+export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<Part[]> {
+  const last = await positionOf(db, END)
+  let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
+  const parts: Part[] = []
+  while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
+    const end = {
+      seq: Math.min(start.seq + SLICE, last.seq),
+      ledgerId: Math.min(start.ledgerId + SLICE, last.ledgerId),
+    }
+    parts.push({ slice: sliceOf(start, end), start, end })
+    start = end
+  }
+  return [...parts, { slice: sliceOf(start), start, end: last }]
+}
+
+async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition> {
+  const [row] = await db.rows<{ seq: string; ledgerId: string }>(query)
+  return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
+}
+
+/** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */
+function sliceOf(from: AuditPosition, to?: AuditPosition): Slice {
+  // Each status has its own index, and so have the generations that have not ended.
+  const ended = (status: string) =>
+    `SELECT * FROM generations WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
+  const active = `UNION ALL SELECT * FROM generations WHERE ${NOT_ENDED}`
+  return {
+    generations: `(${ended('succeeded')} UNION ALL ${ended('failed')} ${to ? '' : active})`,
+    ledger: `(SELECT * FROM credit_ledger WHERE id >= ${from.ledgerId} ${to ? `AND id < ${to.ledgerId}` : ''})`,
   }
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-/** The service's Redis, only read: raw commands, since opening BullMQ's own Queue would write. */
+/** The service's Redis, only read; with raw commands, since BullMQ's own Queue writes when it is opened. */
 export interface AuditRedis {
   readonly client: Redis
   /** Prefix of every key. */
@@ -10,10 +10,10 @@ export interface AuditRedis {
 const AWAY = "Redis can't be reached: check REDIS_URL and that it is running."
 const PAGE = 500
 
-/** Without its cause, which for the command line would look like Postgres's. */
+/** Without a cause, which the command line would take for Postgres's. */
 export const redisAway = (): Error => new Error(AWAY)
 
-/** @throws the sentence for the operator when Redis does not answer */
+/** @throws the sentence for the operator if Redis does not answer */
 export async function ask<T>(command: Promise<T>): Promise<T> {
   try {
     return await command

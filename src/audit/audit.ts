@@ -1,14 +1,11 @@
 /**
- * The invariants of the service as numbers that must be 0. Everything is only read; each check is one statement, or
- * looks twice before it accuses, so that a running service is not blamed for being in the middle of something.
+ * The invariants of the service as numbers that must be 0. It only reads. Each check is one statement, or looks twice,
+ * because a running service may be in the middle of a change.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type AuditDatabase, auditDatabase } from './audit-database.js'
+import { type AuditDatabase, auditDatabase, partsToAudit } from './audit-database.js'
 import type { AuditRedis } from './audit-redis.js'
 import { type Check, EXAMPLES, type Look } from './check.js'
-import { creditChecks } from './credit-checks.js'
-import { generationChecks } from './generation-checks.js'
-import { imageChecks } from './image-checks.js'
 import {
   failedLeaveNothing,
   filesRecorded,
@@ -19,22 +16,21 @@ import {
 } from './image-file-checks.js'
 import { eventCheck, jobCheck, postgresJobs, redisJobs } from './job-check.js'
 import { lockCheck } from './lock-check.js'
-import { partsToAudit } from './slices.js'
-import { webhookChecks } from './webhook-checks.js'
+import { tableChecks } from './table-checks.js'
 
 export interface AuditOptions {
   readonly databaseUrl: string
   /** Undefined in one-machine mode, where BullMQ is in Postgres and there are no locks. */
   readonly redis: AuditRedis | undefined
-  /** Whether every failed generation must have been given back. */
+  /** Whether every failed generation must have a refund. */
   readonly refundFailed: boolean
   readonly images: StoredImages
   readonly sample: Sample
-  /** Whether to begin with the first generation again instead of where the last audit that found nothing stopped. */
+  /** Begins with the first generation instead of where the last audit that found nothing stopped. */
   readonly whole: boolean
-  /** Whether to walk through all files, too. */
+  /** Also checks all files. */
   readonly everyFile: boolean
-  /** Ends it at once: it rejects. */
+  /** Rejects at once. */
   readonly signal?: AbortSignal
 }
 
@@ -61,11 +57,11 @@ export async function audit(options: AuditOptions): Promise<Check[]> {
 type Seen = (Look & { readonly name: string })[]
 
 /**
- * What the tables say, a slice of the history after the other. Where nothing is wrong so far the next audit begins behind
- * it; what is wrong is so found again each time, until it is mended.
+ * Checks the tables, one slice of the history after the other. The next audit begins behind the slices before the first
+ * violation, so it finds every violation again until it is repaired.
  */
 async function throughSlices(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): Promise<Seen> {
-  const checks = [...creditChecks(options.refundFailed), ...generationChecks, ...imageChecks, ...webhookChecks]
+  const checks = tableChecks(options.refundFailed)
   const parts = await partsToAudit(db, options.whole)
   const seen = new Map<string, Look>()
   let right = true
@@ -109,7 +105,7 @@ function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): N
   ]
 }
 
-/** What may have been caught in the middle of something is looked at once more, each after its time. */
+/** Looks again, each after its time, at what may have been in the middle of a change. */
 async function lookAgain(seen: Seen, signal: AbortSignal): Promise<Check[]> {
   const since = performance.now()
   const checks: Check[] = []

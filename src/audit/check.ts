@@ -1,4 +1,4 @@
-/** How many of a check's findings are named. */
+/** How many findings of a check are named. */
 export const EXAMPLES = 5
 
 export interface Violations {
@@ -11,34 +11,32 @@ export interface Check extends Violations {
   readonly name: string
 }
 
-/** What a check's first look has found. */
+/** What a check found at first. */
 export interface Look extends Violations {
-  /** The service may be in the middle of a change, or about to repair it: the look after this time is what counts. */
+  /** The service may be in the middle of a change, or about to repair it: the look after this time counts. */
   readonly again?: { readonly afterMs: number; readonly look: () => Promise<Violations> }
 }
 
 /**
- * A part of the history, as SQL that can be read from like a table. Ended generations and ledger entries no longer
- * change, so they are checked once; generations that have not ended are checked every time.
+ * A part of the history, as SQL to read from like a table. Ended generations and ledger entries no longer change, so they
+ * are checked once; generations that have not ended are checked every time.
  */
 export interface Slice {
   readonly generations: string
   readonly ledger: string
 }
 
-/** How far the audit has come: every generation and ledger entry before these was checked. */
-export interface AuditPosition {
-  readonly seq: number
-  readonly ledgerId: number
-}
-
 export interface SqlCheck {
   readonly name: string
-  /** A query over everything, or over one slice: it returns one row per violation, with one column that names it. */
+  /** Over everything, or over one slice: one row per violation, with one column that names it. */
   readonly query: string | ((slice: Slice) => string)
   /** How soon the service repairs it by itself. */
   readonly mendedWithinMs?: number
 }
+
+/** A first look that may have seen the middle of a change. */
+export const suspected = (first: Violations, afterMs: number, look: () => Promise<Violations>): Look =>
+  first.violations === 0 ? first : { ...first, again: { afterMs, look } }
 
 /** Findings made outside of SQL, in the same form. */
 export const counted = (found: readonly string[]): Violations => ({

@@ -1,11 +1,9 @@
-/** The files of images: every one that a row shows is there and whole, and there are no others. */
-
+/** The files of images: every one that has a row is there and whole, and there are no others. */
 import { webcrypto } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { gte, lt, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
-import { generations, images } from '../db/schema.js'
-import { named, pick } from '../db/statement.js'
+import { generations as g, images as i } from '../db/schema.js'
+import { named, pick, type RowOf } from '../db/statement.js'
 import { newSlug } from '../generation/generation.js'
 import type { AuditDatabase } from './audit-database.js'
 import { counted, type Violations } from './check.js'
@@ -16,18 +14,18 @@ export interface StoredImages {
   exists(slug: string): Promise<boolean>
   /** The slugs of all files, in pages. */
   all(): AsyncIterable<readonly string[]>
-  /** Undefined: the file has gone meanwhile. */
+  /** Undefined: there is no such file any more. */
   changedAt(slug: string): Promise<Date | undefined>
 }
 
-/** How many images to look at, drawn at random; all of them, when undefined. */
+/** How many images to check, drawn at random; undefined: all. */
 export type Sample = number | undefined
 
 interface Looked {
   readonly db: AuditDatabase
   readonly files: StoredImages
   readonly sample: Sample
-  /** Files may be many and slow: aborts between two of them. */
+  /** Aborts between two files: they may be many and slow. */
   readonly signal: AbortSignal
 }
 
@@ -37,16 +35,10 @@ const AT_ONCE = 4
 /** An image is stored before its row; after this long the row should be there. */
 const UNRECORDED_FOR_MS = 600_000
 
-interface ImageRow {
-  readonly slug: string
-  readonly width: number
-  readonly height: number
-  readonly sha256: string
-}
-
-const g = alias(generations, 'g')
-const STORED = sql`${images.removedAt} IS NULL`
-const REMOVED = sql`${images.removedAt} IS NOT NULL`
+const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256')
+type ImageRow = RowOf<typeof IMAGE>
+const STORED = sql`${i.removedAt} IS NULL`
+const REMOVED = sql`${i.removedAt} IS NOT NULL`
 
 /** Every image is there, byte for byte, and a PNG of the size its row names. */
 export async function imagesStored(looked: Looked): Promise<Violations> {
@@ -57,39 +49,34 @@ export async function imagesStored(looked: Looked): Promise<Violations> {
     const size = pngSize(bytes)
     return size?.width !== width || size.height !== height
   }
-  const found: string[] = []
-  for await (const rows of imageRows(looked, STORED)) found.push(...(await suspects(looked, rows, isWrong)))
-  // Some may have been removed while we looked.
+  const found = await wrongImages(looked, STORED, isWrong)
+  // Some may have been removed meanwhile.
   const still = await db.rows<{ slug: string }>(
-    sql`SELECT ${images.slug} FROM ${images} WHERE ${images.slug} = ANY (${sql.param(found)}) AND ${STORED}`,
+    sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${sql.param(found)}) AND ${STORED}`,
   )
   return counted(still.map(({ slug }) => slug))
 }
 
-/** Off the main thread, which may have requests to serve. */
+/** Off the main thread, which may serve requests. */
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
-/** What was taken down has no file any more. */
-export async function removedImagesGone(looked: Looked): Promise<Violations> {
-  const found: string[] = []
-  const isThere = ({ slug }: ImageRow) => looked.files.exists(slug)
-  for await (const rows of imageRows(looked, REMOVED)) found.push(...(await suspects(looked, rows, isThere)))
-  return counted(found)
-}
+/** Images that were taken down have no file any more. */
+export const removedImagesGone = async (looked: Looked): Promise<Violations> =>
+  counted(await wrongImages(looked, REMOVED, ({ slug }) => looked.files.exists(slug)))
 
-/** What the attempts of failed generations had stored is swept away within minutes; looks at the latest ones. */
+/** Files of failed generations are removed within minutes; checks the latest ones. */
 export async function failedLeaveNothing(looked: Looked): Promise<Violations> {
   const rows = await looked.db.rows<{ slug: string }>(
     sql`
       SELECT unnest(slugs) AS slug FROM (
-        SELECT ${g.slugs} FROM ${generations} ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+        SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
            AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
          ORDER BY ${g.finishedAt} DESC LIMIT ${looked.sample ?? null}) g`,
   )
   return counted(await suspects(looked, rows, ({ slug }) => looked.files.exists(slug)))
 }
 
-/** Every file belongs to an image's row, or to a generation that may still get one. As slow as the files are many. */
+/** Every file belongs to an image's row, or to a generation that may still get one. Slow with many files. */
 export async function filesRecorded({ db, files, signal }: Looked): Promise<Violations> {
   const strangers: string[] = []
   for await (const slugs of files.all()) {
@@ -101,42 +88,46 @@ export async function filesRecorded({ db, files, signal }: Looked): Promise<Viol
   }
   if (strangers.length === 0) return counted([])
   const coming = await db.rows<{ slug: string }>(
-    sql`SELECT unnest(${g.slugs}) AS slug FROM ${generations} ${g} WHERE ${g.finishedAt} IS NULL`,
+    sql`SELECT unnest(${g.slugs}) AS slug FROM ${g} WHERE ${g.finishedAt} IS NULL`,
   )
   const awaited = new Set(coming.map(({ slug }) => slug))
-  // Whose generation ended after its files were looked at has a row by now.
-  return counted(
-    await unrecorded(
-      db,
-      strangers.filter((slug) => !awaited.has(slug)),
-    ),
-  )
+  // A generation that ended after its file was found has rows by now.
+  const unexpected = strangers.filter((slug) => !awaited.has(slug))
+  return counted(await unrecorded(db, unexpected))
 }
 
 async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ slug: string }>(
     sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
-         WHERE NOT EXISTS (SELECT FROM ${images} WHERE ${images.slug} = f.slug)`,
+         WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`,
   )
   return rows.map(({ slug }) => slug)
 }
 
+async function wrongImages(
+  looked: Looked,
+  which: SQL,
+  isWrong: (row: ImageRow) => Promise<boolean>,
+): Promise<string[]> {
+  const found: string[] = []
+  for await (const rows of imageRows(looked, which)) found.push(...(await suspects(looked, rows, isWrong)))
+  return found
+}
+
 async function* imageRows({ db, sample }: Looked, which: SQL): AsyncGenerator<ImageRow[]> {
-  const columns = named(pick(images, 'slug', 'width', 'height', 'sha256'))
+  const columns = named(IMAGE)
   if (sample !== undefined) {
-    // Slugs are random, so those that come after one drawn here are, too; no need to read all of them.
+    // Slugs are random, and so are those that follow one drawn here: not all need to be read.
     const drawn = newSlug()
     const page = (side: SQL) =>
-      sql`(SELECT ${columns} FROM ${images} WHERE ${which} AND ${side} ORDER BY ${images.slug} LIMIT ${sample})`
-    yield await db.rows<ImageRow>(
-      sql`${page(gte(images.slug, drawn))} UNION ALL ${page(lt(images.slug, drawn))} LIMIT ${sample}`,
-    )
+      sql`(SELECT ${columns} FROM ${i} WHERE ${which} AND ${side} ORDER BY ${i.slug} LIMIT ${sample})`
+    yield await db.rows<ImageRow>(sql`${page(gte(i.slug, drawn))} UNION ALL ${page(lt(i.slug, drawn))} LIMIT ${sample}`)
     return
   }
   for (let after = ''; ; ) {
     const rows = await db.rows<ImageRow>(
-      sql`SELECT ${columns} FROM ${images} WHERE ${which} AND ${images.slug} > ${after}
-           ORDER BY ${images.slug} LIMIT ${PAGE}`,
+      sql`SELECT ${columns} FROM ${i} WHERE ${which} AND ${i.slug} > ${after}
+           ORDER BY ${i.slug} LIMIT ${PAGE}`,
     )
     const last = rows.at(-1)
     if (!last) return

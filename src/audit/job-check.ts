@@ -1,37 +1,34 @@
-/** What BullMQ holds: deliveries ("jobs") of active generations, and nothing else. */
+/** What BullMQ holds: jobs of active generations, and nothing else. */
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { backends } from '../db/process-schema.js'
-import { generations } from '../db/schema.js'
+import { generations as g } from '../db/schema.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import { counted, type Look } from './check.js'
+import { counted, type Look, suspected } from './check.js'
 
 interface Job {
   /** BullMQ's job id. */
   readonly id: string
   /**
-   * - `waiting`: to be heard; or it was, by a worker that has gone
-   * - `heard`: by a worker that is at work because of it
-   * - `kept`: where nothing ever belongs, like the failed ones, or in no list at all
+   * - `waiting`: for a worker; also if the one that took it has gone
+   * - `taken`: by a worker that works because of it
+   * - `kept`: where no job belongs, like among the failed ones, or in no list at all
    */
-  readonly place: 'waiting' | 'heard' | 'kept'
+  readonly place: 'waiting' | 'taken' | 'kept'
 }
 
 /** Every job there is, in pages. */
 type Jobs = () => AsyncIterable<readonly Job[]>
 
-const g = alias(generations, 'g')
-
 /** As queue/generation-job.ts names it. */
-const BELL_ID = /^(.+)-(\d+)$/
+const JOB_ID = /^(.+)-(\d+)$/
 
-/** A worker with a free hand hears a job within a second, and finds one that a lost worker had heard within two. */
-const HEARD_WITHIN_MS = 4000
+/** A free worker takes a job within a second, and one that a lost worker had taken within two. */
+const TAKEN_WITHIN_MS = 4000
 
 /**
- * Jobs that nobody will hear or whose attempt is no longer to be run. A stray one is no fault while every worker is at
- * work: the next one that is free hears it.
+ * Jobs that no worker will take, or whose attempt is no longer to be run. The latter are no fault while every worker is
+ * busy: the next free one takes them.
  */
 export async function jobCheck(db: AuditDatabase, jobs: Jobs): Promise<Look> {
   const first = await leftOver(db, jobs)
@@ -39,33 +36,32 @@ export async function jobCheck(db: AuditDatabase, jobs: Jobs): Promise<Look> {
     const second = await leftOver(db, jobs)
     return counted([...second].filter((id) => first.has(id)))
   }
-  const found = counted([...first])
-  return first.size === 0 ? found : { ...found, again: { afterMs: HEARD_WITHIN_MS, look } }
+  return suspected(counted([...first]), TAKEN_WITHIN_MS, look)
 }
 
 async function leftOver(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
   const found = new Set<string>()
-  const somebodyHears = await freeHand(db)
+  const someWorkerIsFree = await isWorkerFree(db)
   for await (const page of jobs()) {
     for (const { id, place } of page) if (place === 'kept') found.add(id)
     const waiting = page.filter(({ place }) => place === 'waiting').map(({ id }) => id)
-    if (somebodyHears && waiting.length > 0) for (const id of await stray(db, waiting)) found.add(id)
+    if (someWorkerIsFree && waiting.length > 0) for (const id of await stray(db, waiting)) found.add(id)
   }
   return found
 }
 
-/** A worker hears as many jobs at once as it has backends. Without any worker a stray job stays for ever. */
-async function freeHand(db: AuditDatabase): Promise<boolean> {
+/** A worker takes as many jobs at once as it has backends. True without any worker: then a stray job stays for ever. */
+async function isWorkerFree(db: AuditDatabase): Promise<boolean> {
   const [row] = await db.rows<{ free: boolean }>(sql`
-    SELECT hands = 0 OR hands > (SELECT count(*) FROM ${generations} ${g} WHERE ${g.status} = 'processing') AS free
-      FROM (SELECT count(*) AS hands FROM ${backends} WHERE ${backends.seenAt} > now() - interval '15 seconds') b`)
+    SELECT backends = 0 OR backends > (SELECT count(*) FROM ${g} WHERE ${g.status} = 'processing') AS free
+      FROM (SELECT count(*) AS backends FROM ${backends} WHERE ${backends.seenAt} > now() - interval '15 seconds') b`)
   return row?.free ?? true
 }
 
 async function stray(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ id: string; attempt: number }>(
-    sql`SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
-         WHERE ${g.id} = ANY (${sql.param(ids.map((id) => BELL_ID.exec(id)?.[1] ?? id))})
+    sql`SELECT ${g.id}, ${g.attempt} FROM ${g}
+         WHERE ${g.id} = ANY (${sql.param(ids.map((id) => JOB_ID.exec(id)?.[1] ?? id))})
            AND ${g.status} IN ('queued', 'processing')`,
   )
   const wanted = new Set(rows.map(({ id, attempt }) => `${id}-${attempt}`))
@@ -74,7 +70,7 @@ async function stray(db: AuditDatabase, ids: readonly string[]): Promise<string[
 
 const PAGE = 1000
 
-/** In the order in which BullMQ moves a job, so that one that moves meanwhile is seen all the same. */
+/** In the order in which BullMQ moves a job, so that one that moves meanwhile is still seen. */
 const LISTS = ['wait', 'paused', 'active']
 const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed']
 /** A job's own record, a hash; what belongs to it or to the queue has other names. */
@@ -89,8 +85,8 @@ export const redisJobs = (redis: AuditRedis): Jobs =>
     for (const list of LISTS) {
       for await (const ids of inPages((from, to) => redis.client.lrange(keyOf(redis, list), from, to))) {
         for (const id of ids) listed.add(id)
-        const heard = list === 'active' ? await withLock(redis, ids) : new Set()
-        yield ids.map((id): Job => ({ id, place: heard.has(id) ? 'heard' : 'waiting' }))
+        const taken = list === 'active' ? await withLock(redis, ids) : new Set()
+        yield ids.map((id): Job => ({ id, place: taken.has(id) ? 'taken' : 'waiting' }))
       }
     }
     for (const set of SETS) {
@@ -105,7 +101,7 @@ export const redisJobs = (redis: AuditRedis): Jobs =>
     }
   }
 
-/** A worker holds a lock on what it has heard for as long as it lives. */
+/** While it lives, a worker holds a lock on the jobs that it took. */
 async function withLock(redis: AuditRedis, ids: readonly string[]): Promise<Set<unknown>> {
   const tokens = await ask(redis.client.mget(ids.map((id) => keyOf(redis, `${id}:lock`))))
   return new Set(ids.filter((_, i) => tokens[i] !== null))
@@ -119,14 +115,14 @@ async function* inPages(read: (from: number, to: number) => Promise<string[]>): 
   }
 }
 
-/** BullMQ remembers the last ten thousand events: a job that rang was stored, so Postgres must know it. */
+/** BullMQ keeps the last ten thousand events: Postgres must know the generation of each. */
 export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Look> {
   const unknown = new Set<string>()
   for (let after = '-'; ; ) {
     const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
     const ids = new Set(events.flatMap(([, fields]) => generationOf(fields) ?? []))
     const rows = await db.rows<{ id: string }>(
-      sql`SELECT ${generations.id} FROM ${generations} WHERE ${generations.id} = ANY (${sql.param([...ids])})`,
+      sql`SELECT ${g.id} FROM ${g} WHERE ${g.id} = ANY (${sql.param([...ids])})`,
     )
     const known = new Set(rows.map(({ id }) => id))
     for (const id of ids) if (!known.has(id)) unknown.add(id)
@@ -136,7 +132,7 @@ export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<
   }
 }
 
-/** Fields and values take turns. */
+/** Fields and values alternate. */
 function generationOf(fields: readonly string[]): string | undefined {
   const at = fields.findIndex((name, i) => i % 2 === 0 && name === 'jobId')
   return at < 0 ? undefined : fields[at + 1]?.replace(/-\d+$/, '')
@@ -147,7 +143,7 @@ const nextPage = (after: string) => sql`
   SELECT id, CASE WHEN state = 'waiting' THEN 'waiting'
                   WHEN state <> 'active' THEN 'kept'
                   WHEN locked_until_ms < extract(epoch FROM now()) * 1000 THEN 'waiting'
-                  ELSE 'heard' END AS place
+                  ELSE 'taken' END AS place
     FROM bullmq.job WHERE queue = 'generations' AND id > ${after} ORDER BY id LIMIT ${PAGE}`
 
 export const postgresJobs = (db: AuditDatabase): Jobs =>

@@ -1,26 +1,22 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
-import { generations } from '../db/schema.js'
+import { generations as g } from '../db/schema.js'
 import type { HeldLock } from '../generation/ports.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import { counted, type Look } from './check.js'
+import { counted, type Look, suspected } from './check.js'
 
-const g = alias(generations, 'g')
-
-/** A submit locks before its row exists, for this long; a longer lock was set for a row that was there. */
+/** A submit locks for this long before its row exists; a longer lock was set for an existing row. */
 const SUBMIT_TTL_MS = 15_000
-/** From a row's end to the release of its lock only a moment passes. */
+/** The lock is released a moment after the row's end. */
 const RELEASED_WITHIN_MS = 2000
 
-/** Locks that nobody's active charged generation holds: they would keep their account from submitting. */
+/** Locks that no active charged generation of their account holds: they would keep it from submitting. */
 export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Look> {
   // By account: a scan may show a key twice.
   const suspects = new Map<string, HeldLock>()
   for await (const page of heldLocks(redis)) {
     for (const lock of await unjustified(db, page)) suspects.set(lock.accountId, lock)
   }
-  if (suspects.size === 0) return counted([])
   const look = async () => {
     const found: string[] = []
     for (const lock of suspects.values()) {
@@ -30,8 +26,8 @@ export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<L
     }
     return counted(found)
   }
-  const suspected = [...suspects.values()].map(({ generationId }) => generationId)
-  return { ...counted(suspected), again: { afterMs: RELEASED_WITHIN_MS, look } }
+  const first = counted([...suspects.values()].map(({ generationId }) => generationId))
+  return suspected(first, RELEASED_WITHIN_MS, look)
 }
 
 /** As redis/active-generation-lock.ts names it. */
@@ -48,7 +44,7 @@ async function* heldLocks(redis: AuditRedis): AsyncGenerator<HeldLock[]> {
   }
 }
 
-/** For how long yet the generation holds the lock (-1: for ever); undefined once it does no more. */
+/** How long the generation still holds the lock (-1: for ever); undefined if it no longer does. */
 async function remaining(redis: AuditRedis, { accountId, generationId }: HeldLock): Promise<number | undefined> {
   const key = keyOf(redis, accountId)
   const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
@@ -61,7 +57,7 @@ async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promis
     sql`
       SELECT ${g.id}, CASE WHEN ${g.status} IN ('queued', 'processing') AND NOT ${g.metered}
                            THEN ${g.userId}::text END AS holder
-        FROM ${generations} ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`,
+        FROM ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`,
   )
   const holders = new Map(rows.map(({ id, holder }) => [id, holder]))
   return page

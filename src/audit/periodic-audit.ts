@@ -1,24 +1,24 @@
-import { alias } from 'drizzle-orm/pg-core'
-import { leases } from '../db/process-schema.js'
+import { timeLimit, whenAborted } from '../abort-signals.js'
+import { leases as l } from '../db/process-schema.js'
 import { param, type Queryable, statement } from '../db/statement.js'
 import type { Log } from '../log.js'
 import type { Check } from './check.js'
 
 export interface PeriodicAuditPorts {
-  readonly turn: AuditTurn
-  /** Counts what is wrong; rejects when it could not be looked at. */
+  readonly turn: ReturnType<typeof auditTurn>
+  /** Counts violations. */
   readonly audit: (signal: AbortSignal) => Promise<readonly Check[]>
   readonly log: Log
 }
 
 export interface AuditTimes {
-  /** What a restart has to mend is mended by then. */
+  /** By then a restart has repaired what it must. */
   readonly firstAfterMs: number
-  /** How often each process looks whether it is its turn. */
+  /** How often each process tries to take the turn. */
   readonly lookEveryMs: number
   /** How often all of them together audit. */
   readonly everyMs: number
-  /** An audit that takes longer is given up; shorter than `everyMs`, so that two never run at once. */
+  /** The time limit of an audit; shorter than `everyMs`, so that two never run at once. */
   readonly limitMs: number
 }
 
@@ -49,13 +49,13 @@ export function startPeriodicAudit(
       report(log, checks, Math.round(performance.now() - startedAt))
     } catch (err) {
       if (!stopping.signal.aborted) log.warn({ err }, 'audit could not be finished')
-      // Somebody who stays does it.
+      // Another process audits instead.
       else if (taken) await turn.giveBack().catch(() => undefined)
     }
   }
 
   return {
-    /** Gives up what runs. */
+    /** Gives up an audit that runs. */
     async stop() {
       stopping.abort(new Error('stopping'))
       clearTimeout(timer)
@@ -77,54 +77,34 @@ function report(log: Log, checks: readonly Check[], tookMs: number): void {
 const countsOf = (checks: readonly Check[]) =>
   Object.fromEntries(checks.map(({ name, violations }) => [name, violations]))
 
-/** Does not wait for work that heeds no abort, like a read from a file system that hangs. */
+/** Rejects at its time limit even if the work ignores the abort, like a read from a file system that hangs. */
 async function inTime<T>(
   work: (signal: AbortSignal) => Promise<T>,
   limitMs: number,
   stopping: AbortSignal,
 ): Promise<T> {
-  const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(new Error(`it took longer than ${limitMs} ms`)), limitMs)
-  const stop = () => limit.abort(stopping.reason)
-  stopping.addEventListener('abort', stop)
+  stopping.throwIfAborted()
+  const { signal, clear } = timeLimit(stopping, limitMs)
   try {
-    stopping.throwIfAborted()
-    return await Promise.race([
-      work(limit.signal),
-      new Promise<never>((_, reject) => {
-        limit.signal.addEventListener('abort', () => reject(limit.signal.reason))
-      }),
-    ])
+    return await Promise.race([work(signal), whenAborted(signal).then(() => Promise.reject(signal.reason))])
   } finally {
-    clearTimeout(timer)
-    stopping.removeEventListener('abort', stop)
+    clear()
   }
 }
 
-const l = alias(leases, 'l')
-
-/** One process at a time audits, once in a while. */
-interface AuditTurn {
-  /** Takes the turn for so long; false while it is taken, by whomever. */
-  take(forMs: number): Promise<boolean>
-  /** Gives it back before its time, for somebody else to take. */
-  giveBack(): Promise<void>
-}
-
-// Never renewed: a process that dies just lets its turn run out, and a restart does not audit again at once.
+// Never renewed: the turn of a process that dies runs out, and a restart does not audit again at once.
 const TAKE = statement('take_audit_turn')`
-  INSERT INTO ${leases} AS l (name, holder, until)
+  INSERT INTO ${l} (name, holder, until)
   VALUES ('audit', ${param('holder')}, now() + make_interval(secs => ${param('seconds')}))
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${l.until} <= now()`
 const GIVE_BACK = statement('give_audit_turn_back')`
-  DELETE FROM ${leases} ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`
+  DELETE FROM ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`
 
-export const auditTurn = (pool: Queryable, holder: string): AuditTurn => ({
-  async take(forMs) {
-    return (await TAKE.count(pool, { holder, seconds: forMs / 1000 })) === 1
-  },
+/** One process at a time audits, once in a while. */
+export const auditTurn = (pool: Queryable, holder: string) => ({
+  /** Takes the turn for this time; false while any process has it. */
+  take: async (forMs: number): Promise<boolean> => (await TAKE.count(pool, { holder, seconds: forMs / 1000 })) === 1,
 
-  async giveBack() {
-    await GIVE_BACK.count(pool, { holder })
-  },
+  /** Gives it back early, for another process to take. */
+  giveBack: (): Promise<void> => GIVE_BACK.run(pool, { holder }),
 })

@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm'
-import { refusalOf } from '../db/refusal.js'
+import { refusalOf } from '../db/database-checks.js'
 import { isOutage } from '../outage.js'
 
 /** The command can't be done; the message is one sentence that says why or what to do instead. */

@@ -7,12 +7,10 @@ import { queryOnce } from './statement.js'
 const SCHEMAS = ['public', 'bullmq']
 
 /**
- * Lets the user of `applicationUrl` do what servers, workers and the command line do, and no more: read and write rows.
- * The user is made where it is missing, and gets the URL's password, if that has one. To be repeated after each
- * migration, for new tables.
+ * Lets the user of `applicationUrl` read and write rows, and nothing else. Creates the user if it is missing, and sets the
+ * URL's password, if it has one. To be repeated after each migration, for new tables.
  * @param ownerUrl the database, as the owner of its tables
- * @throws Error with one sentence when the URL names no user, the user could do more anyway, or the owner may not make
- * users
+ * @throws Error with one sentence if the URL names no user, the user has more rights, or the owner may not create users
  */
 export async function grantApplicationRole(ownerUrl: string, applicationUrl: string): Promise<void> {
   const { username, password } = new URL(applicationUrl)
@@ -30,10 +28,10 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     )
     if (known?.mighty)
       throw new Error(`The user "${name}" of APP_DATABASE_URL may do more than read and write rows: name another one.`)
-    // An empty one would take away the one that the user has.
+    // An empty password would remove the user's own.
     const secret = password && `PASSWORD ${pg.escapeLiteral(decodeURIComponent(password))}`
     await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
-    for (const schema of SCHEMAS) await grant(client, schema, role)
+    for (const schema of SCHEMAS) await client.query(rights(schema, role))
     await client.query(`REVOKE UPDATE, DELETE ON credit_ledger FROM ${role}`)
   } catch (error) {
     if (sqlState(error) !== '42501') throw error
@@ -44,12 +42,9 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
   }
 }
 
-async function grant(client: pg.Client, schema: string, role: string): Promise<void> {
-  const within = `IN SCHEMA ${schema} TO ${role}`
-  await client.query(`
-    REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC;
-    GRANT USAGE ON SCHEMA ${schema} TO ${role};
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES ${within};
-    GRANT USAGE ON ALL SEQUENCES ${within};
-    GRANT EXECUTE ON ALL FUNCTIONS ${within}`)
-}
+const rights = (schema: string, role: string) => `
+  REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC;
+  GRANT USAGE ON SCHEMA ${schema} TO ${role};
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role};
+  GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
+  GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${role}`

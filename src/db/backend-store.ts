@@ -1,68 +1,61 @@
-/** What the backends that are alive can do, and what no one can. */
-import { type SQL, sql } from 'drizzle-orm'
+/** What the live backends can do, and what none of them can. */
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Abilities, Lacking } from '../generation/failure-reason.js'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { BackendRegistry } from '../generation/run/claim.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
-import { backends } from './process-schema.js'
-import { generations } from './schema.js'
-import { param, statement } from './statement.js'
+import { backends as b } from './process-schema.js'
+import { generations as g } from './schema.js'
+import { assign, given, insertInto, list, param, pick, statement } from './statement.js'
 
-const b = alias(backends, 'b')
-const g = alias(generations, 'g')
-
-/** A backend counts as alive while it was seen this recently; workers report every few seconds. */
+/** A backend is alive if it was seen within this time; workers report every few seconds. */
 export const ALIVE = sql`interval '15 seconds'`
-/** How long a model may be missing on every live backend, and any ability after one has changed, before generations fail. */
+/** Generations fail only after a model was missing on every live backend, and no backend has changed, for this long. */
 const MISSING = sql`interval '60 seconds'`
 
-const abilities = (of: string) =>
-  sql.raw(
-    ['models', 'samplers', 'max_seed', 'size_multiple', 'max_cfg_scale'].map((name) => `${of}.${name}`).join(', '),
-  )
+const ABILITIES = ['models', 'samplers', 'maxSeed', 'sizeMultiple', 'maxCfgScale'] as const
+const abilitiesOf = (row: Readonly<Record<(typeof ABILITIES)[number], SQLWrapper>>) =>
+  list(ABILITIES.map((name) => sql`${row[name]}`))
+const excluded = alias(b, 'excluded')
 
-// One that was not seen for a while counts as changed: after an outage others may not have come back yet.
+// A backend that was not seen for a while counts as changed: after an outage others may still be on their way back.
 const ANNOUNCE = statement('announce_backend')`
-  INSERT INTO ${backends} AS b (worker, name, up, models, samplers, max_seed, size_multiple, max_cfg_scale)
-  VALUES (${param('worker')}, ${param('name')}, ${param('up')}, ${param('models')}, ${param('samplers')},
-          ${param('maxSeed')}, ${param('sizeMultiple')}, ${param('maxCfgScale')})
-  ON CONFLICT (worker, name) DO UPDATE SET up = excluded.up, seen_at = now(),
-    (models, samplers, max_seed, size_multiple, max_cfg_scale) = ROW (${abilities('excluded')}),
-    changed_at = CASE WHEN ${b.seenAt} < now() - ${ALIVE}
-      OR (${abilities('b')}) IS DISTINCT FROM (${abilities('excluded')}) THEN now() ELSE ${b.changedAt} END`
+  ${insertInto(b, given(b, 'worker', 'name', 'up', ...ABILITIES))}
+  ON CONFLICT (worker, name) DO UPDATE SET ${assign(b, {
+    ...pick(excluded, 'up', ...ABILITIES),
+    seenAt: sql`now()`,
+    changedAt: sql`CASE WHEN ${b.seenAt} < now() - ${ALIVE}
+      OR (${abilitiesOf(b)}) IS DISTINCT FROM (${abilitiesOf(excluded)}) THEN now() ELSE ${b.changedAt} END`,
+  })}`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  async announce(worker, name, up, serves) {
-    await ANNOUNCE.count(pool, { worker, name, up, maxCfgScale: undefined, ...serves })
-  },
+  announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, maxCfgScale: undefined, ...serves }),
 })
 
-// A backend that is down may have anything, so while one is, nothing that needs a model is given up; only one that has
-// refused ever since it was started (it has no models at all) is not waited for.
-const seenWithin = (time: SQL) => sql`SELECT FROM ${backends} ${b} WHERE ${b.seenAt} > now() - ${time}`
+// A backend that is down might have any model, so generations wait for it; except for one that has refused since its
+// start and so has no models at all.
+const seenWithin = (time: SQL) => sql`SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${time}`
 const ALIVE_BACKEND = seenWithin(ALIVE)
 const RECENT_BACKEND = seenWithin(MISSING)
 const MIGHT = sql`(NOT ${b.up} AND ${b.models} IS DISTINCT FROM '{}' OR ${b.models} IS NULL
   OR ${g.filename} = ANY (${b.models}))`
-// Just started or back: after an outage others may be on their way, which can do what this one cannot.
+// Just started or back: after an outage others, which can do more, may be on their way.
 const CHANGED = sql`${b.changedAt} > now() - ${MISSING}`
 
-/** Where one live backend serves everything there is nothing to look for, however long the queue. */
+/** False if one live backend serves everything: then the queue need not be searched. */
 export const SOME_UNSERVED = sql`EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND ${b.models} IS NULL
-  AND ${b.samplers} @> ARRAY[${sql.join(
-    SAMPLERS.map((sampler) => sql`${sampler}`),
-    sql`, `,
-  )}] AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
+  AND ${b.samplers} @> ARRAY[${list(SAMPLERS.map((sampler) => sql`${sampler}`))}]
+  AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
 
-/** Some backend serves the model, and none of those that do, can do this. */
+/** Some backend serves the model, and none of these can do this. */
 const noneCan = (can: SQL): SQL => sql`EXISTS (${ALIVE_BACKEND} AND ${b.up} AND ${MIGHT}) AND NOT EXISTS (
   ${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT} AND (NOT ${b.up} OR ${can})))`
 
 const NO_SAMPLER = noneCan(sql`${g.sampler} = ANY (${b.samplers})`)
 
-/** Over `g`, a generation: no live backend can do it; and what it asked for, as its owner is told. */
+/** Over a generation `g`: that no live backend can do it, and what it asked for, as its owner is told. */
 export const UNSERVABLE: Readonly<Record<Lacking, { readonly lacks: SQL; readonly asked: SQL }>> = {
   model: {
     lacks: sql`${g.createdAt} < now() - ${MISSING} AND NOT EXISTS (${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT}))`,
@@ -90,7 +83,7 @@ const LACK_SAMPLER = statement('lack_sampler')`
 /** An answer serves every submit within this time. */
 const FRESH_MS = 1000
 
-/** Goes by what the reconciler goes by, so that nothing is refused here that it would let wait. */
+/** By the reconciler's conditions, so that nothing is refused that the reconciler would let wait. */
 export function backendAbilities({ pool }: Database): Abilities {
   const known = new Map<string, { readonly since: number; readonly lack: Promise<boolean> }>()
 
@@ -108,8 +101,6 @@ export function backendAbilities({ pool }: Database): Abilities {
   }
 }
 
-const FORGET = statement('forget_backends')`
-  DELETE FROM ${backends} WHERE ${backends.seenAt} < now() - interval '10 minutes'`
-
 /** Forgets the backends of workers that have gone. */
-export const forgetBackends = ({ pool }: Database): Promise<number> => FORGET.count(pool)
+export const CLEAN_BACKENDS = statement('forget_backends')`
+  DELETE FROM ${b} WHERE ${b.seenAt} < now() - interval '10 minutes'`

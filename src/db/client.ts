@@ -1,7 +1,7 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 
-/** Drizzle for typed queries, the pool beneath for the few hot statements that want a prepared name. */
+/** Drizzle for typed queries, and its pool for prepared statements. */
 export interface Database {
   readonly orm: Orm
   readonly pool: pg.Pool
@@ -11,13 +11,13 @@ type Orm = NodePgDatabase
 
 interface DatabaseOptions {
   readonly maxConnections: number
-  /** Told of each connection that can't be had or was lost. */
+  /** Told of each connection that failed to open or was lost. */
   readonly onError: (error: Error) => void
-  /** Told of each query that has worked. */
+  /** Told of each query that succeeded. */
   readonly onSuccess?: () => void
 }
 
-/** The server's own deadlines end before ours, so that a query we gave up on does not run on behind our back. */
+/** The server's time limit ends first, so that a query that we gave up does not run on. */
 const STATEMENT_TIMEOUT_MS = 5000
 const QUERY_TIMEOUT_MS = 6000
 
@@ -25,7 +25,7 @@ const SESSION_SETTINGS = `
   SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000; SET idle_in_transaction_session_timeout = 5000;
   SET synchronous_commit = on; SET timezone = 'UTC'`
 
-/** Not every platform has these; where they are refused, the deadlines above have to do. */
+/** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
 
 /** Opens a pool; nothing is connected until the first query. */
@@ -39,13 +39,13 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
     keepAlive: true,
     application_name: 'easel',
     types: { getTypeParser },
-    // Awaited by the pool before it hands the connection out, whatever its types say.
+    // The pool awaits this before it hands the connection out, though its types do not say so.
     onConnect: async (client) => {
       await client.query(SESSION_SETTINGS)
       for (const setting of OPTIONAL_SETTINGS) await client.query(setting).catch(() => undefined)
     },
   })
-  // Without these two listeners a connection that dies takes the process with it.
+  // Without these two listeners a connection that dies ends the process.
   pool.on('error', onError)
   pool.on('connect', (client) => client.on('error', onError))
   const connect: () => Promise<pg.PoolClient> = pool.connect.bind(pool)
@@ -98,33 +98,31 @@ export async function withTransaction<T>(
 }
 
 /**
- * The statement was refused for its data or for its time, and the connection is as good as before. Not so after others:
- * a prepared statement whose table was altered fails on its connection for ever (0A000).
+ * Whether Postgres refused the statement for its data or its time, and the connection still works. After other errors it
+ * may not: a prepared statement whose table was altered fails on its connection for ever (0A000).
  */
 const isRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
 
-/** Thrown inside withTransaction to undo its work on purpose. */
+/** Throw it inside withTransaction to undo its work on purpose. */
 export class Rollback extends Error {}
 
-/** The SQLSTATE of a Postgres refusal, however deep Drizzle has wrapped it. */
-export function sqlState(error: unknown): string | undefined {
-  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e.code
+/** Postgres's own error, which Drizzle wraps. */
+function databaseError(error: unknown): pg.DatabaseError | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e
   return undefined
 }
 
-export function violatedConstraint(error: unknown): string | undefined {
-  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e.constraint
-  return undefined
-}
+export const sqlState = (error: unknown): string | undefined => databaseError(error)?.code
+export const violatedConstraint = (error: unknown): string | undefined => databaseError(error)?.constraint
 
-/** Whether the first word about a statement is missing: it may have been executed or not. */
+/** Whether the answer to a statement was lost: it may have been executed or not. */
 export const outcomeUnknown = (error: unknown): boolean => {
   const state = sqlState(error)
   // 57P01-57P03: the server ended the connection; 08xxx: the connection broke.
   return state === undefined || state.startsWith('08') || /^57P0[1-3]$/.test(state)
 }
 
-// Bigints (ids, credits, seeds) all lie within 2^53; the rest is left to pg.
+// All bigints (ids, credits, seeds) lie within 2^53; pg parses the other types.
 const INT8 = 20
 function getTypeParser(oid: number, format?: unknown): (text: string) => unknown {
   return oid === INT8 ? Number : (pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown)

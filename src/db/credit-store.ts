@@ -1,29 +1,23 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { LedgerStore } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
 import { type Database, violatedConstraint } from './client.js'
-import { creditLedger, users } from './schema.js'
-import { assign, insertInto, param, pick, statement } from './statement.js'
+import { creditLedger as l, users as u } from './schema.js'
+import { assign, given, insertInto, param, pick, statement } from './statement.js'
 
-const ENTRY = pick(creditLedger, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
+const ENTRY = pick(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
 
-/** An account's ledger; the operator's references in it are not the account's to see. */
+/** An account's ledger, without the operator's references. */
 export const ledgerStore = ({ orm }: Database): LedgerStore => ({
-  async entries(accountId, { limit, after }) {
-    const before = after?.[0]
+  async entries(accountId, { limit, after: [before] = [] }) {
     const rows = await orm
-      .select({ ...ENTRY, id: creditLedger.id })
-      .from(creditLedger)
-      .where(and(eq(creditLedger.userId, accountId), before === undefined ? undefined : lt(creditLedger.id, before)))
-      .orderBy(desc(creditLedger.id))
+      .select({ ...ENTRY, id: l.id })
+      .from(l)
+      .where(and(eq(l.userId, accountId), before === undefined ? undefined : lt(l.id, before)))
+      .orderBy(desc(l.id))
       .limit(limit + 1)
-    return pageOf(
-      rows,
-      limit,
-      ({ id: _, ...entry }) => entry,
-      ({ id }) => [id],
-    )
+    const toEntry = ({ id: _, ...entry }: (typeof rows)[number]) => entry
+    return pageOf(rows, limit, toEntry, ({ id }) => [id])
   },
 })
 
@@ -31,24 +25,22 @@ type GrantOutcome =
   | { readonly outcome: 'granted' | 'granted_before'; readonly balance: number }
   | { readonly outcome: 'too_many' | 'user_deleted' }
 
-const u = alias(users, 'u')
 const USER = sql`${param('userId')}::uuid`
 const AMOUNT = sql`${param('amount')}::bigint`
 
-// The balance moves only in the statement that writes the ledger's row.
+// The statement that moves the balance also writes the ledger's row.
 const GRANT = statement<{ balance: number }>('grant_credits')`
   WITH paid AS (
-    UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
+    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
      WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL RETURNING ${u.credits}
   )
-  ${insertInto(creditLedger, {
+  ${insertInto(l, {
     userId: USER,
     kind: 'grant',
     delta: AMOUNT,
     balance: sql`paid.credits`,
-    note: sql`${param('note')}::text`,
-    ref: sql`${param('ref')}::text`,
-  })} FROM paid RETURNING ${creditLedger.balance}`
+    ...given(l, 'note', 'ref'),
+  })} FROM paid RETURNING ${l.balance}`
 
 export const operatorCreditStore = ({ orm, pool }: Database) => ({
   /** The same reference grants once: a repeat changes nothing. */
@@ -64,7 +56,7 @@ export const operatorCreditStore = ({ orm, pool }: Database) => ({
       const constraint = violatedConstraint(error)
       if (constraint === 'users_credits_check') return { outcome: 'too_many' }
       if (constraint !== 'credit_ledger_ref') throw error
-      const [user] = await orm.select(pick(users, 'credits')).from(users).where(eq(users.id, userId))
+      const [user] = await orm.select(pick(u, 'credits')).from(u).where(eq(u.id, userId))
       return { outcome: 'granted_before', balance: user?.credits ?? 0 }
     }
   },
@@ -72,8 +64,8 @@ export const operatorCreditStore = ({ orm, pool }: Database) => ({
   /** Oldest first. */
   history: (userId: string) =>
     orm
-      .select({ ...ENTRY, ref: creditLedger.ref })
-      .from(creditLedger)
-      .where(eq(creditLedger.userId, userId))
-      .orderBy(creditLedger.id),
+      .select({ ...ENTRY, ref: l.ref })
+      .from(l)
+      .where(eq(l.userId, userId))
+      .orderBy(l.id),
 })

@@ -1,74 +1,65 @@
-import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
+import { type SQL, sql } from 'drizzle-orm'
 import type { DurationEstimates, WorkInSight } from '../generation/follow/eta.js'
 import type { Lane } from '../generation/generation.js'
 import { type Pace, paceOf, type Sample } from '../generation/inference-pace.js'
 import { ALIVE } from './backend-store.js'
 import type { Database } from './client.js'
-import { backends } from './process-schema.js'
-import { generations } from './schema.js'
+import { backends as b } from './process-schema.js'
+import { generations as g } from './schema.js'
 import { statement } from './statement.js'
 
-/** A snapshot serves everybody for this long; then the next one is taken while the old one still serves. */
+/** A snapshot serves everybody for this long, and then until the next one is there. */
 const FRESH_MS = 3000
-/** Older ones tell nothing any more. */
+/** Older ones are useless. */
 const USABLE_MS = 30_000
 
-const g = alias(generations, 'g')
-const b = alias(backends, 'b')
-
-const PIXEL_STEPS = sql`${g.width}::float8 * ${g.height} * ${g.steps} * ${g.batchSize}`
+const PIXEL_STEPS = sql`${g.width}::float8 * ${g.height} * ${g.steps} * ${g.batchSize} AS "pixelSteps"`
 const frontOf = (lane: Lane) => sql`
-  (SELECT ${g.filename}, ${PIXEL_STEPS} AS pixel_steps FROM ${generations} ${g}
+  (SELECT ${g.filename}, ${PIXEL_STEPS} FROM ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane} ORDER BY ${g.seq} LIMIT 500)`
+const listOf = (item: SQL, from: SQL) => sql`coalesce((SELECT json_agg(${item}) FROM ${from}), '[]')`
 
-interface Sight {
-  readonly samples: [filename: string, samples: Sample[]][] | null
-  readonly queued: WorkInSight['queued'] | null
-  readonly running: WorkInSight['running'] | null
-  readonly backends: WorkInSight['backends'] | null
+interface Sight extends Omit<WorkInSight, 'pace'> {
+  readonly samples: readonly [filename: string, samples: Sample[]][]
 }
 
-// First attempts only: the others began before they began again.
+// First attempts only: `started_at` is when the first one began.
 const SIGHT = statement<Sight>('work_in_sight')`
   WITH queued AS MATERIALIZED (${frontOf('personal')} UNION ALL ${frontOf('create_image')}
   ), running AS MATERIALIZED (
-    SELECT ${g.filename}, ${PIXEL_STEPS} AS pixel_steps,
-           extract(epoch FROM now() - ${g.startedAt}) * 1000 AS elapsed_ms
-      FROM ${generations} ${g} WHERE ${g.status} = 'processing' ORDER BY ${g.seq} DESC LIMIT 200
+    SELECT ${g.filename}, ${PIXEL_STEPS}, extract(epoch FROM now() - ${g.startedAt}) * 1000 AS "elapsedMs"
+      FROM ${g} WHERE ${g.status} = 'processing' ORDER BY ${g.seq} DESC LIMIT 200
   ), pace AS (
     SELECT model.filename, (
       SELECT json_agg(recent) FROM (
-        SELECT ${PIXEL_STEPS} AS "pixelSteps", ${g.steps},
-               extract(epoch FROM ${g.finishedAt} - ${g.startedAt}) * 1000 AS ms
-          FROM ${generations} ${g}
+        SELECT ${PIXEL_STEPS}, ${g.steps}, extract(epoch FROM ${g.finishedAt} - ${g.startedAt}) * 1000 AS ms
+          FROM ${g}
          WHERE ${g.status} = 'succeeded' AND ${g.attempt} = 1 AND ${g.filename} = model.filename
          ORDER BY ${g.finishedAt} DESC LIMIT 25) recent) AS samples
       FROM (SELECT filename FROM queued UNION SELECT filename FROM running) model
+  ), waiting AS (
+    SELECT filename, count(*) AS count, sum("pixelSteps") AS "pixelSteps" FROM queued GROUP BY filename
   )
-  SELECT (SELECT json_agg(json_build_array(filename, samples)) FROM pace WHERE samples IS NOT NULL) AS samples,
-    (SELECT json_agg(q) FROM (SELECT filename, count(*) AS count, sum(pixel_steps) AS "pixelSteps"
-       FROM queued GROUP BY filename) q) AS queued,
-    (SELECT json_agg(json_build_object('filename', filename, 'pixelSteps', pixel_steps, 'elapsedMs', elapsed_ms))
-       FROM running) AS running,
-    (SELECT json_agg(${b.models}) FROM ${backends} ${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}) AS backends`
+  SELECT ${listOf(sql`json_build_array(filename, samples)`, sql`pace WHERE samples IS NOT NULL`)} AS samples,
+         ${listOf(sql`waiting`, sql`waiting`)} AS queued, ${listOf(sql`running`, sql`running`)} AS running,
+         ${listOf(sql`${b.models}`, sql`${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}`)} AS backends`
 
-/** Estimates from one shared snapshot per process, taken only while somebody asks. */
+/** Estimates from one snapshot per process, taken only while somebody asks. */
 export function durationEstimates({ pool }: Database): DurationEstimates {
-  /** Kept over the snapshots: one that was taken a moment ago may not have met a newcomer's checkpoint. */
+  /** Kept from snapshot to snapshot: the latest may not know the model of a generation that was submitted after it. */
   const pace = new Map<string, Pace>()
   let latest: { readonly at: number; readonly sight: WorkInSight } | undefined
   let taking: Promise<void> | undefined
 
   const take = async (): Promise<void> => {
     const seen = await SIGHT.first(pool)
-    for (const [filename, samples] of seen?.samples ?? []) {
-      const measured = paceOf(samples)
+    if (!seen) return
+    const { samples, ...sight } = seen
+    for (const [filename, its] of samples) {
+      const measured = paceOf(its)
       if (measured) pace.set(filename, measured)
     }
-    const { queued, running, backends: models } = seen ?? {}
-    const sight = { pace, queued: queued ?? [], running: running ?? [], backends: models ?? [] }
-    latest = { at: performance.now(), sight }
+    latest = { at: performance.now(), sight: { pace, ...sight } }
   }
 
   return {

@@ -1,18 +1,15 @@
 import { and, eq } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { DutyLease } from '../generation/repair/ports.js'
 import type { Database } from './client.js'
-import { leases } from './process-schema.js'
+import { leases as l } from './process-schema.js'
 import { param, statement } from './statement.js'
 
-// Held anew twice a second. Two at once do no harm, so it may be short: its holder's death delays every repair by it.
+// Renewed twice a second. When its holder dies, repairs wait this long; two holders at once do no harm.
 const LEASE_SECONDS = 2
 
-const l = alias(leases, 'l')
-
-// A row with an end instead of an advisory lock: it works through a connection pooler, and a paused holder loses it.
+// Not an advisory lock: a row works through a connection pooler, and a paused holder loses it.
 const HOLD = statement('hold_duty')`
-  INSERT INTO ${leases} AS l (name, holder, until)
+  INSERT INTO ${l} (name, holder, until)
   VALUES (${param('name')}, ${param('holder')}, now() + make_interval(secs => ${LEASE_SECONDS}))
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE ${l.holder} = excluded.holder OR ${l.until} < now()`
@@ -21,6 +18,6 @@ export const dutyLease = ({ orm, pool }: Database, name: string, holder: string)
   hold: async () => (await HOLD.count(pool, { name, holder })) === 1,
 
   async release() {
-    await orm.delete(leases).where(and(eq(leases.name, name), eq(leases.holder, holder)))
+    await orm.delete(l).where(and(eq(l.name, name), eq(l.holder, holder)))
   },
 })

@@ -1,26 +1,28 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { CancelStore, EndedGeneration } from '../generation/cancel.js'
 import { type Database, sqlState } from './client.js'
 import { FINISHED } from './notices.js'
-import { creditLedger, generations, users } from './schema.js'
-import { assign, insertInto, named, param, pick, type Queryable, type Statement, statement } from './statement.js'
+import { creditLedger, generations as g, users as u } from './schema.js'
+import { assign, insertInto, named, param, pick, type Queryable, statement } from './statement.js'
 
-const g = alias(generations, 'g')
-const u = alias(users, 'u')
 const ACTIVE = sql`${g.status} IN ('queued', 'processing')`
 
+/** Runs a statement that ends generations; `refund`: whether it gives their credits back. */
+type Fail = (
+  on: Queryable,
+  values: { readonly refund: boolean } & Readonly<Record<string, unknown>>,
+) => Promise<EndedGeneration[]>
+
 /**
- * Ends generations as failed and gives their credits back, in one statement: the only place where that happens. Its
- * parameter `refund` says whether they are given back.
- * @param which condition over `g` (generations); rows that have ended are never touched
+ * Ends generations as failed and gives their credits back, in one statement: the only place where that happens.
+ * @param which condition over `g` (generations); only active ones are ended
  * @param reason one sentence for the subscriber, as SQL over `g`
  */
-export const failStatement = (name: string, which: SQL, reason: SQL): Statement<EndedGeneration> =>
+export const failStatement = (name: string, which: SQL, reason: SQL): Fail =>
   // Each user appears at most once among the charged rows (the unique index on active ones), so the join adds up.
   statement<EndedGeneration>(name)`
     WITH ended AS (
-      UPDATE ${generations} ${g} SET ${assign(g, {
+      UPDATE ${g} SET ${assign(g, {
         status: 'failed',
         error: reason,
         finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
@@ -34,7 +36,7 @@ export const failStatement = (name: string, which: SQL, reason: SQL): Statement<
         leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
       })}
     ), given AS (
-      UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
+      UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
        WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
       RETURNING ${u.credits}, ended.*
     ), entered AS (
@@ -47,79 +49,68 @@ export const failStatement = (name: string, which: SQL, reason: SQL): Statement<
         createdAt: sql`given."finishedAt"`,
       })} FROM given
     )
-    SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`
-
-/** Runs such a statement. */
-export const failGenerations = (
-  on: Queryable,
-  failing: Statement<EndedGeneration>,
-  values: { readonly refund: boolean } & Readonly<Record<string, unknown>>,
-): Promise<EndedGeneration[]> => failing.rows(on, values)
+    SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`.rows
 
 const OF_ID = sql`${g.id} = ${param('id')}`
 const REASON = sql`${param('reason')}::text`
 const CANCEL = failStatement('cancel_generation', OF_ID, REASON)
 const CANCEL_QUEUED = failStatement('cancel_queued_generation', sql`${OF_ID} AND ${g.status} = 'queued'`, REASON)
 
-/** Cancellations always give the credits back, whatever REFUND_FAILED says: nobody failed. */
+/** A cancellation always gives the credits back, whatever REFUND_FAILED says. */
 export const cancelStore = ({ pool }: Database): CancelStore => ({
   async cancel(id, reason, { onlyQueued }) {
-    const [ended] = await failGenerations(pool, onlyQueued ? CANCEL_QUEUED : CANCEL, { id, reason, refund: true })
+    const [ended] = await (onlyQueued ? CANCEL_QUEUED : CANCEL)(pool, { id, reason, refund: true })
     return ended
   },
 })
 
 const PAGE = 200
-/** At a time; the rest waits for the next time. */
+/** In one pass; the next pass ends the rest. */
 const PAGES = 10
-/** What cannot be ended is left alone for so long, or it would hold up all others again and again. */
+/** A generation that cannot be ended is left out for this long, so that it does not hold up the others. */
 const SET_ASIDE_MS = 60_000
 
-/** The statements that end the generations of one rule. */
-export interface FailureRule {
-  readonly page: Statement<EndedGeneration>
-  readonly one: Statement<EndedGeneration>
-  /** The page's, only looked at. */
-  readonly ids: Statement<{ readonly id: string }>
-}
+export type FailureRule = ReturnType<typeof failureRule>
 
 /**
- * @param which as in `failStatement`, like `reason`
- * @param order over `g`: what comes first; an index should have it
+ * The statements that end the generations of one rule.
+ * @param order over `g`; an index should have it
  */
-export function failureRule(name: string, which: SQL, reason: SQL, order: SQL): FailureRule {
+export function failureRule(name: string, which: SQL, reason: SQL, order: SQL) {
   const select = (count: number, condition: SQL) => sql`
-    SELECT ${g.id} FROM ${generations} ${g} JOIN ${users} ${u} ON ${u.id} = ${g.userId}
+    SELECT ${g.id} FROM ${g} JOIN ${u} ON ${u.id} = ${g.userId}
      WHERE ${ACTIVE} AND (${which}) AND (${condition}) ORDER BY ${order} LIMIT ${count}`
-  // The rows are locked in here, those of the users too: what another transaction holds is passed over, not waited for.
+  // Locks the rows here, those of the users too, to skip what another transaction holds instead of waiting for it.
   const locked = (selected: SQL) => sql`${g.id} = ANY (ARRAY(${selected} FOR NO KEY UPDATE OF ${g}, ${u} SKIP LOCKED))`
   const page = select(PAGE, sql`${g.id} <> ALL (${param('setAside')}::text[])`)
   return {
     page: failStatement(name, locked(page), reason),
     one: failStatement(`${name}_one`, locked(select(1, OF_ID)), reason),
+    /** The IDs of the page. */
     ids: statement<{ readonly id: string }>(`${name}_ids`)`${page}`,
   }
 }
 
 /**
- * Ends however many generations there are, a page at a time. One whose row or whose user's row is locked is left for the
- * next time; one that cannot be ended (`onStuck`) is set aside, so that the others are.
+ * Ends the generations of a rule in pages. If a row or its user's row is locked, the next pass ends it; one that cannot be
+ * ended (`onStuck`) is set aside.
  */
 export function failingInPages(
   on: Queryable,
   refund: boolean,
   onStuck: (error: unknown, id: string) => void,
 ): (rule: FailureRule) => Promise<EndedGeneration[]> {
+  /** Until when, by ID. */
   const setAside = new Map<string, number>()
 
-  /** One by one, since one of them spoils the page. */
+  /** One by one, because one of them makes the page fail. */
   const endEach = async (rule: FailureRule, ids: readonly { readonly id: string }[]): Promise<EndedGeneration[]> => {
     const ended: EndedGeneration[] = []
     for (const { id } of ids) {
       try {
-        ended.push(...(await failGenerations(on, rule.one, { id, refund })))
+        ended.push(...(await rule.one(on, { id, refund })))
       } catch (error) {
-        if (!isOfRow(error)) throw error
+        if (!isFaultOfRow(error)) throw error
         setAside.set(id, performance.now() + SET_ASIDE_MS)
         onStuck(error, id)
       }
@@ -134,8 +125,8 @@ export function failingInPages(
       for (let page = 1; page <= PAGES; page++) {
         const values = { setAside: [...setAside.keys()] }
         let spoiled = false
-        const ofPage = await failGenerations(on, rule.page, { ...values, refund }).catch(async (error) => {
-          if (!isOfRow(error)) throw error
+        const ofPage = await rule.page(on, { ...values, refund }).catch(async (error) => {
+          if (!isFaultOfRow(error)) throw error
           spoiled = true
           return endEach(rule, await rule.ids.rows(on, values))
         })
@@ -143,7 +134,7 @@ export function failingInPages(
         if (!spoiled && ofPage.length < PAGE) break
       }
     } catch (error) {
-      // What has been ended must be told of; the next time meets the error again.
+      // The caller must learn what was ended; the next pass meets the error again.
       if (ended.length === 0) throw error
     }
     return ended
@@ -151,7 +142,7 @@ export function failingInPages(
 }
 
 /**
- * Whether another row might fare better: bad data, a constraint, a trigger, a lock. Not after a time-out: Postgres may have
- * stood still, and what has run out meanwhile is no longer to be judged at once.
+ * Whether another row might succeed: bad data, a constraint, a trigger, a lock. Not after a timeout: Postgres may have
+ * stood still, and leases that ran out meanwhile must not be judged at once.
  */
-const isOfRow = (error: unknown): boolean => /^(22|23|40|P0|55P03)/.test(sqlState(error) ?? '')
+const isFaultOfRow = (error: unknown): boolean => /^(22|23|40|P0|55P03)/.test(sqlState(error) ?? '')

@@ -1,15 +1,11 @@
 import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import { alias, unionAll } from 'drizzle-orm/pg-core'
+import { unionAll } from 'drizzle-orm/pg-core'
 import type { GenerationStatus } from '../generation/generation.js'
 import type { GenerationFilter, HistoryStore, OwnImage, PastGeneration } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
 import type { Database } from './client.js'
-import { apiKeys, creditLedger, generations, images, users } from './schema.js'
+import { generations as g, images as i, apiKeys as k, creditLedger as l, users as u } from './schema.js'
 import { named, param, pick, queryOnce, statement } from './statement.js'
-
-const g = alias(generations, 'g')
-const i = alias(images, 'i')
-const l = alias(creditLedger, 'l')
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
 const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
@@ -33,11 +29,11 @@ const GENERATION = named({
   ...pick(g, 'id', 'lane', 'metered', 'status', 'width', 'height', 'batchSize', 'seed', 'error'),
   ...pick(g, 'createdAt', 'startedAt', 'finishedAt'),
   charged: g.cost,
-  refunded: sql`coalesce((SELECT ${l.delta} FROM ${creditLedger} ${l}
+  refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
     WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`,
   images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
     SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}) ORDER BY ${i.idx})
-      FROM ${images} ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END, '[]')`,
+      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END, '[]')`,
 })
 
 const IMAGE = {
@@ -46,52 +42,45 @@ const IMAGE = {
 }
 
 const FIND_IMAGE = statement<OwnImage>('find_own_image')`
-  SELECT ${named(IMAGE)} FROM ${images} ${i} JOIN ${generations} ${g} ON ${g.id} = ${i.generationId}
+  SELECT ${named(IMAGE)} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
    WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
 
-const conditions = (accountId: string, { status, modelVersionId, since, until }: GenerationFilter): SQL[] => [
-  sql`${g.userId} = ${accountId}`,
-  ...(status !== undefined ? [sql`${g.status} = ${status}`] : []),
-  ...(modelVersionId !== undefined ? [sql`${g.modelVersionId} = ${modelVersionId}::bigint`] : []),
-  ...(since ? [sql`${g.createdAt} >= ${since}`] : []),
-  ...(until ? [sql`${g.createdAt} < ${until}`] : []),
-]
+const matching = (accountId: string, { status, modelVersionId, since, until }: GenerationFilter) =>
+  and(
+    eq(g.userId, accountId),
+    status && eq(g.status, status),
+    modelVersionId === undefined ? undefined : eq(g.modelVersionId, modelVersionId),
+    // As dates: Drizzle's own encoding of the year 0 is none that Postgres takes.
+    since && sql`${g.createdAt} >= ${since}`,
+    until && sql`${g.createdAt} < ${until}`,
+  )
 
 export const historyStore = ({ pool }: Database): HistoryStore => ({
   async generations(accountId, filter, { limit, after }) {
-    const where = conditions(accountId, filter)
-    if (after) where.push(sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
+    const where = and(matching(accountId, filter), after && sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
     const rows = await queryOnce<PastGeneration & Place>(
       pool,
-      sql`SELECT ${GENERATION} FROM ${generations} ${g} WHERE ${and(...where)} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
+      sql`SELECT ${GENERATION} FROM ${g} WHERE ${where} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
     )
-    return pageOf(
-      rows,
-      limit,
-      ({ at: _at, seq: _seq, ...generation }) => generation,
-      ({ at, seq }) => [at, seq],
-    )
+    const toGeneration = ({ at: _at, seq: _seq, ...generation }: (typeof rows)[number]) => generation
+    return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
   },
 
   async images(accountId, { modelVersionId }, { limit, after }) {
-    const where = conditions(accountId, { status: 'succeeded', modelVersionId })
-    if (after) {
-      where.push(sql`(${g.createdAt}, ${g.seq}) <= ${placeOf(after)}`)
-      where.push(sql`((${g.createdAt}, ${g.seq}) < ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`)
-    }
+    const where = and(
+      matching(accountId, { status: 'succeeded', modelVersionId }),
+      after && sql`(${g.createdAt}, ${g.seq}) <= ${placeOf(after)}`,
+      after && sql`((${g.createdAt}, ${g.seq}) < ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`,
+    )
     const rows = await queryOnce<OwnImage & Place & { readonly idx: number }>(
       pool,
       sql`
-        SELECT ${named({ ...PLACE, ...IMAGE, idx: i.idx })} FROM ${generations} ${g}
-          JOIN ${images} ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
-         WHERE ${and(...where)} ORDER BY ${ORDER}, ${i.idx} LIMIT ${limit + 1}`,
+        SELECT ${named({ ...PLACE, ...IMAGE, idx: i.idx })} FROM ${g}
+          JOIN ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
+         WHERE ${where} ORDER BY ${ORDER}, ${i.idx} LIMIT ${limit + 1}`,
     )
-    return pageOf(
-      rows,
-      limit,
-      ({ at: _at, seq: _seq, idx: _idx, ...image }) => image,
-      ({ at, seq, idx }) => [at, seq, idx],
-    )
+    const toImage = ({ at: _at, seq: _seq, idx: _idx, ...image }: (typeof rows)[number]) => image
+    return pageOf(rows, limit, toImage, ({ at, seq, idx }) => [at, seq, idx])
   },
 
   image: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
@@ -104,57 +93,50 @@ interface OperatorFilter {
 }
 
 const LISTED = {
-  ...pick(generations, 'seq', 'id', 'status'),
-  username: users.username,
-  ...pick(generations, 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
-  ...pick(generations, 'createdAt', 'startedAt', 'finishedAt'),
+  ...pick(g, 'seq', 'id', 'status', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
+  ...pick(g, 'createdAt', 'startedAt', 'finishedAt'),
+  username: u.username,
 }
 
 export const operatorGenerationStore = ({ orm }: Database) => ({
-  /** Newest first; of any user, deleted ones too. Each way reads one index from its end, however many there are. */
+  /** Newest first; of any user, deleted ones too. Each query reads one index from its end. */
   list({ status, userId, limit }: OperatorFilter) {
-    const which = (where: SQL | undefined) =>
-      orm.select(LISTED).from(generations).innerJoin(users, eq(users.id, generations.userId)).where(where)
+    const which = (where: SQL | undefined) => orm.select(LISTED).from(g).innerJoin(u, eq(u.id, g.userId)).where(where)
     if (userId) {
-      const filter = and(eq(generations.userId, userId), status && eq(generations.status, status))
-      return which(filter).orderBy(desc(generations.createdAt), desc(generations.seq)).limit(limit)
+      const filter = and(eq(g.userId, userId), status && eq(g.status, status))
+      return which(filter).orderBy(desc(g.createdAt), desc(g.seq)).limit(limit)
     }
-    const newest = (of: GenerationStatus) =>
-      which(eq(generations.status, of)).orderBy(desc(generations.seq)).limit(limit)
+    const newest = (of: GenerationStatus) => which(eq(g.status, of)).orderBy(desc(g.seq)).limit(limit)
     if (status) return newest(status)
     return unionAll(newest('queued'), newest('processing'), newest('succeeded'), newest('failed'))
-      .orderBy(desc(generations.seq))
+      .orderBy(desc(g.seq))
       .limit(limit)
   },
 
   async find(id: string) {
     const [row] = await orm
-      .select({ generation: generations, username: users.username, key: apiKeys })
-      .from(generations)
-      .innerJoin(users, eq(users.id, generations.userId))
-      .innerJoin(apiKeys, eq(apiKeys.id, generations.apiKeyId))
-      .where(eq(generations.id, id))
+      .select({ generation: g, username: u.username, key: k })
+      .from(g)
+      .innerJoin(u, eq(u.id, g.userId))
+      .innerJoin(k, eq(k.id, g.apiKeyId))
+      .where(eq(g.id, id))
     if (!row) return undefined
-    const ofGeneration = eq(creditLedger.generationId, id)
     return {
       ...row,
-      images: await orm.select().from(images).where(eq(images.generationId, id)).orderBy(images.idx),
-      entries: await orm.select().from(creditLedger).where(ofGeneration).orderBy(creditLedger.id),
+      images: await orm.select().from(i).where(eq(i.generationId, id)).orderBy(i.idx),
+      entries: await orm.select().from(l).where(eq(l.generationId, id)).orderBy(l.id),
     }
   },
 
   async statusOf(id: string): Promise<GenerationStatus | undefined> {
-    const [row] = await orm.select(pick(generations, 'status')).from(generations).where(eq(generations.id, id))
+    const [row] = await orm.select(pick(g, 'status')).from(g).where(eq(g.id, id))
     return row?.status
   },
 
   /** Queued and processing ones, charged or metered. */
   async activeOf(userId: string): Promise<string[]> {
-    const rows = await orm
-      .select(pick(generations, 'id'))
-      .from(generations)
-      .where(and(eq(generations.userId, userId), inArray(generations.status, ['queued', 'processing'])))
-    return rows.map(({ id }) => id)
+    const active = and(eq(g.userId, userId), inArray(g.status, ['queued', 'processing']))
+    return (await orm.select(pick(g, 'id')).from(g).where(active)).map(({ id }) => id)
   },
 })
 

@@ -1,41 +1,31 @@
-/** The rows of images: looking at them, and taking them back. The files are the image store's. */
+/** The rows of images. Their files are in the image store. */
 import { eq, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
-import { generations, images, takedowns } from './schema.js'
-import { assign, param, pick, type Statement, statement } from './statement.js'
-
-const g = alias(generations, 'g')
-const i = alias(images, 'i')
+import { generations as g, images as i, takedowns } from './schema.js'
+import { assign, param, pick, statement } from './statement.js'
 
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...pick(images, 'slug', 'width', 'height', 'seed', 'createdAt', 'removedAt'),
-      modelName: generations.modelName,
+      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt'),
+      removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
+      modelName: g.modelName,
     })
-    .from(images)
-    .innerJoin(generations, eq(generations.id, images.generationId))
-    .where(eq(images.slug, sql.placeholder('slug')))
+    .from(i)
+    .innerJoin(g, eq(g.id, i.generationId))
+    .where(eq(i.slug, sql.placeholder('slug')))
     .prepare('find_published_image')
-  return {
-    async find(slug) {
-      const [row] = await find.execute({ slug })
-      if (!row) return undefined
-      const { removedAt, ...image } = row
-      return { ...image, removed: removedAt !== null }
-    },
-  }
+  return { find: async (slug) => (await find.execute({ slug }))[0] }
 }
 
 const REMOVE = statement<RemovedImage>('remove_image')`
-  UPDATE ${images} ${i} SET ${assign(i, {
+  UPDATE ${i} SET ${assign(i, {
     removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
     removedAt: sql`coalesce(${i.removedAt}, now())`,
   })}
-    FROM ${generations} ${g}
+    FROM ${g}
    WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
      AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
   RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
@@ -47,7 +37,7 @@ export const imageRemovals = ({ pool }: Database): ImageRemovals => ({
 /** Claimed at a time. */
 const TAKEDOWNS = 10
 
-// The first wait is longer than a try may take, the last one about an hour.
+// The first wait is longer than a try may take, the last one is about an hour.
 const CLAIM_TAKEDOWNS = statement<{ slug: string }>('claim_takedowns')`
   UPDATE ${takedowns} SET ${assign(takedowns, {
     attempts: sql`${takedowns.attempts} + 1`,
@@ -69,37 +59,34 @@ export const takedownStore = ({ orm, pool }: Database): Takedowns => ({
 /** Small enough for one statement's time limit, however much a user has. */
 const PAGE = 1000
 
-// What is done already counts too, or a page might look for its rows among millions.
+// A page counts what is done already too: otherwise it might search millions of rows.
 const ENDED = sql`ended AS MATERIALIZED (
-  SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${generations} ${g}
+  SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${g}
    WHERE ${g.userId} = ${param('userId')} AND ${g.seq} > ${param('after')} AND ${g.status} IN ('succeeded', 'failed')
    ORDER BY ${g.seq} LIMIT ${PAGE})`
 
-const endedStatement = (name: string, change: SQL): Statement<{ done: number; last: number | null }> =>
+const endedStatement = (name: string, change: SQL) =>
   statement<{ done: number; last: number | null }>(name)`
     WITH ${ENDED}, changed AS (${change})
     SELECT (SELECT count(*) FROM changed) AS done, (SELECT max(seq) FROM ended) AS last`
 
 const WIPE_PROMPTS = endedStatement(
   'wipe_prompts',
-  sql`
-    UPDATE ${generations} ${g} SET ${assign(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
+  sql`UPDATE ${g} SET ${assign(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
      WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
 )
 
 const REMOVE_ALL = endedStatement(
   'remove_images_of_user',
-  sql`
-    UPDATE ${images} ${i} SET ${assign(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
+  sql`UPDATE ${i} SET ${assign(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
      WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
 )
 
 const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`
   WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`
 
-/** What was generated, taken back. */
 export const operatorImageStore = ({ pool }: Database) => {
-  /** Does it page by page, in the queue's order; resolves to how many rows were changed. */
+  /** Changes all pages, in the queue's order; resolves to how many rows were changed. */
   const inPages = async (page: typeof REMOVE_ALL, values: object): Promise<number> => {
     for (let after = 0, total = 0; ; ) {
       const { done = 0, last = null } = (await page.first(pool, { ...values, after })) ?? {}
@@ -112,10 +99,10 @@ export const operatorImageStore = ({ pool }: Database) => {
   return {
     removeAllOf: (userId: string, reason: string): Promise<number> => inPages(REMOVE_ALL, { userId, reason }),
 
-    /** Of generations that have ended; resolves to how many that were. */
+    /** Of ended generations; resolves to how many these were. */
     wipePromptsOf: (userId: string): Promise<number> => inPages(WIPE_PROMPTS, { userId }),
 
-    /** Every name under which a file of the user's may lie, in pages: a failed generation can have left some too. */
+    /** All slugs under which the user may have files, in pages; failed generations may have left some too. */
     async *slugsOf(userId: string): AsyncGenerator<string[]> {
       for (let after = 0; ; ) {
         const rows = await SLUGS.rows(pool, { userId, after })

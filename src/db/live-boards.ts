@@ -4,7 +4,7 @@ import type { Database } from './client.js'
 import { generationPreviews, generationProgress } from './process-schema.js'
 import { param, statement } from './statement.js'
 
-/** One-machine mode: boards in unlogged tables. */
+/** For one-machine mode, in unlogged tables. */
 function boardStatements<T>(table: typeof generationProgress | typeof generationPreviews, column: string) {
   const value = sql.identifier(column)
   return {
@@ -24,14 +24,12 @@ function boardStatements<T>(table: typeof generationProgress | typeof generation
 const PROGRESS = boardStatements<number>(generationProgress, 'progress')
 const PREVIEWS = boardStatements<Buffer>(generationPreviews, 'image')
 
-/** Forget what nobody has updated for long. */
+/** Forget what was not updated for ten minutes. */
 export const CLEAN_BOARDS = [PROGRESS.clean, PREVIEWS.clean]
 
-const board = <T>({ pool }: Database, statements: ReturnType<typeof boardStatements<T>>): LiveBoard<T> => ({
-  async set(id, attempt, value) {
-    await statements.set.count(pool, { id, attempt, value })
-  },
-  get: async (ids) => new Map((await statements.get.rows(pool, { ids })).map(({ id, value }) => [id, value])),
+const board = <T>({ pool }: Database, { set, get }: ReturnType<typeof boardStatements<T>>): LiveBoard<T> => ({
+  set: (id, attempt, value) => set.run(pool, { id, attempt, value }),
+  get: async (ids) => new Map((await get.rows(pool, { ids })).map(({ id, value }) => [id, value])),
 })
 
 export const postgresProgressBoard = (db: Database): ProgressBoard => board(db, PROGRESS)

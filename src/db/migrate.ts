@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type PgQueryable, runMigrations } from 'bullmq'
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
@@ -13,7 +13,7 @@ import { queryOnce } from './statement.js'
 /** Where the SQL files are, and their journal. */
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-/** The journal, in the form of Drizzle's own migrator. Not that one itself: it runs all files in one transaction. */
+/** The journal in the form of Drizzle's migrator, which itself would run all files in one transaction. */
 const JOURNAL = sql.raw('drizzle.__drizzle_migrations')
 const CREATE_JOURNAL = [
   sql`CREATE SCHEMA IF NOT EXISTS drizzle`,
@@ -26,15 +26,15 @@ const NO_TRANSACTION = '-- no-transaction\n'
 const LAST_UNMARKED = 1794900011000
 const INDEX = /^CREATE (?<unique>UNIQUE )?INDEX (?:CONCURRENTLY IF NOT EXISTS )?(?<name>\w+) ON (?<table>\w+)/m
 
-/** All who come after a statement that waits for a table wait with it: it gives up, lets them pass and tries again. */
+/** Whatever needs a table waits behind a statement that waits for it. So that one gives up, pauses and tries again. */
 const LOCK_TIMEOUT_MS = 500
 const LET_PASS_MS = 500
 const LOCKED_WITHIN_MS = 300_000
 const TURN_MS = 250
 
 /**
- * Brings a database up to date: our tables, what BullMQ's Postgres backend needs, and the catalog if that is empty.
- * Safe while the service runs, and when several replicas do it at once; the later ones wait and find nothing to do.
+ * Brings a database up to date: our tables, what BullMQ's Postgres backend needs, and the catalog if it is empty. Safe
+ * while the service runs, and when several replicas do it at once: the later ones wait and find nothing to do.
  */
 export async function migrateDatabase(databaseUrl: string, folder = MIGRATIONS): Promise<void> {
   const client = new pg.Client({
@@ -62,11 +62,9 @@ export async function migrateDatabase(databaseUrl: string, folder = MIGRATIONS):
   }
 }
 
-/** Asked again and again: CREATE INDEX CONCURRENTLY would wait for a process that waits for the lock, and the process for it. */
-async function hasTurn(client: pg.Client): Promise<boolean> {
-  const turn = sql`SELECT WHERE pg_try_advisory_lock(hashtext('easel:migrate'))`
-  return (await queryOnce(client, turn)).length > 0
-}
+/** Polled: CREATE INDEX CONCURRENTLY and a process that waits for the lock would wait for each other. */
+const hasTurn = (client: pg.Client): Promise<boolean> =>
+  exists(client, sql`SELECT WHERE pg_try_advisory_lock(hashtext('easel:migrate'))`)
 
 async function apply(client: pg.Client, { sql: statements, hash, folderMillis }: MigrationMeta): Promise<void> {
   const marked = statements[0]?.startsWith(NO_TRANSACTION)
@@ -95,15 +93,13 @@ async function apply(client: pg.Client, { sql: statements, hash, folderMillis }:
 
 async function isOnExistingTable(client: pg.Client, statement: string): Promise<boolean> {
   const table = INDEX.exec(statement)?.groups?.table
-  return (
-    table !== undefined && (await queryOnce(client, sql`SELECT WHERE to_regclass(${table}) IS NOT NULL`)).length > 0
-  )
+  return table !== undefined && exists(client, sql`SELECT WHERE to_regclass(${table}) IS NOT NULL`)
 }
 
 async function runAlone(client: pg.Client, statement: string): Promise<void> {
   const index = INDEX.exec(statement)?.groups?.name
   await patiently(async () => {
-    // What waits in this way stands in nobody's way.
+    // It blocks nothing while it waits.
     if (/\bCONCURRENTLY\b/.test(statement)) await client.query('SET lock_timeout = 0')
     try {
       if (index && (await isBroken(client, index))) await client.query(`DROP INDEX CONCURRENTLY ${index}`)
@@ -114,13 +110,13 @@ async function runAlone(client: pg.Client, statement: string): Promise<void> {
   })
 }
 
-/** Left by a CREATE INDEX CONCURRENTLY that was broken off: it costs every write and serves no query. */
-async function isBroken(client: pg.Client, index: string): Promise<boolean> {
-  const broken = sql`SELECT FROM pg_index WHERE indexrelid = to_regclass(${index}) AND NOT indisvalid`
-  return (await queryOnce(client, broken)).length > 0
-}
+/** A CREATE INDEX CONCURRENTLY that was interrupted leaves one: it costs every write and serves no query. */
+const isBroken = (client: pg.Client, index: string): Promise<boolean> =>
+  exists(client, sql`SELECT FROM pg_index WHERE indexrelid = to_regclass(${index}) AND NOT indisvalid`)
 
-/** Repeats what did not get its locks in time. */
+const exists = async (client: pg.Client, rows: SQL) => (await queryOnce(client, rows)).length > 0
+
+/** Repeats work that did not get its locks in time. */
 async function patiently(work: () => Promise<unknown>): Promise<void> {
   const until = performance.now() + LOCKED_WITHIN_MS
   for (;;) {

@@ -1,16 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { Delivery } from '../generation/ports.js'
 import type { ReconcileStore } from '../generation/repair/ports.js'
 import type { Database } from './client.js'
 import { unrung } from './process-schema.js'
-import { generations } from './schema.js'
+import { generations as g } from './schema.js'
 import { param, statement } from './statement.js'
 
 const PAGE = 1000
-const g = alias(generations, 'g')
 
-/** Notes that no job is known to be queued for the rows (id, attempt) of `stored`, in the statement that stores them. */
+/** Notes, in the statement that stores the rows (id, attempt) of `stored`, that their jobs may not be in the queue yet. */
 export const noteMissingJob = (stored: string): SQL => sql`
   INSERT INTO ${unrung} (generation_id, attempt) SELECT id, attempt FROM ${sql.identifier(stored)}
   ON CONFLICT (generation_id) DO UPDATE SET attempt = excluded.attempt`
@@ -20,24 +18,23 @@ const MARK_ENQUEUED = statement('mark_enqueued')`
    WHERE ${unrung.generationId} = d.id AND ${unrung.attempt} = d.attempt`
 
 /** The queue has the jobs of these attempts. */
-export async function markEnqueued({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> {
-  await MARK_ENQUEUED.count(pool, {
+export const markEnqueued = ({ pool }: Database, deliveries: readonly Delivery[]): Promise<void> =>
+  MARK_ENQUEUED.run(pool, {
     ids: deliveries.map(({ id }) => id),
     attempts: deliveries.map(({ attempt }) => attempt),
   })
-}
 
-// One by one: a join might read all that waits.
+// One by one: a join might read the whole queue.
 const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
   SELECT ${g.id}, ${g.attempt} FROM ${unrung} CROSS JOIN LATERAL (
-    SELECT * FROM ${generations} WHERE ${generations.id} = ${unrung.generationId} LIMIT 1) ${g}
+    SELECT * FROM ${g} WHERE ${g.id} = ${unrung.generationId} LIMIT 1) ${g}
    WHERE ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
      AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
    LIMIT ${PAGE}`
 
-// In the order of the index that the claims use, so that it costs no more than its rows.
+// In the order of an index, so that it reads no more rows than it returns.
 const FIRST_QUEUED = statement<Delivery>('first_queued')`
-  SELECT ${g.id}, ${g.attempt} FROM ${generations} ${g}
+  SELECT ${g.id}, ${g.attempt} FROM ${g}
    WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
 
 export const missingJobs = (db: Database): Pick<ReconcileStore, 'notEnqueued' | 'markEnqueued' | 'firstQueued'> => ({
@@ -46,8 +43,8 @@ export const missingJobs = (db: Database): Pick<ReconcileStore, 'notEnqueued' | 
   firstQueued: () => FIRST_QUEUED.rows(db.pool),
 })
 
-/** Forgets the attempts that were claimed or have ended before their job was queued. */
+/** Forgets attempts that were claimed or ended before their job was queued. */
 export const CLEAN_MISSING_JOBS = statement('clean_missing_jobs')`
   DELETE FROM ${unrung} WHERE NOT EXISTS (
-    SELECT FROM ${generations} ${g}
+    SELECT FROM ${g}
      WHERE ${g.id} = ${unrung.generationId} AND ${g.attempt} = ${unrung.attempt} AND ${g.status} = 'queued')`

@@ -21,7 +21,7 @@ export const modelStore = ({ orm }: Database): ModelStore => {
     .prepare('find_create_image_model')
   return {
     async find(id) {
-      // An id that no bigint column can hold is not in the catalog either.
+      // Postgres would refuse an id that is no bigint.
       return Number.isSafeInteger(id) ? (await find.execute({ id }))[0] : undefined
     },
 
@@ -34,19 +34,19 @@ export const modelStore = ({ orm }: Database): ModelStore => {
   }
 }
 
-/** What an import says about one version. What it leaves out keeps its value, or for a new version the default. */
+/** One version of an import. What is absent keeps its value, or gets the default in a new version. */
 export type ImportedModel = Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'type' | 'filename'> &
   Partial<ModelVersion>
 
 type ImportOutcome =
   | { readonly outcome: 'imported' }
-  /** The Create Image model is served by a version that the import does not speak of. */
+  /** The Create Image model is served by a version that is not in the import. */
   | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
 
 export const operatorModelStore = (db: Database) => {
   const { orm } = db
   return {
-    /** All or nothing. The Create Image models that the import assigns are freed first, so that they can change places. */
+    /** All or nothing. Frees the Create Image models of the import first, so that versions can swap them. */
     import: (models: readonly ImportedModel[]): Promise<ImportOutcome> =>
       withTransaction(db, async (tx) => {
         const assigning = models.filter(({ createImageModel }) => createImageModel !== undefined)
@@ -75,7 +75,7 @@ export const operatorModelStore = (db: Database) => {
         .from(modelVersions)
         .orderBy(...catalogOrder),
 
-    /** Enabled ones that a backend has which was announced as up within so many ms. One that lists no models has all. */
+    /** Enabled ones that a backend has which was up within so many ms. A backend that lists no models has all. */
     async listServedIds(withinMs: number): Promise<number[]> {
       const seen = gte(backends.seenAt, sql`now() - ${withinMs} * interval '1 ms'`)
       const has = or(isNull(backends.models), sql`${modelVersions.filename} = ANY (${backends.models})`)
@@ -87,7 +87,7 @@ export const operatorModelStore = (db: Database) => {
       return (await served.where(and(modelVersions.enabled, exists(serving)))).map(({ id }) => id)
     },
 
-    /** False: there is no such version. */
+    /** False if there is no such version. */
     async setEnabled(id: number, enabled: boolean): Promise<boolean> {
       const { rowCount } = await orm.update(modelVersions).set({ enabled }).where(eq(modelVersions.id, id))
       return rowCount === 1

@@ -2,23 +2,23 @@ import pg from 'pg'
 import type { Database } from './client.js'
 import { statement } from './statement.js'
 
-/** Claims and requeues notify here. */
+/** For claims and requeues. */
 export const MOVED = 'generation_moved'
-/** Ends have a channel of their own, which the workers hear, too. */
+/** For ends; the workers listen to it, too. */
 export const FINISHED = 'generation_finished'
 const WAITING = 'generation_waiting'
 
 const RECONNECT_MS = 500
 
 /**
- * Hears the notices of some channels over one connection of its own, opened anew whenever it breaks. Notices sent
- * meanwhile are lost, so they may only say "look now" to somebody who looks anyway.
+ * Listens to channels over a connection of its own, which is opened again whenever it breaks. Notices sent meanwhile are
+ * lost, so a notice may only mean "look now" for something that is also looked at regularly.
+ * @param onError told once of each time in which notices are lost
  */
 export function listenTo(
   databaseUrl: string,
   channels: string | readonly string[],
   onNotice: (payload: string) => void,
-  /** Told once of each time when notices are lost. */
   onError: (error: Error) => void,
 ): { close(): Promise<void> } {
   let closed = false
@@ -69,8 +69,8 @@ export function listenTo(
 const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`
 
 /**
- * How a worker that got a job which it can't do tells all the others: that job is used up, and whoever can serve the
- * generation must not wait until it looks by itself.
+ * How a worker that got a job which it can't do tells the others: the job is used up, and a worker that can serve the
+ * generation should not wait for its next look.
  */
 export function workerCall(
   { pool }: Database,
@@ -78,11 +78,6 @@ export function workerCall(
   onCall: () => void,
   onError: (error: Error) => void,
 ): { callOthers(): Promise<void>; close(): Promise<void> } {
-  const listener = listenTo(databaseUrl, WAITING, onCall, onError)
-  return {
-    async callOthers() {
-      await CALL.count(pool).catch(onError)
-    },
-    close: () => listener.close(),
-  }
+  const { close } = listenTo(databaseUrl, WAITING, onCall, onError)
+  return { callOthers: () => CALL.run(pool).catch(onError), close }
 }

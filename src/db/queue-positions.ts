@@ -1,45 +1,35 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { QueuePositions } from '../generation/follow/poll.js'
-import { type QueueDepths, queuePosition } from '../generation/follow/queue-position.js'
+import { queuePosition } from '../generation/follow/queue-position.js'
 import type { Lane } from '../generation/generation.js'
 import type { Database } from './client.js'
 import { queueTurn } from './process-schema.js'
-import { generations } from './schema.js'
+import { generations as g } from './schema.js'
 import { statement } from './statement.js'
 
-/** A snapshot serves every poll that comes within this time of its query's start. */
+/** A snapshot serves polls for this long after its query's start. */
 const FRESH_MS = 400
-
-const g = alias(generations, 'g')
 
 // Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
 const waitingIn = (lane: Lane) => sql`
-  (SELECT string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}) FROM ${generations} ${g}
+  (SELECT coalesce(string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}), '') FROM ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane})`
 
-const SNAPSHOT = statement<{ streak: number } & Readonly<Record<Lane, Buffer | null>>>('queue_snapshot')`
+const SNAPSHOT = statement<{ streak: number | null } & Readonly<Record<Lane, Buffer>>>('queue_snapshot')`
   SELECT (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak,
          ${waitingIn('personal')} AS personal, ${waitingIn('create_image')} AS create_image`
 
-interface Snapshot {
-  readonly lanes: Readonly<Record<Lane, Buffer>>
-  readonly depths: QueueDepths
-}
-
 /**
- * Places in the queue from one shared snapshot of it per process, at most half a second old and taken only while
- * somebody polls a queued generation. A poll is a binary search, however many wait and however many ask.
+ * Places in the queue from one snapshot of it per process, at most half a second old and taken only while somebody polls
+ * a queued generation. A poll is a binary search, however many wait and however many ask.
  */
 export function queuePositions({ pool }: Database): QueuePositions {
-  let current: { readonly since: number; readonly snapshot: Promise<Snapshot> } | undefined
-
-  const take = async (): Promise<Snapshot> => {
-    const row = await SNAPSHOT.first(pool)
-    const lanes = { personal: row?.personal ?? EMPTY, create_image: row?.create_image ?? EMPTY }
+  const take = async () => {
+    const { streak, ...lanes } = (await SNAPSHOT.first(pool)) ?? { streak: 0, personal: EMPTY, create_image: EMPTY }
     const waiting = { personal: lanes.personal.length / 8, create_image: lanes.create_image.length / 8 }
-    return { lanes, depths: { streak: row?.streak ?? 0, waiting } }
+    return { lanes, depths: { streak: streak ?? 0, waiting } }
   }
+  let current: { readonly since: number; readonly snapshot: ReturnType<typeof take> } | undefined
 
   return {
     async of({ lane, seq }) {
@@ -52,7 +42,7 @@ export function queuePositions({ pool }: Database): QueuePositions {
         })
       }
       const { lanes, depths } = await current.snapshot
-      // One that was submitted after the snapshot stands behind all that are in it.
+      // A generation that was submitted after the snapshot is behind all that are in it.
       return queuePosition(lane, countBelow(lanes[lane], seq) + 1, depths)
     },
   }
@@ -60,7 +50,7 @@ export function queuePositions({ pool }: Database): QueuePositions {
 
 const EMPTY = Buffer.alloc(0)
 
-/** How many of the sorted seqs are smaller. They stay below 2^48, so the low six bytes of each tell. */
+/** How many of the sorted seqs are smaller. They stay below 2^48, so the low six bytes of each are enough. */
 function countBelow(seqs: Buffer, seq: number): number {
   let low = 0
   let high = seqs.length / 8

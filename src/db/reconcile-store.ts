@@ -1,34 +1,28 @@
 import { sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { DEADLINE_PASSED, LACKING, type Lacking, MAX_DEATHS, WORKER_LOST } from '../generation/failure-reason.js'
 import type { Delivery } from '../generation/ports.js'
 import type { ReconcileStore } from '../generation/repair/ports.js'
-import { forgetBackends, SOME_UNSERVED, UNSERVABLE } from './backend-store.js'
+import { CLEAN_BACKENDS, SOME_UNSERVED, UNSERVABLE } from './backend-store.js'
 import type { Database } from './client.js'
 import { type FailureRule, failingInPages, failureRule } from './failure-store.js'
 import { CLEAN_BOARDS } from './live-boards.js'
 import { CLEAN_MISSING_JOBS, missingJobs, noteMissingJob } from './missing-jobs.js'
 import { MOVED } from './notices.js'
 import { BACK_IN_QUEUE } from './run-store.js'
-import { generations, idempotencyKeys } from './schema.js'
+import { generations as g, idempotencyKeys } from './schema.js'
 import { assign, param, statement } from './statement.js'
 
 const PAGE = 1000
-/** Of what has expired, at a time; the rest waits for the next time. */
+/** Of expired keys, in one call of `clean`. */
 const CLEANED_PAGES = 20
 
-const g = alias(generations, 'g')
 const LEASE_EXPIRED = sql`${g.status} = 'processing' AND ${g.leaseUntil} < now()`
 
 const REQUEUE_LOST = statement<Delivery>('requeue_lost')`
   WITH requeued AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
-      ...BACK_IN_QUEUE,
-      deaths: sql`${g.deaths} + 1`,
-      notBefore: sql`now()`,
-    })}
+    UPDATE ${g} SET ${assign(g, { ...BACK_IN_QUEUE, deaths: sql`${g.deaths} + 1`, notBefore: sql`now()` })}
      WHERE ${g.id} = ANY (ARRAY(
-             SELECT ${g.id} FROM ${generations} ${g}
+             SELECT ${g.id} FROM ${g}
               WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))
     RETURNING ${g.id}, ${g.attempt}
   ), noted AS (${noteMissingJob('requeued')})
@@ -63,22 +57,22 @@ const UNSERVED = Object.fromEntries(
 const ACTIVE_PAGE = statement<{ id: string; accountId: string; remainingMs: number }>('active_page')`
   SELECT ${g.id}, ${g.userId} AS "accountId",
          greatest(extract(epoch FROM ${g.deadlineAt} - now()) * 1000, 0)::integer AS "remainingMs"
-    FROM ${generations} ${g}
+    FROM ${g}
    WHERE ${g.status} IN ('queued', 'processing') AND NOT ${g.metered} AND ${g.userId} > ${param('after')}
    ORDER BY ${g.userId} LIMIT ${PAGE}`
 
 const ENDED_AMONG = statement<{ id: string }>('ended_among')`
-  SELECT ${g.id} FROM ${generations} ${g}
+  SELECT ${g.id} FROM ${g}
    WHERE ${g.id} = ANY (${param('ids')}) AND ${g.status} IN ('succeeded', 'failed')`
 
-// Not the very latest, whose last attempt may still be clearing up itself.
+// Not the latest: the last attempt may still be removing its images itself.
 const WASTED_SLUGS = statement<{ slug: string }>('wasted_slugs')`
-  SELECT unnest(${g.slugs}) AS slug FROM ${generations} ${g}
+  SELECT unnest(${g.slugs}) AS slug FROM ${g}
    WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
      AND ${g.finishedAt} BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
    ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`
 
-// The age once more: a key that has just been taken anew is no longer old.
+// The outer condition is for a key that was reserved again meanwhile: it is no longer old.
 const OLD_KEY = sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`
 const CLEAN_KEYS = statement('clean_idempotency_keys')`
   DELETE FROM ${idempotencyKeys} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
@@ -86,7 +80,7 @@ const CLEAN_KEYS = statement('clean_idempotency_keys')`
 
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
-  /** Told of a generation that should have ended and could not, about once a minute. */
+  /** Told, about once a minute, of a generation that cannot be ended. */
   readonly onStuck?: (error: unknown, id: string) => void
 }
 
@@ -106,9 +100,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
 
     async clean() {
       for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== PAGE) break
-      await CLEAN_MISSING_JOBS.count(pool)
-      await forgetBackends(db)
-      for (const board of CLEAN_BOARDS) await board.count(pool)
+      for (const forget of [CLEAN_MISSING_JOBS, CLEAN_BACKENDS, ...CLEAN_BOARDS]) await forget.run(pool)
     },
   }
 }

@@ -4,20 +4,19 @@ import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { MAX_SEED } from '../generation/generation.js'
 import type { ClaimedGeneration, RunStore, Serves } from '../generation/run/claim.js'
 import type { Database } from './client.js'
-import { failGenerations, failStatement } from './failure-store.js'
+import { failStatement } from './failure-store.js'
 import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
 import { queueTurn } from './process-schema.js'
-import { generations, images, usage } from './schema.js'
-import { assign, insertInto, named, param, pick, statement } from './statement.js'
+import { generations as g, images, usage } from './schema.js'
+import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
-/** How long a claim holds without a heartbeat (generation/run/lease.ts beats three times meanwhile); a crash costs as much. */
+/** Three heartbeats of generation/run/lease.ts. Also what a crash of a worker costs. */
 export const LEASE_SECONDS = 7
 
-const g = alias(generations, 'g')
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
-/** What a generation `g` needs: its kind, with its lane, as the index `generations_queue_of_kind` has it. */
+/** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
 const KIND = sql`${g.filename}, ${g.sampler},
   generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
 
@@ -25,16 +24,16 @@ const KIND = sql`${g.filename}, ${g.sampler},
 const SERVES = sql`(${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
   AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0`
 
-/** Whether a generation need not wait for its next try any more, and its deadline is to come. */
+/** It need not wait for its next try, and its deadline is to come. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
 
-/** In the words of the index of kinds, which no other index has: the planner must take that one, or the primary key. */
+/** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
 const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
 const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
 
-/** How many a claim looks at one by one: the first of a lane, then the first of the loaded model. */
+/** How many rows a claim checks one by one: the first of a lane, then the first of the loaded model. */
 const LOOKS = 50
 
 /** How long this backend will take for a generation `g`. */
@@ -45,30 +44,30 @@ const LOADED = sql`${param('filename')}::text`
 const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * The first claimable row in queue order, or one of the loaded model: as long as the row that comes first, once the other
- * is done, will have been passed over for no longer than `maxDelayMs` since that began.
+ * Claims the first claimable row in queue order; or one of the loaded model, if when that is done the first row will have
+ * been passed over for at most `maxDelayMs` in all.
  *
- * Mostly one of a lane's first rows can be claimed. Where this backend serves none of them, each kind of work that waits
- * costs one step along the index, however much of it there is. Then the claim holds the turn's row, so claims come one
- * after the other and the lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first
- * row meanwhile, so the rows are looked up anew by their kinds.
+ * Mostly one of a lane's first rows can be claimed. If this backend serves none of them, each kind of waiting work costs one
+ * step along the index, however many rows it has. The lock on the turn's row makes claims wait for each other, so that the
+ * lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first row meanwhile, so the
+ * rows are looked up again by their kinds.
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
     SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${LANES} CROSS JOIN LATERAL (
-      SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${generations} ${g}
+      SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
        WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
      WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
   ), sought AS (
     SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${LANES}
   ), kinds (model, lane, filename, sampler, needs) AS (
     SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
-      SELECT ${KIND} FROM ${generations} ${g}
+      SELECT ${KIND} FROM ${g}
        WHERE ${QUEUED} AND ${g.lane} = sought.lane AND ${g.filename} >= sought.filename
        ORDER BY ${KIND} LIMIT 1) first
     UNION ALL
     SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
-      SELECT ${KIND} FROM ${generations} ${g}
+      SELECT ${KIND} FROM ${g}
        WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
        ORDER BY ${KIND} LIMIT 1) following
      WHERE model IS NULL OR k.filename = model
@@ -76,7 +75,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     SELECT * FROM head
     UNION
     SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
-      SELECT ${g.seq} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
+      SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
   ), turn AS MATERIALIZED (
     SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn}
      WHERE (SELECT count(*) FROM served) > 0 FOR UPDATE
@@ -84,7 +83,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     SELECT first.* FROM (
       SELECT served.* FROM served, turn
        ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
-      SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${generations} ${g} WHERE ${DUE_OF_KIND}
+      SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${g} WHERE ${DUE_OF_KIND}
        ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
      LIMIT 1
   ), loaded AS MATERIALIZED (
@@ -93,14 +92,14 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
              coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
         FROM served JOIN chosen USING (lane)
        WHERE served.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
-      SELECT ${g.id} FROM ${generations} ${g}
+      SELECT ${g.id} FROM ${g}
        WHERE k.until > now() AND ${g.id} = ANY (ARRAY(
-               SELECT ${g.id} FROM ${generations} ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
+               SELECT ${g.id} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
          AND ${WAITING} AND now() + ${EXPECTED} <= k.until
        ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
      LIMIT 1
   ), passed_over AS (
-    UPDATE ${generations} ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
+    UPDATE ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
      WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM loaded)
   ), turned AS (
     UPDATE ${queueTurn} SET ${assign(queueTurn, {
@@ -108,7 +107,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
         CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
     })} FROM chosen
   ), claimed AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${assign(g, {
       status: 'processing',
       worker: param('worker'),
       backend: param('backend'),
@@ -129,13 +128,16 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
 const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
 
 const HEARTBEAT = statement('heartbeat_generation')`
-  UPDATE ${generations} ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
+  UPDATE ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
 
-// Images, usage and success in one statement, all of one time: all or nothing. Never before its start, though a standby
-// that took over may have a clock that is behind.
+const ended = alias(g, 'ended')
+const image = alias(images, 'image')
+
+// Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby that
+// took over may be behind.
 const SUCCEED = statement('succeed_generation')`
   WITH ended AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${assign(g, {
       status: 'succeeded',
       finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
       leaseUntil: null,
@@ -143,37 +145,26 @@ const SUCCEED = statement('succeed_generation')`
      WHERE ${OF_ATTEMPT}
     RETURNING ${g.id}, ${g.userId}, ${g.apiKeyId}, ${g.modelVersionId}, ${g.metered}, ${g.finishedAt}
   ), image AS (
-    SELECT * FROM jsonb_to_recordset(${param('images')}::jsonb)
-      AS i (slug text, idx integer, seed bigint, width integer, height integer, bytes bigint, sha256 text,
-            "madeWith" jsonb)
+    SELECT * FROM jsonb_populate_recordset(NULL::${images}, ${param('images')}::jsonb)
   ), shown AS (
     ${insertInto(images, {
-      slug: sql`i.slug`,
-      generationId: sql`ended.id`,
-      idx: sql`i.idx`,
-      seed: sql`i.seed`,
-      width: sql`i.width`,
-      height: sql`i.height`,
-      bytes: sql`i.bytes`,
-      sha256: sql`i.sha256`,
-      madeWith: sql`i."madeWith"`,
-      createdAt: sql`ended.finished_at`,
-    })} FROM ended, image i
+      generationId: ended.id,
+      ...pick(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
+      createdAt: ended.finishedAt,
+    })} FROM ended, image
   ), billed AS (
     ${insertInto(usage, {
-      generationId: sql`ended.id`,
-      idx: sql`i.idx`,
-      apiKeyId: sql`ended.api_key_id`,
-      userId: sql`ended.user_id`,
-      modelVersionId: sql`ended.model_version_id`,
-      createdAt: sql`ended.finished_at`,
-    })} FROM ended, image i WHERE ended.metered
+      generationId: ended.id,
+      idx: image.idx,
+      ...pick(ended, 'apiKeyId', 'userId', 'modelVersionId'),
+      createdAt: ended.finishedAt,
+    })} FROM ended, image WHERE ended.metered
   )
   SELECT pg_notify(${FINISHED}, id) FROM ended`
 
 const FAIL = failStatement('fail_generation', OF_ATTEMPT, sql`${param('reason')}::text`)
 
-/** What ends an attempt and lets the generation wait for the next one. */
+/** Ends an attempt and lets the generation wait for the next one. */
 export const BACK_IN_QUEUE = {
   status: 'queued',
   attempt: sql`${g.attempt} + 1`,
@@ -184,7 +175,7 @@ export const BACK_IN_QUEUE = {
 
 const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   WITH requeued AS (
-    UPDATE ${generations} ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${assign(g, {
       ...BACK_IN_QUEUE,
       tries: sql`${g.tries} + ${param('tries')}::integer`,
       notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
@@ -194,12 +185,12 @@ const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   ), noted AS (${noteMissingJob('requeued')})
   SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
-const STANDING = statement<NonNullable<Awaited<ReturnType<RunStore['standing']>>>>('standing_of_generation')`
-  SELECT ${g.status}, ${g.attempt} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`
+const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
+  SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
   const standing = (id: string) => STANDING.first(pool, { id })
-  /** A repeated write finds no row any more; if the first one, whose answer was lost, was ours, it still counts. */
+  /** A repeated write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
     const now = await standing(id)
     return now?.status === status && now.attempt === attempt
@@ -208,27 +199,21 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   return {
     standing,
 
-    async claim(by, serves, affinity) {
-      const { models, samplers } = serves
-      const { filename = null, maxDelayMs = 0, msPerPixelStep = 0 } = affinity ?? {}
-      return CLAIM.first(pool, {
-        ...by,
-        ...{ models, samplers, unmetNeeds: unmetNeeds(serves) },
-        ...{ filename, maxDelayMs, msPerPixelStep },
-      })
-    },
+    claim: (by, serves, affinity) =>
+      CLAIM.first(pool, { ...by, ...serves, ...(affinity ?? NO_AFFINITY), unmetNeeds: unmetNeeds(serves) }),
 
     heartbeat: async (id, attempt) => (await HEARTBEAT.count(pool, { id, attempt })) === 1,
 
     async succeed(generation, stored) {
       const { id, attempt } = generation
-      const values = { id, attempt, images: JSON.stringify(stored.map((image, idx) => ({ ...image, idx }))) }
-      return (await SUCCEED.count(pool, values)) === 1 || endedAs(generation, 'succeeded')
+      const rows = stored.map(({ madeWith, ...row }, idx) => ({ ...row, idx, [images.madeWith.name]: madeWith }))
+      const succeeded = await SUCCEED.count(pool, { id, attempt, images: JSON.stringify(rows) })
+      return succeeded === 1 || endedAs(generation, 'succeeded')
     },
 
     async fail(generation, reason) {
       const { id, attempt } = generation
-      const ended = await failGenerations(pool, FAIL, { id, attempt, reason, refund: refundFailed })
+      const ended = await FAIL(pool, { id, attempt, reason, refund: refundFailed })
       return ended.length === 1 || endedAs(generation, 'failed')
     },
 
@@ -239,7 +224,9 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   }
 }
 
-/** The needs, as `generation_needs` counts them, that a backend does not meet. */
+const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }
+
+/** The needs that a backend does not meet, as bits of `generation_needs`. */
 const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>
   (maxSeed < MAX_SEED ? 1 : 0) +
   (sizeMultiple > 8 ? 2 : 0) +

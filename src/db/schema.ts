@@ -1,6 +1,7 @@
 /**
- * Every table of the service, as migrations/ leave it; test/db/schema.test.ts compares the two. What a column means is
- * told in migrations/. Webhooks are in webhook-schema.ts, what processes tell each other in process-schema.ts.
+ * Every table of the service, as migrations/ leave it (test/db/schema.test.ts) and explain it. Webhooks are in
+ * webhook-schema.ts, what processes tell each other in process-schema.ts. Statements import a table under one letter, like
+ * `generations as g`.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -44,7 +45,7 @@ export const users = pgTable(
     uniqueIndex('users_username').on(sql`lower(${t.username})`).where(sql`${t.deletedAt} IS NULL`),
   ],
 )
-const userId = () => uuid('user_id').references(() => users.id)
+export const userId = () => uuid('user_id').references(() => users.id)
 
 export const subscriptions = pgTable('subscriptions', {
   userId: userId().primaryKey(),

@@ -1,9 +1,10 @@
 /**
- * Statements that Drizzle's builder cannot express, or that are asked all the time: a template over the schema, compiled
- * once and prepared by name. Whatever is asked now and then and fits the builder uses that.
+ * Statements that Drizzle's builder cannot express, or that run all the time: a template over the schema, compiled once
+ * and prepared by name. Everything else uses the builder.
  */
 import { type Column, fillPlaceholders, is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type pg from 'pg'
 
 /** The pool, or a client of it where a transaction is open. */
@@ -17,17 +18,18 @@ export interface Statement<Row> {
   first(on: Queryable, values?: object): Promise<Row | undefined>
   /** Resolves to how many rows were changed or found. */
   count(on: Queryable, values?: object): Promise<number>
+  /** For what it does alone. */
+  run(on: Queryable, values?: object): Promise<void>
 }
 
 const dialect = new PgDialect()
 
-/** A value that is given when the statement runs. */
+/** A value that the statement gets when it runs. */
 export const param = <Name extends string>(name: Name): Placeholder<Name> => sql.placeholder(name)
 
 /**
- * Values in the template are written into the text, so that a plan for any parameters knows them; only what `param` names
- * is a parameter.
- * @param name no other statement may have it; Postgres keeps one plan under it
+ * Values in the template become part of the text, so that a generic plan knows them; only `param` makes parameters.
+ * @param name unique: Postgres keeps one plan under it
  */
 export const statement =
   <Row = unknown>(name: string) =>
@@ -42,26 +44,36 @@ function prepared<Row>(name: string, template: SQL): Statement<Row> {
   const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
   const placeholders = inOrder.map((it) => sql.placeholder(it))
 
-  const run = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
+  const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
     const given = fillPlaceholders(placeholders, values as Record<string, unknown>)
     return on.query({ name, text, values: given.map((value) => value ?? null) }) as Promise<pg.QueryResult<never>>
   }
   return {
-    rows: async (on, values) => (await run(on, values)).rows,
-    first: async (on, values) => (await run(on, values)).rows[0],
-    count: async (on, values) => (await run(on, values)).rowCount ?? 0,
+    rows: async (on, values) => (await query(on, values)).rows,
+    first: async (on, values) => (await query(on, values)).rows[0],
+    count: async (on, values) => (await query(on, values)).rowCount ?? 0,
+    run: async (on, values) => void (await query(on, values)),
   }
 }
 
-/** Runs a statement that is put together for this one time; values in the template are parameters. */
+/** Runs a statement once, without a name; values in the template are parameters. */
 export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[]> {
   const { sql: text, params } = dialect.sqlToQuery(template)
   return (await on.query({ text, values: params })).rows
 }
 
-/** The given columns of a table, by the names that the code has for them. */
+/** Columns of a table, by their names in the code. */
 export const pick = <Table extends PgTable, Name extends keyof Table>(table: Table, ...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
+
+/** Parameters named like columns of a table, with their types. */
+export const given = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
+  Object.fromEntries(
+    names.map((name) => [name, sql`${param(name)}::${sql.raw((table[name] as Column).getSQLType())}`]),
+  ) as Record<Name, SQL>
+
+/** A row of what `named` selects. */
+export type RowOf<What> = SelectResultFields<What>
 
 /** What to select, under these names. */
 export const named = (what: Readonly<Record<string, SQLWrapper>>): SQL =>
@@ -85,4 +97,5 @@ export const insertInto = <Table extends PgTable>(table: Table, values: Values<T
 const columnName = (table: PgTable, name: string) =>
   sql`${sql.identifier((table as unknown as Record<string, Column>)[name]?.name as string)}`
 
-const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)
+/** Parts with commas between them. */
+export const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)

@@ -1,64 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import { serviceUnavailable } from '../errors.js'
 import type { Generation, SubmittedGeneration } from '../generation/generation.js'
+import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
-import { apiKeys, creditLedger, generations, idempotencyKeys, users } from './schema.js'
-import { assign, insertInto, named, param, pick, type Queryable, statement } from './statement.js'
-
-const g = alias(generations, 'g')
-const k = alias(apiKeys, 'k')
-const r = alias(idempotencyKeys, 'r')
-const u = alias(users, 'u')
+import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
+import { assign, given, insertInto, named, param, pick, statement } from './statement.js'
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const KEY = sql`${param('keyId')}::uuid`
 const COST = sql`${param('cost')}::bigint`
 const RESERVATION = sql`${param('idempotencyKey')}::text`
 
-const STORE = insertInto(generations, {
-  id: param('id'),
+const STORE = insertInto(g, {
+  ...given(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt'),
+  ...given(g, 'width', 'height', 'batchSize', 'steps', 'cfgScale', 'sampler', 'seed', 'slugs', 'cost', 'webhookUrl'),
   userId: ACCOUNT,
   apiKeyId: KEY,
-  lane: param('lane'),
-  metered: sql`${param('metered')}::boolean`,
-  modelVersionId: sql`${param('modelVersionId')}::bigint`,
-  modelName: param('modelName'),
-  filename: param('filename'),
-  prompt: param('prompt'),
-  negativePrompt: param('negativePrompt'),
-  width: sql`${param('width')}::integer`,
-  height: sql`${param('height')}::integer`,
-  batchSize: sql`${param('batchSize')}::integer`,
-  steps: sql`${param('steps')}::integer`,
-  cfgScale: sql`${param('cfgScale')}::float8`,
-  sampler: param('sampler'),
-  seed: sql`${param('seed')}::bigint`,
-  slugs: sql`${param('slugs')}::text[]`,
-  cost: COST,
   deadlineAt: sql`now() + make_interval(secs => ${param('deadlineSeconds')}::float8)`,
-  webhookUrl: param('webhookUrl'),
 })
-const STORED = sql`${generations.id}, ${generations.attempt}, ${generations.createdAt}`
+const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
 
-// The reservation is locked, then marked, so that whoever takes it over either sees the mark or stops this generation
-// from being stored.
+// Locks the reservation, then marks it: a request that takes it over either sees the mark or keeps this generation from
+// being stored.
 const ofReservation = (id: SQL) =>
   sql`${r.userId} = ${ACCOUNT} AND ${r.key} = ${RESERVATION} AND ${r.generationId} = ${id}`
-const RESERVED = sql`SELECT 1 FROM ${idempotencyKeys} ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
+const RESERVED = sql`SELECT 1 FROM ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
 const MAY_STORE = sql`(${RESERVATION} IS NULL OR EXISTS (SELECT FROM reserved))`
 const MARK = sql`
-  UPDATE ${idempotencyKeys} ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
+  UPDATE ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
 
-/** Charged, and there may be one for each account. */
+/** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
 
 /**
- * Charge, generation and ledger row in one statement: all or nothing. It asks for an active generation first, so that
- * "active" is reported before "insufficient"; under a race the unique index decides. The key's row is locked before the
- * user's, so that once either has been closed nothing more is charged.
+ * Charge, generation and ledger row in one statement: all or nothing. It looks for an active generation first, so that
+ * "active" is reported before "insufficient"; in a race the unique index decides. The key's row is locked before the
+ * user's: once either is closed, nothing more is charged.
  */
 const INSERT_CHARGED = statement<{
   createdAt: Date | null
@@ -67,11 +47,11 @@ const INSERT_CHARGED = statement<{
   mayStore: boolean
 }>('insert_charged')`
   WITH active AS (
-    SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
+    SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
   ), reserved AS (${RESERVED}), unrevoked AS (
-    SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
+    SELECT 1 FROM ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
   ), debited AS (
-    UPDATE ${users} ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
+    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
      WHERE ${u.id} = ${ACCOUNT} AND ${u.credits} >= ${COST} AND ${u.deletedAt} IS NULL
        AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
     RETURNING ${u.credits}
@@ -95,28 +75,26 @@ const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
   ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
   SELECT created_at AS "createdAt" FROM stored`
 
-/** A key that still opens its account: it was looked at before moderation, which may have taken long. */
+/** The key, if it still opens its account: moderation, since it was last read, may have taken long. */
 const OPEN_KEY = sql`
-  FROM ${apiKeys} ${k} JOIN ${users} ${u} ON ${u.id} = ${k.userId}
+  FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
    WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
 
 const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
 
-// The key's row is the lock: two submits at once count one after the other. Who closes the key or its user waits.
+// The key's row is the lock: two submits count one after the other; closing the key or its user waits.
 const LOCK_KEY = statement('lock_open_key')`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
 
 const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
-  SELECT count(*) AS active FROM ${generations} ${g}
+  SELECT count(*) AS active FROM ${g}
    WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
 const ACTIVE_GENERATION = statement<{ id: string }>('active_generation')`
-  SELECT ${g.id} FROM ${generations} ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
+  SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
 
+const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
 const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
-  SELECT ${named({
-    ...pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
-    accountId: g.userId,
-  })} FROM ${generations} ${g} WHERE ${g.id} = ${param('id')}`
+  SELECT ${named({ ...SUBMITTED, accountId: g.userId })} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}
@@ -143,32 +121,24 @@ export const submissionStore = (db: Database): SubmissionStore => ({
   markEnqueued: (deliveries) => markEnqueued(db, deliveries),
 })
 
-/** How often a race with another submit or a refund is looked at anew before it is reported as it seems. */
+/** How often to look again after a race with another submit or a refund before it is reported as it seems. */
 const LOOKS = 3
 
-async function insertCharged(
-  db: Database,
-  { accountId, keyId, cost }: Generation,
-  values: object,
-): Promise<InsertOutcome> {
+async function insertCharged(db: Database, generation: Generation, values: object): Promise<InsertOutcome> {
+  const { accountId, keyId, cost } = generation
   for (let look = 1; ; look++) {
-    const outcome = await tryInsertCharged(db.pool, values)
-    if (outcome) return outcome
-    // The statement saw credits, key and user after, but the rest before another one that ran at the same time.
+    const { createdAt, creditsLeft, activeId, mayStore } = (await INSERT_CHARGED.first(db.pool, values)) ?? {}
+    if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
+    if (activeId) return { outcome: 'active', generationId: activeId }
+    if (!mayStore) return { outcome: 'reservation_lost' }
+    // Nothing was debited: too few credits, or the key or its user was closed. In a race the statement saw credits, key and
+    // user as they are now, but the rest as it was before the other one.
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
     const active = await activeGeneration(db, accountId)
     if (active) return { outcome: 'active', generationId: active }
     if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
   }
-}
-
-/** Undefined: nothing was debited, for lack of credits or because the key or its user has been closed. */
-async function tryInsertCharged(on: Queryable, values: object): Promise<InsertOutcome | undefined> {
-  const tried = await INSERT_CHARGED.first(on, values)
-  if (tried?.createdAt) return { outcome: 'inserted', createdAt: tried.createdAt, creditsLeft: tried.creditsLeft ?? 0 }
-  if (tried?.activeId) return { outcome: 'active', generationId: tried.activeId }
-  return tried?.mayStore ? undefined : { outcome: 'reservation_lost' }
 }
 
 function insertMetered(db: Database, { keyId }: Generation, limit: number, values: object): Promise<InsertOutcome> {
@@ -186,21 +156,21 @@ function insertMetered(db: Database, { keyId }: Generation, limit: number, value
 const activeGeneration = async ({ pool }: Database, accountId: string): Promise<string | undefined> =>
   (await ACTIVE_GENERATION.first(pool, { accountId }))?.id
 
-/** How long the outcome of a statement whose answer was lost is looked for; past the server's own statement timeout. */
+/** For how long to look for the outcome of a statement whose answer was lost; past the server's own statement timeout. */
 const SETTLE_MS = 5000
 
 /**
- * The answer was lost, so the charge may have been committed. The id was ours beforehand: if the row is there, it was.
+ * The answer was lost, so the charge may have been committed. If the row with our new id is there, it was.
  * @throws AppError `unavailable` when Postgres can't be asked; the generation, if stored, then simply runs
  */
 async function settleUnknown({ pool }: Database, { id, metered }: Generation, cause: unknown): Promise<InsertOutcome> {
   const until = performance.now() + SETTLE_MS
   for (let pauseMs = 50; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
-    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    await delay(pauseMs)
     try {
       const found = await FIND.first(pool, { id })
       if (!found) {
-        // An answer that came at once means the server knows; one statement more can no longer arrive after it has died.
+        // With a SQLSTATE the server itself ended the statement: it can no longer be committed.
         if (sqlState(cause) !== undefined) break
         continue
       }
@@ -212,3 +182,45 @@ async function settleUnknown({ pool }: Database, { id, metered }: Generation, ca
   }
   throw serviceUnavailable(5, cause)
 }
+
+/** A reservation without a generation is in flight for this long: longer than any submit can take. */
+const IN_FLIGHT = sql`interval '15 seconds'`
+const KEPT = sql`interval '24 hours'`
+
+// The insert of a generation marks `stored` in the row that this statement locks, so after a wait for an insert the mark is
+// seen. Generations of servers from before the mark are looked up too; that alone would not do, since it shows what was
+// there before the wait.
+const NEVER_STORED = sql`NOT ${r.stored} AND NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${r.generationId})`
+
+// Takes the key if it is new, has expired, or was reserved by a submit that died before it stored anything.
+const RESERVE = statement('reserve_idempotency_key')`
+  INSERT INTO ${r} (user_id, key, body_hash, generation_id)
+  VALUES (${param('accountId')}, ${param('key')}, ${param('bodyHash')}, ${param('generationId')})
+  ON CONFLICT (user_id, key) DO UPDATE
+    SET body_hash = excluded.body_hash, generation_id = excluded.generation_id, created_at = now(), stored = false
+    WHERE ${r.createdAt} < now() - ${KEPT} OR (${r.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})`
+
+const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>('find_idempotent_first')`
+  SELECT ${named({ ...SUBMITTED, bodyHash: r.bodyHash })} FROM ${r} LEFT JOIN ${g} ON ${g.id} = ${r.generationId}
+   WHERE ${r.userId} = ${param('accountId')} AND ${r.key} = ${param('key')}`
+
+const RELEASE = statement('release_idempotency_key')`
+  DELETE FROM ${r}
+   WHERE ${r.userId} = ${param('accountId')} AND ${r.key} = ${param('key')}
+     AND ${r.generationId} = ${param('generationId')} AND ${NEVER_STORED}`
+
+export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
+  async reserve(accountId, key, bodyHash, generationId) {
+    const reserved = await RESERVE.count(pool, { accountId, key, bodyHash, generationId })
+    if (reserved === 1) return { outcome: 'reserved' }
+
+    const first = await FIRST.first(pool, { accountId, key })
+    // Released between the two statements: the client repeats the request and will get the key.
+    if (!first) return { outcome: 'in_flight' }
+    const { bodyHash: firstHash, ...generation } = first
+    if (!bodyHash.equals(firstHash)) return { outcome: 'mismatch' }
+    return generation.id === null ? { outcome: 'in_flight' } : { outcome: 'replay', generation }
+  },
+
+  release: (accountId, key, generationId) => RELEASE.run(pool, { accountId, key, generationId }),
+})

@@ -1,35 +1,31 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
 import type { DeliveryStore, WebhookSubject, WebhookSubjects } from '../webhooks/ports.js'
 import { FAILING } from '../webhooks/retry-schedule.js'
 import type { ClaimedDelivery, DeliveryFault } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
-import { generations, images, modelVersions } from './schema.js'
-import { assign, named, param, pick, type Statement, statement } from './statement.js'
-import { webhookDeliveries, webhookEndpoints, webhookSecrets } from './webhook-schema.js'
-
-const d = alias(webhookDeliveries, 'd')
-const e = alias(webhookEndpoints, 'e')
+import { generations as g, images as i, modelVersions as m } from './schema.js'
+import { assign, named, param, pick, statement } from './statement.js'
+import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets } from './webhook-schema.js'
 
 /** Longer than a try may take. */
 const LEASE = sql`interval '20 seconds'`
-/** An endpoint at which nothing has succeeded for so long may be disabled; what waits for longer is given up. */
+/** An endpoint where nothing has succeeded for this long may be disabled; deliveries that wait longer are given up. */
 const PATIENCE = sql`interval '3 days'`
-/** Longer than all of an event's tries take, unless they wait for others or for as long as the receiver asks. */
+/** Longer than all tries of an event take, unless they wait for other events or for a time that the receiver asked for. */
 const TRIED_ENOUGH = sql`interval '2 days'`
 const KEPT = sql`interval '30 days'`
 const PAGE = 1000
-/** At a time; the rest waits for the next time. */
+/** In one call of `clean`. */
 const CLEANED_PAGES = 20
-/** What is left then comes when its own wait is over. */
+/** The rest comes when its own wait is over. */
 const HURRIED_PAGES = 50
 const HURRIED_PAGE_SECONDS = 10
 
-/** Of a row that has been given a new secret: the old one, too, for a while. */
+/** The secret; for a while after a rotation also the old one. */
 const secretsOf = (row: SQL) =>
   sql`array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
-/** Looks at what is due and nothing else, however much waits (migrations/0016_webhook_due.sql). */
+/** Reads only what is due, however much waits (migrations/0016_webhook_due.sql). */
 const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery')`
   SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
          (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
@@ -45,12 +41,12 @@ const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery
 const THIS_TRY = sql`${d.seq} = ${param('seq')} AND ${d.attempts} = ${param('attempts')} AND ${d.status} = 'pending'`
 const freed = (slot: 1 | 2) =>
   sql`CASE ${param('slot')}::integer WHEN ${slot} THEN '-infinity' ELSE ${slot === 1 ? e.slot1Until : e.slot2Until} END`
-/** The try's place is free. The next claim finds out whether more is due. */
+/** Frees the try's slot. The next claim finds out whether more is due. */
 const FREED = { dueAt: sql`now()`, slot1Until: freed(1), slot2Until: freed(2) }
 
 const DELIVERED = statement('webhook_delivered')`
   WITH done AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+    UPDATE ${d} SET ${assign(d, {
       status: 'delivered',
       finishedAt: sql`now()`,
       lastStatus: param('status'),
@@ -58,7 +54,7 @@ const DELIVERED = statement('webhook_delivered')`
     })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}
   )
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${assign(e, {
     failures: 0,
     failingSince: null,
     notBefore: sql`'-infinity'`,
@@ -67,19 +63,19 @@ const DELIVERED = statement('webhook_delivered')`
    WHERE ${e.id} = (SELECT endpoint_id FROM done)`
 
 const FAULT = sql`${param('fault')}::text`
-/** To the next try; null: there is none. */
+/** Until the next try; null: there is none. */
 const RETRY_IN = sql`${param('retryInSeconds')}::float8`
 /** Whether the try counts against its endpoint. */
 const BLAMED = sql`${param('blamed')}::boolean`
 
-/** For its age only by an event that has had its tries: the one failure after a quiet spell says little. */
+/** For age only after an event that has had its tries: one failure after a quiet time says little. */
 const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
   AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${PATIENCE}
        AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
 
 const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
   WITH tried AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+    UPDATE ${d} SET ${assign(d, {
       status: sql`CASE WHEN ${RETRY_IN} IS NULL THEN 'failed' ELSE 'pending' END`,
       finishedAt: sql`CASE WHEN ${RETRY_IN} IS NULL THEN now() END`,
       nextAt: sql`now() + make_interval(secs => coalesce(${RETRY_IN}, 0))`,
@@ -88,7 +84,7 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
     })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}, ${d.createdAt}
   )
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${assign(e, {
     failures: sql`${e.failures} + ${BLAMED}::integer`,
     failingSince: sql`CASE WHEN ${BLAMED} THEN coalesce(${e.failingSince}, now()) ELSE ${e.failingSince} END`,
     notBefore: sql`greatest(${e.notBefore}, now() + make_interval(secs => ${param('pauseSeconds')}::float8))`,
@@ -105,46 +101,43 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
 
 const GIVE_BACK = statement('webhook_given_back')`
   WITH given AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
+    UPDATE ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}
   )
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
+  UPDATE ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
 
 const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
 /**
- * A page of what waits for an endpoint comes after these seconds; earlier pages come too soon to be found again. What
- * another server moves is left to it; what it has claimed meanwhile shows by the clock alone, since `now()` is older.
+ * Makes a page of what waits for an endpoint due after these seconds; pages before it are due too soon to be found again.
+ * Rows that another server locks are skipped. What it has claimed meanwhile shows only by `clock_timestamp()`: `now()` is
+ * older.
  */
 const HURRY = statement('hurry_webhooks')`
-  UPDATE ${webhookDeliveries} ${d} SET ${assign(d, {
+  UPDATE ${d} SET ${assign(d, {
     nextAt: sql`now() + make_interval(secs => ${AFTER_SECONDS} + random() * ${HURRIED_PAGE_SECONDS})`,
   })}
    WHERE ${d.seq} = ANY (ARRAY(
-     SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+     SELECT ${d.seq} FROM ${d}
       WHERE ${d.endpointId} = ${param('endpointId')} AND ${d.status} = 'pending'
         AND ${d.nextAt} > now() + make_interval(secs => ${AFTER_SECONDS}) + ${LEASE}
         AND ${d.nextAt} > clock_timestamp() + ${LEASE}
       ORDER BY ${d.nextAt} LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
 
-/** Ends a page of what waits and of which `condition` holds over `d` and its endpoint `e`. */
-const endStatement = (name: string, condition: SQL, lastError: DeliveryFault): Statement<unknown> =>
+/** Ends a page of pending deliveries `d` for which `condition` over `d` and its endpoint `e` holds. */
+const endStatement = (name: string, condition: SQL, lastError: DeliveryFault) =>
   statement(name)`
-    UPDATE ${webhookDeliveries} SET ${assign(webhookDeliveries, {
-      status: 'failed',
-      finishedAt: sql`now()`,
-      lastError,
-    })}
-     WHERE ${webhookDeliveries.status} = 'pending' AND ${webhookDeliveries.seq} = ANY (ARRAY(
-       SELECT ${d.seq} FROM ${webhookDeliveries} ${d} JOIN ${webhookEndpoints} ${e} ON ${e.id} = ${d.endpointId}
+    UPDATE ${d} SET ${assign(d, { status: 'failed', finishedAt: sql`now()`, lastError })}
+     WHERE ${d.status} = 'pending' AND ${d.seq} = ANY (ARRAY(
+       SELECT ${d.seq} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
         WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
 
-/** Endpoints of which nothing is left; the condition is asked again of one that has changed meanwhile. */
-const forgetStatement = (name: string, condition: SQL): Statement<unknown> =>
+/** Deletes endpoints without deliveries. The outer condition is for those that have changed meanwhile. */
+const forgetStatement = (name: string, condition: SQL) =>
   statement(name)`
-    DELETE FROM ${webhookEndpoints} ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
-      SELECT ${e.id} FROM ${webhookEndpoints} ${e} WHERE ${condition}
-         AND NOT EXISTS (SELECT FROM ${webhookDeliveries} ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
+    DELETE FROM ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
+      SELECT ${e.id} FROM ${e} WHERE ${condition}
+         AND NOT EXISTS (SELECT FROM ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
 
 const END_WAITING = endStatement(
   'end_waiting_webhooks',
@@ -153,7 +146,7 @@ const END_WAITING = endStatement(
 )
 
 const CLEANING = [
-  // In the words of the index webhook_endpoints_ended, which the planner must recognize; also below.
+  // Worded like the index webhook_endpoints_ended, here and below, so that the planner uses it.
   endStatement(
     'end_webhooks_of_ended',
     sql`(${e.deletedAt} IS NOT NULL OR ${e.disabledAt} IS NOT NULL)`,
@@ -161,15 +154,15 @@ const CLEANING = [
   ),
   endStatement('end_old_webhooks', sql`${d.createdAt} < now() - ${PATIENCE}`, 'too_old'),
   statement('forget_webhook_deliveries')`
-    DELETE FROM ${webhookDeliveries} WHERE ${webhookDeliveries.seq} = ANY (ARRAY(
-      SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+    DELETE FROM ${d} WHERE ${d.seq} = ANY (ARRAY(
+      SELECT ${d.seq} FROM ${d}
        WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${PAGE}))`,
   forgetStatement(
     'forget_webhook_endpoints',
     sql`${e.kind} = 'account' AND ${e.deletedAt} IS NOT NULL
       AND coalesce(${e.deletedAt}, ${e.disabledAt}) < now() - ${KEPT}`,
   ),
-  // Long after the last request that named it has ended.
+  // Long after the end of the last request that named it.
   forgetStatement('forget_webhook_origins', sql`${e.kind} = 'request' AND ${e.createdAt} < now() - ${KEPT}`),
 ]
 
@@ -181,9 +174,7 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
     }
   },
 
-  async delivered({ seq, attempts, slot }, status) {
-    await DELIVERED.count(pool, { seq, attempts, slot, status })
-  },
+  delivered: ({ seq, attempts, slot }, status) => DELIVERED.run(pool, { seq, attempts, slot, status }),
 
   async failed({ seq, attempts, slot }, { fault, status, retryInSeconds, pauseSeconds }) {
     const blamed = fault !== 'picture_removed'
@@ -196,9 +187,7 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
     while ((await END_WAITING.count(pool, { endpointId })) === PAGE);
   },
 
-  async giveBack({ seq, attempts, slot }) {
-    await GIVE_BACK.count(pool, { seq, attempts, slot })
-  },
+  giveBack: ({ seq, attempts, slot }) => GIVE_BACK.run(pool, { seq, attempts, slot }),
 
   async hurry(endpointId) {
     for (let page = 0; page < HURRIED_PAGES; page++)
@@ -211,19 +200,15 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
   },
 })
 
-const g = alias(generations, 'g')
-const i = alias(images, 'i')
-const m = alias(modelVersions, 'm')
-
 const FIND_SUBJECT = statement<WebhookSubject>('find_webhook_subject')`
   SELECT ${named({
     ...pick(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
     imageId: sql`${g.slugs}[1]`,
     model: sql`coalesce(${m.createImageModel}, ${g.modelName})`,
-    slugs: sql`ARRAY(SELECT ${i.slug} FROM ${images} ${i}
+    slugs: sql`ARRAY(SELECT ${i.slug} FROM ${i}
       WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx})`,
   })}
-    FROM ${generations} ${g} LEFT JOIN ${modelVersions} ${m} ON ${m.id} = ${g.modelVersionId}
+    FROM ${g} LEFT JOIN ${m} ON ${m.id} = ${g.modelVersionId}
    WHERE ${g.id} = ${param('id')}`
 
 export const webhookSubjectStore = ({ pool }: Database): WebhookSubjects => ({

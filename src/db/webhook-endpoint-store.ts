@@ -1,109 +1,92 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
+import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import { pageOf } from '../page.js'
 import type { EndpointStore } from '../webhooks/ports.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
 import { type Database, withTransaction } from './client.js'
 import { users } from './schema.js'
-import { assign, insertInto, named, param, pick, statement } from './statement.js'
-import { webhookDeliveries, webhookEndpoints, webhookSecrets } from './webhook-schema.js'
-
-const d = alias(webhookDeliveries, 'd')
-const e = alias(webhookEndpoints, 'e')
-const s = alias(webhookSecrets, 's')
+import { assign, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
+import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets as s } from './webhook-schema.js'
 
 const VIEW = named(pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'))
-const OF_ACCOUNT = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'account' AND ${e.deletedAt} IS NULL`
+const ACCOUNT = sql`${param('accountId')}::uuid`
+const OF_ACCOUNT = sql`${e.userId} = ${ACCOUNT} AND ${e.kind} = 'account' AND ${e.deletedAt} IS NULL`
 const OWNED = sql`${OF_ACCOUNT} AND ${e.id} = ${param('id')}`
-const OLD_UNTIL = sql`now() + make_interval(hours => ${param('oldForHours')})`
+const rotated = (secret: SQLWrapper) => ({
+  oldSecret: secret,
+  oldSecretUntil: sql`now() + make_interval(hours => ${param('oldForHours')})`,
+  secret: param('secret'),
+})
 
-// The user's row is the lock: two at once count one after the other.
+// The user's row is the lock: two requests count one after the other.
 const LOCK_USER = statement('lock_user_for_endpoints')`
   SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} FOR NO KEY UPDATE`
 
 const COUNT = statement<{ endpoints: number; deleted: boolean | null }>('count_webhook_endpoints')`
-  SELECT (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
+  SELECT (SELECT count(*) FROM ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
          (SELECT ${users.deletedAt} IS NOT NULL FROM ${users} WHERE ${users.id} = ${param('accountId')}) AS deleted`
 
 const CREATE = statement<WebhookEndpoint>('create_webhook_endpoint')`
-  INSERT INTO ${webhookEndpoints} AS e (id, user_id, kind, url, description, events, secret)
-  VALUES (${param('id')}, ${param('accountId')}, 'account', ${param('url')}, ${param('description')},
-          ${param('events')}, ${param('secret')})
+  ${insertInto(e, { userId: ACCOUNT, kind: 'account', ...given(e, 'id', 'url', 'description', 'events', 'secret') })}
   RETURNING ${VIEW}`
 
 const LIST = statement<WebhookEndpoint>('list_webhook_endpoints')`
-  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`
+  SELECT ${VIEW} FROM ${e} WHERE ${OF_ACCOUNT} ORDER BY ${e.createdAt}, ${e.id}`
 
 const FIND = statement<WebhookEndpoint>('find_webhook_endpoint')`
-  SELECT ${VIEW} FROM ${webhookEndpoints} ${e} WHERE ${OWNED}`
+  SELECT ${VIEW} FROM ${e} WHERE ${OWNED}`
 
 const REMOVE = statement('remove_webhook_endpoint')`
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
+  UPDATE ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
 
 const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
-  UPDATE ${webhookEndpoints} ${e} SET ${assign(e, {
-    oldSecret: e.secret,
-    oldSecretUntil: OLD_UNTIL,
-    secret: param('secret'),
-  })}
-   WHERE ${OWNED} RETURNING ${VIEW}`
+  UPDATE ${e} SET ${assign(e, rotated(e.secret))} WHERE ${OWNED} RETURNING ${VIEW}`
 
-// The delivery is stored and a job asked for at once, like the ones that the trigger of generations stores.
+// Also asks for a job, as the trigger of generations does for its deliveries.
 const ADD_TEST = statement('add_test_webhook')`
   WITH stored AS (
-    ${insertInto(webhookDeliveries, {
+    ${insertInto(d, {
       endpointId: e.id,
       eventId: param('eventId'),
       type: 'test',
       url: e.url,
-    })} FROM ${webhookEndpoints} ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
-    RETURNING ${webhookDeliveries.seq}
+    })} FROM ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
+    RETURNING ${d.seq}
   )
   SELECT pg_notify('webhook_due', seq::text) FROM stored`
 
-interface LogRow extends Omit<DeliveryRecord, 'nextAt' | 'deliveredAt'> {
-  readonly seq: number
-  readonly nextAt: Date
-  readonly finishedAt: Date | null
+const LOGGED = {
+  ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
+  ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
 }
+type Logged = RowOf<typeof LOGGED>
 
-const LOG = statement<LogRow>('log_of_webhook_endpoint')`
-  SELECT ${named({
-    ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
-    ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
-  })}
-    FROM ${webhookDeliveries} ${d}
+const LOG = statement<Logged>('log_of_webhook_endpoint')`
+  SELECT ${named(LOGGED)} FROM ${d}
    WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
    ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`
 
-const toRecord = ({ seq: _, nextAt, finishedAt, ...record }: LogRow): DeliveryRecord => ({
+const toRecord = ({ seq: _, nextAt, finishedAt, ...record }: Logged): DeliveryRecord => ({
   ...record,
   nextAt: record.status === 'pending' ? nextAt : null,
   deliveredAt: record.status === 'delivered' ? finishedAt : null,
 })
 
-const ORIGIN = sql`${e.userId} = ${param('accountId')} AND ${e.kind} = 'request'`
+const ORIGIN = sql`${e.userId} = ${ACCOUNT} AND ${e.kind} = 'request'`
 
-// A known origin is named anew, and then is not forgotten for long. Races may let a few more in.
+// A known origin becomes new again, so that it is not forgotten soon. In races a few too many may be admitted.
 const ADMIT_ORIGIN = statement('admit_webhook_origin')`
-  ${insertInto(webhookEndpoints, {
-    id: param('id'),
-    userId: param('accountId'),
-    kind: 'request',
-    url: param('origin'),
-    events: sql`'{}'`,
-  })}
-   WHERE EXISTS (SELECT FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
-      OR (SELECT count(*) FROM ${webhookEndpoints} ${e} WHERE ${ORIGIN}) < ${param('limit')}
+  ${insertInto(e, { id: param('id'), userId: ACCOUNT, kind: 'request', url: param('origin'), events: sql`'{}'` })}
+   WHERE EXISTS (SELECT FROM ${e} WHERE ${ORIGIN} AND ${e.url} = ${param('origin')})
+      OR (SELECT count(*) FROM ${e} WHERE ${ORIGIN}) < ${param('limit')}
   ON CONFLICT (user_id, url) WHERE kind = 'request' DO UPDATE SET created_at = now()`
 
 const REQUEST_SECRET = statement<{ secret: string }>('secret_of_webhook_urls')`
   WITH made AS (
-    INSERT INTO ${webhookSecrets} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
+    INSERT INTO ${s} (user_id, secret) VALUES (${param('accountId')}, ${param('secret')})
     ON CONFLICT (user_id) DO NOTHING RETURNING secret
   )
   SELECT secret FROM made
-  UNION ALL SELECT ${s.secret} FROM ${webhookSecrets} ${s} WHERE ${s.userId} = ${param('accountId')}`
+  UNION ALL SELECT ${s.secret} FROM ${s} WHERE ${s.userId} = ${param('accountId')}`
 
 export const webhookEndpointStore = (
   db: Database,
@@ -140,7 +123,7 @@ export const webhookEndpointStore = (
     async admitOrigin(accountId, origin, secret, limit) {
       if ((await ADMIT_ORIGIN.count(pool, { accountId, id: newId(), origin, limit })) === 0) return undefined
       for (;;) {
-        // Neither made nor seen: another request made it in between.
+        // Neither made nor found: another request has just made it.
         const made = await REQUEST_SECRET.first(pool, { accountId, secret })
         if (made) return made.secret
       }
@@ -148,57 +131,50 @@ export const webhookEndpointStore = (
   }
 }
 
-/** Small enough for one statement's time limit, however much an endpoint was sent. */
+/** Small enough for one statement's time limit, however many deliveries an endpoint has. */
 const PAGE = 1000
 
-/** Says where the next page begins, null at the end. */
+/** Returns the end of the page; null after the last one. */
 const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
   WITH page AS (
-    SELECT ${d.seq} FROM ${webhookDeliveries} ${d}
+    SELECT ${d.seq} FROM ${d}
      WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${PAGE}
   ), wiped AS (
-    UPDATE ${webhookDeliveries} ${d} SET ${assign(d, { url: '' })}
+    UPDATE ${d} SET ${assign(d, { url: '' })}
      WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
   )
   SELECT max(seq) AS last FROM page`
 
 const ROTATE_REQUEST_SECRET = statement<{ until: Date }>('rotate_secret_of_webhook_urls')`
-  UPDATE ${webhookSecrets} ${s} SET ${assign(s, {
-    oldSecret: s.secret,
-    oldSecretUntil: OLD_UNTIL,
-    secret: param('secret'),
-  })}
+  UPDATE ${s} SET ${assign(s, rotated(s.secret))}
    WHERE ${s.userId} = ${param('accountId')} RETURNING ${s.oldSecretUntil} AS until`
 
 export const operatorWebhookStore = ({ orm, pool }: Database) => ({
-  /** Nothing of the account's is told anywhere any more; what waits is given up by the servers. */
+  /** Ends all endpoints of the account; the servers give up what waits for them. */
   async endAllOf(accountId: string): Promise<void> {
+    const ended = { deletedAt: sql`now()`, secret: sql`CASE ${e.kind} WHEN 'account' THEN '' END`, oldSecret: null }
     await orm
-      .update(webhookEndpoints)
-      .set({
-        deletedAt: sql`now()`,
-        secret: sql`CASE ${webhookEndpoints.kind} WHEN 'account' THEN '' END`,
-        oldSecret: null,
-      })
-      .where(and(eq(webhookEndpoints.userId, accountId), sql`${webhookEndpoints.deletedAt} IS NULL`))
-    await orm.delete(webhookSecrets).where(eq(webhookSecrets.userId, accountId))
+      .update(e)
+      .set(ended)
+      .where(and(eq(e.userId, accountId), isNull(e.deletedAt)))
+    await orm.delete(s).where(eq(s.userId, accountId))
   },
 
-  /** Wipes where the account was told: a URL may name it, or hold a token. After `endAllOf`; can be repeated. */
+  /** Wipes the URLs, which may name the account or hold a token. After `endAllOf`; can be repeated. */
   async forgetAllOf(accountId: string): Promise<void> {
-    const ofAccount = eq(webhookEndpoints.userId, accountId)
-    for (const { id } of await orm.select(pick(webhookEndpoints, 'id')).from(webhookEndpoints).where(ofAccount)) {
+    const ofAccount = eq(e.userId, accountId)
+    for (const { id } of await orm.select(pick(e, 'id')).from(e).where(ofAccount)) {
       for (let after: number | null = 0; after !== null; ) {
         const wiped: { last: number | null } | undefined = await WIPE_URLS.first(pool, { id, after })
         after = wiped?.last ?? null
       }
-      await orm.update(webhookEndpoints).set({ url: id, description: '' }).where(eq(webhookEndpoints.id, id))
+      await orm.update(e).set({ url: id, description: '' }).where(eq(e.id, id))
     }
   },
 
   /**
-   * Replaces what signs the account's webhook_urls; the old secret signs beside the new one for so long.
-   * @returns until when; undefined when there is none to replace
+   * Replaces the secret of the account's webhook_urls; for `oldForHours` the old one signs, too.
+   * @returns until when; undefined if there is none to replace
    */
   rotateSecret: async (accountId: string, secret: string, oldForHours: number): Promise<Date | undefined> =>
     (await ROTATE_REQUEST_SECRET.first(pool, { accountId, secret, oldForHours }))?.until,

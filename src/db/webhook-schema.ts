@@ -1,8 +1,8 @@
-/** Who wants to be told when a generation has ended, and what there is to tell. See schema.ts. */
+/** Webhooks. See schema.ts. */
 import { sql } from 'drizzle-orm'
-import { check, index, integer, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { check, index, integer, pgTable, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import type { ClaimedDelivery, DeliveryRecord, WebhookEvent } from '../webhooks/webhook.js'
-import { generationId, int8, time, users } from './schema.js'
+import { generationId, int8, time, userId } from './schema.js'
 
 const never = sql`'-infinity'`
 
@@ -10,9 +10,7 @@ export const webhookEndpoints = pgTable(
   'webhook_endpoints',
   {
     id: text('id').primaryKey(),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id),
+    userId: userId().notNull(),
     kind: text('kind').$type<ClaimedDelivery['kind']>().notNull(),
     url: text('url').notNull(),
     description: text('description').notNull().default(''),
@@ -48,9 +46,7 @@ export const webhookEndpoints = pgTable(
 )
 
 export const webhookSecrets = pgTable('webhook_secrets', {
-  userId: uuid('user_id')
-    .primaryKey()
-    .references(() => users.id),
+  userId: userId().primaryKey(),
   secret: text('secret').notNull(),
   oldSecret: text('old_secret'),
   oldSecretUntil: time('old_secret_until'),

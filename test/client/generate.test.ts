@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { createEasel, type EaselError, type Progress } from '../../src/client/easel-client.js'
-import { idempotencyStore } from '../../src/db/idempotency-store.js'
+import { idempotencyStore } from '../../src/db/submission-store.js'
 import { newGenerationId } from '../../src/generation/generation.js'
 import { generateBody } from '../../src/http/personal-api/generation-schemas.js'
 import { idempotencyOf } from '../../src/http/submission.js'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDatabase } from '../../src/db/client.js'
-import { generationWatch } from '../../src/db/generation-watch.js'
+import { generationWatch } from '../../src/db/generation-views.js'
 import { listenTo } from '../../src/db/notices.js'
 import { waitForEnd } from '../../src/generation/follow/wait.js'
 import { useDatabase } from '../support/database.js'

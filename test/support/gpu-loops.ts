@@ -1,7 +1,7 @@
 /** Backend loops as a worker runs them, over a service's Postgres and queue, with an image store as slow as asked. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { backendRegistry } from '../../src/db/backend-store.js'
-import { generationEnds } from '../../src/db/generation-watch.js'
+import { generationEnds } from '../../src/db/generation-views.js'
 import { runStore } from '../../src/db/run-store.js'
 import { backendLoop } from '../../src/generation/run/backend-loop.js'
 import { finishImage } from '../../src/images/finish-image.js'

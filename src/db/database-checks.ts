@@ -1,0 +1,114 @@
+/** Whether the database can be used, and what to tell a person if not. */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import pg from 'pg'
+import { type Database, sqlState } from './client.js'
+import { backends, leases } from './process-schema.js'
+import { generations } from './schema.js'
+import { queryOnce } from './statement.js'
+
+/** What a person can do about a refusal of Postgres, by SQLSTATE. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  '28000': 'Postgres refuses the user in DATABASE_URL: correct it.',
+  '28P01': 'Postgres refuses the user or the password in DATABASE_URL: correct them.',
+  '3D000': 'The database in DATABASE_URL does not exist: create it, or correct DATABASE_URL.',
+  '42501':
+    'The user in DATABASE_URL has no right to that: run "easel migrate" as the owner of the tables, with this user in APP_DATABASE_URL.',
+  '42P01': 'The database is not up to date: run "easel migrate" first.',
+  '42703': 'The database is not up to date: run "easel migrate" first.',
+  '55P03': 'The rows are in use by another process at the moment: try again.',
+  '57014': 'Postgres took too long to answer: try again when it is less busy.',
+}
+
+/** The sentence for a refusal that a person can do something about; undefined for any other error. */
+export const refusalOf = (error: unknown): string | undefined => SENTENCES[stateOf(error) ?? '']
+
+/** Without a password that Postgres asks for, the client itself gives up, without a SQLSTATE. */
+function stateOf(error: unknown): string | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (/^SASL: .* password must be/.test(e.message)) return '28P01'
+  return sqlState(error)
+}
+
+/** Wrong user, password or database, or one that was never migrated: waiting does not help. */
+const MENDED_BY_HAND = /^(28|3D|42)/
+
+/**
+ * A Postgres that is only down does not stop the start.
+ * @throws Error with one sentence
+ */
+export async function requireUsableDatabase({ pool }: Database): Promise<void> {
+  try {
+    await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
+  } catch (error) {
+    if (MENDED_BY_HAND.test(stateOf(error) ?? ''))
+      throw new Error(refusalOf(error) ?? (error as Error).message, { cause: error })
+  }
+}
+
+/** Whether the database answers now, and its tables can be read. */
+export const isDatabaseReady = ({ pool }: Database): Promise<boolean> =>
+  queryOnce(pool, sql`SELECT 1 FROM ${generations} LIMIT 1`).then(
+    () => true,
+    () => false,
+  )
+
+/** Longer than a busy Postgres takes. */
+const NOTICE_WITHIN_MS = 3000
+
+const PROBE = { name: 'easel_probe', text: 'SELECT 1' }
+const DUPLICATE_STATEMENT = '42P05'
+const UNKNOWN_STATEMENT = '26000'
+
+/**
+ * Tries what a pooler in front of Postgres can break: notices and prepared statements. A Postgres that is only down does
+ * not stop the start.
+ * @throws Error with one sentence if the pooler shares connections in a way that Easel cannot work with
+ */
+export async function requireFittingPooler(db: Database, listenUrl: string): Promise<void> {
+  if (!(await noticeArrives(db, listenUrl)))
+    throw new Error(
+      'Postgres notices do not arrive: a pooler shares connections per transaction. ' +
+        'Set DATABASE_LISTEN_URL to Postgres itself, or let the pooler share per session.',
+    )
+  await requirePreparedStatements(db)
+}
+
+/** True also if Postgres cannot be asked: that says nothing about a pooler. */
+async function noticeArrives({ pool }: Database, listenUrl: string): Promise<boolean> {
+  const channel = `easel_${randomUUID()}`
+  const client = new pg.Client({ connectionString: listenUrl, connectionTimeoutMillis: 2000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const heard = once(client, 'notification').then(
+      () => true,
+      () => true,
+    )
+    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+    await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
+    return await Promise.race([heard, delay(NOTICE_WITHIN_MS, false, { ref: false })])
+  } catch {
+    return true
+  } finally {
+    client.end().catch(() => undefined)
+  }
+}
+
+/** Prepares the same statement on two connections: behind a pooler they may be one and the same. */
+async function requirePreparedStatements({ pool }: Database): Promise<void> {
+  const clients: pg.PoolClient[] = []
+  try {
+    for (let n = 0; n < 2; n++) clients.push(await pool.connect())
+    for (const client of clients) await client.query(PROBE)
+  } catch (error) {
+    if ([DUPLICATE_STATEMENT, UNKNOWN_STATEMENT].includes(sqlState(error) ?? ''))
+      throw new Error(
+        'The pooler in front of Postgres loses prepared statements: let it keep them ' +
+          '(PgBouncer 1.21 or newer with max_prepared_statements), or share connections per session.',
+      )
+  } finally {
+    for (const client of clients) client.release()
+  }
+}
