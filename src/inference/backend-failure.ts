@@ -21,6 +21,14 @@ const PUBLIC: Record<BackendErrorKind, string> = {
 export const failure = (kind: BackendErrorKind, message: string, cause?: unknown) =>
   new BackendError(kind, message, PUBLIC[kind], cause === undefined ? undefined : { cause })
 
+/** Makes an error of what is wrong with a reply. */
+export type Bad = (what: string, cause?: unknown) => Error
+
+export const badOutput =
+  (server: string): Bad =>
+  (what, cause) =>
+    failure('bad_output', `${server} ${what}`, cause)
+
 export const unsupported = (message: string, publicMessage: string) =>
   new BackendError('unsupported', message, publicMessage)
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
-import { publicWords, replyFailure } from '../server-reply.js'
+import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { HistoryEntry } from './prompt-history.js'
 
 const nodeErrors = z.record(
@@ -28,7 +28,7 @@ type NodeErrors = z.infer<typeof nodeErrors>
 /** Why a prompt was not taken; `text` is the body. */
 export function promptRefusal(server: string, request: InferenceRequest, status: number, text: string): BackendError {
   const prompts = [request.prompt, request.negativePrompt]
-  const refused = status === 400 ? parsed(text) : undefined
+  const refused = status === 400 ? parsedJson(text, refusedPrompt) : undefined
   if (!refused) return replyFailure(server, status, text, prompts)
   const { type, message, details } = refused.error
   const words = publicWords([type, message, details].filter(Boolean).join('; '), prompts)
@@ -62,18 +62,7 @@ export function nodeFailure(
 }
 
 /** The `node_errors` of an accepted prompt: the server then runs only the outputs that have none. */
-export const nodeErrorsOf = (value: unknown): NodeErrors => {
-  const { data } = nodeErrors.safeParse(value)
-  return data ?? {}
-}
-
-function parsed(text: string): z.infer<typeof refusedPrompt> | undefined {
-  try {
-    return refusedPrompt.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
-}
+export const nodeErrorsOf = (value: unknown): NodeErrors => nodeErrors.safeParse(value).data ?? {}
 
 const executionError = z.object({
   node_type: z.string().catch(''),
