@@ -84,7 +84,8 @@ async function readLimited({ body }: Response): Promise<string> {
   if (!body) return ''
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of body) {
+  // Node's streams can be iterated; the DOM's types do not say so.
+  for await (const chunk of body as ReadableStream & AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
     if (bytes > MOST_ANSWER_BYTES) throw new Error('its answer is too large')
     chunks.push(chunk)
