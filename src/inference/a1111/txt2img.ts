@@ -42,7 +42,7 @@ const replyInfo = z.object({
   sampler_name: z.string().nullish(),
   sd_model_name: z.string().nullish(),
   sd_model_hash: z.string().nullish(),
-  extra_generation_params: z.record(z.string(), z.unknown()).nullish(),
+  extra_generation_params: z.object({ 'Schedule type': z.string().optional().catch(undefined) }).nullish(),
   infotexts: z.array(z.string()).nullish(),
   version: z.string().nullish(),
 })
@@ -107,15 +107,12 @@ function requireModel(info: ReplyInfo, said: Fields, { server, model }: A1111Ask
 function requireAskedSampler(info: ReplyInfo, said: Fields, { server, sampler }: A1111Asked, bad: Bad): void {
   const name = info.sampler_name ?? said('Sampler')
   if (name !== sampler.name) throw bad(`sampled with "${name}" instead of "${sampler.name}"`)
-  const schedule = scheduleOf(info, said, server.dialect)
-  // They are held to it where they say it.
+  const schedule =
+    server.dialect === 'sdnext'
+      ? said('Sampler sigma')
+      : (info.extra_generation_params?.['Schedule type'] ?? said('Schedule type'))
+  // Not every server names its schedule.
   const isAsked = schedule === undefined || schedule === sampler.schedule
   const isFixed = sampler.schedule !== undefined && sampler.schedule !== 'Automatic'
   if (isFixed && !isAsked) throw bad(`used the schedule "${schedule}" instead of "${sampler.schedule}"`)
-}
-
-function scheduleOf(info: ReplyInfo, said: Fields, dialect: A1111Server['dialect']): string | undefined {
-  if (dialect === 'sdnext') return said('Sampler sigma')
-  const schedule = info.extra_generation_params?.['Schedule type']
-  return typeof schedule === 'string' ? schedule : said('Schedule type')
 }

@@ -5,7 +5,7 @@ import { failure } from '../backend-failure.js'
 import { probe } from '../recognize.js'
 import type { ServerHttp } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
-import { nodeErrorsOf, nodeFailure, promptRefusal } from './comfyui-failure.js'
+import { nodeErrors, nodeFailure, promptRefusal } from './comfyui-failure.js'
 import type { Graph } from './graph.js'
 import { lookUp } from './prompt-history.js'
 
@@ -60,7 +60,7 @@ export async function submitOnce(
   }
 }
 
-const accepted = z.object({ prompt_id: z.string().min(1), node_errors: z.unknown() })
+const accepted = z.object({ prompt_id: z.string().min(1), node_errors: nodeErrors })
 
 async function submit(http: ServerHttp, { request, graph }: Asked, signal: AbortSignal): Promise<Submitted> {
   const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: request.attemptId }
@@ -68,5 +68,5 @@ async function submit(http: ServerHttp, { request, graph }: Asked, signal: Abort
   if (status !== 200) throw promptRefusal(http.name, request, status, text)
   const reply = parsedJson(text, accepted)
   if (!reply) throw failure('bad_output', `${http.name} did not say whether it took the prompt`)
-  return { promptId: reply.prompt_id, complaint: nodeFailure(http.name, request, nodeErrorsOf(reply.node_errors)) }
+  return { promptId: reply.prompt_id, complaint: nodeFailure(http.name, request, reply.node_errors) }
 }

@@ -118,13 +118,9 @@ export function createProgress(images: Graph['images'], report: (fraction: numbe
 
   return ({ type, data }: ServerEvent): void => {
     if (type === 'progress') note(data.node, data.value, data.max)
-    else if (type === 'progress_state')
-      for (const [node, state] of nodeStates(data.nodes)) note(node, state.value, state.max)
-    else if (type === 'execution_cached' && Array.isArray(data.nodes)) for (const node of data.nodes) note(node, 1, 1)
+    else if (type === 'progress_state') {
+      const states = Object.entries((data.nodes ?? {}) as Record<string, { value?: unknown; max?: unknown } | null>)
+      for (const [node, state] of states) note(node, state?.value, state?.max)
+    } else if (type === 'execution_cached' && Array.isArray(data.nodes)) for (const node of data.nodes) note(node, 1, 1)
   }
-}
-
-function nodeStates(nodes: unknown): [node: string, state: { value?: unknown; max?: unknown }][] {
-  if (typeof nodes !== 'object' || nodes === null) return []
-  return Object.entries(nodes).filter(([, state]) => typeof state === 'object' && state !== null)
 }
