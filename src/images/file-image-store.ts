@@ -7,7 +7,7 @@ import { SLUG } from '../generation/generation.js'
 import type { ImageFiles, ImageStore } from '../generation/image-store.js'
 import { decodable } from '../image-bytes.js'
 
-/** Owner reads and writes, group reads: a web server in front may serve the directory. A stricter umask is respected. */
+/** Group reads, too: a web server in front may serve the directory. A stricter umask is respected. */
 const FILE_MODE = 0o640
 /** Temporary files begin with a dot, so that file servers that skip dot files never show a half-written image. */
 export const TEMPORARY_FILE = /^\.[0-9A-Za-z]+\.[0-9a-f]{16}\.tmp$/
@@ -21,9 +21,10 @@ const PROBE_BYTES = 16 * 1024 * 1024
 export type FileImageStore = ImageStore & Pick<ImageFiles, 'read'>
 
 /**
- * Images as files `<root>/<slug>.png`; `root` is an absolute path, `cdnBaseUrl` has no slash at its end. The directory is flat, so that the path below the CDN's prefix is the path
- * below the root and any file server can serve it; today's file systems look up names in large directories quickly.
- * Every method throws on a slug that isn't one; what the file system refuses (disk full, permissions) rejects.
+ * Images as files `<root>/<slug>.png`; `root` is an absolute path, `cdnBaseUrl` has no slash at its end. The directory
+ * is flat, so that the path below the CDN's prefix is the path below the root and any file server can serve it; today's
+ * file systems look up names in large directories quickly. Every method throws on a slug that isn't one; what the file
+ * system refuses (disk full, permissions) rejects.
  */
 export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl: string }): FileImageStore {
   // The only place where a slug becomes a path: its 22 letters and digits can't leave the root.

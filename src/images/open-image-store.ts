@@ -34,9 +34,9 @@ export async function createImageStore({ storagePath: root, cdnBaseUrl }: StoreC
 }
 
 /**
- * For processes that must start even when the store is away: requests are answered without images, and workers put their
- * generations back until it returns. Temporary files that killed processes left are removed in the background, since the
- * directory may hold millions of files.
+ * For processes that must start even when the store is away: requests are answered without images, and workers put
+ * their generations back until it returns. Temporary files that killed processes left are removed in the background,
+ * since the directory may hold millions of files.
  * @param onUnusable told once, with the sentence for the operator
  * @throws ForeignDirectory
  */

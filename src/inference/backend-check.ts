@@ -13,8 +13,9 @@ const STEPS = 8
 const SEED = 42
 
 /**
- * What an operator wants to know of a GPU server before a worker uses it: asks what it has, and has it draw once. `models`
- * is null where it draws with any, `image` undefined where it has none of the models, or no sampler, to make one with.
+ * What an operator wants to know of a GPU server before a worker uses it: asks what it has, and has it draw once.
+ * `models` is null where it draws with any, `image` undefined where it has none of the models, or no sampler, to make
+ * one with.
  * @param wanted file names of checkpoints it should have
  * @throws BackendError when it can't be reached, or what it drew is not what was asked for
  */

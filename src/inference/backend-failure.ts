@@ -67,7 +67,7 @@ const codesOf = (error: unknown): string[] => {
   ]
 }
 
-/** What a call that brought no HTTP answer means. A call cut off after it was sent is `lost`: it may still be running. */
+/** What a call without an HTTP answer means. A call cut off after it was sent is `lost`: it may still be running. */
 export function networkFailure(server: string, error: unknown): BackendError {
   const codes = codesOf(error)
   const said = codes[0] ?? (error instanceof Error ? error.message : String(error))

@@ -8,8 +8,8 @@ interface Size {
 }
 
 /**
- * An image out of a reply's base64 (or data URL), held against the size that was asked for. `infotext` is what the server
- * wrote into it about how it was drawn.
+ * An image out of a reply's base64 (or data URL), held against the size that was asked for. `infotext` is what the
+ * server wrote into it about how it was drawn.
  */
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {
   const bytes = Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')

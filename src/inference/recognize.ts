@@ -48,8 +48,8 @@ interface Probed {
 }
 
 /**
- * Asks a server what it is and has, within 10 s (or `timeoutMs`, if that is less). The error of one that does not answer
- * like its kind names the kind that it is, if we can tell.
+ * Asks a server what it is and has, within 10 s (or `timeoutMs`, if that is less). The error of one that does not
+ * answer like its kind names the kind that it is, if we can tell.
  * @throws BackendError `unavailable`, `auth` or `unusable` and nothing else; the signal's reason when it aborted
  */
 export async function probe<T>(

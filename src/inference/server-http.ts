@@ -67,9 +67,9 @@ interface HttpOptions {
 
 /**
  * A server's API over HTTP. Every call throws a BackendError when no whole answer came, or the signal's reason when it
- * aborted. No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either unless asked for: some
- * servers close idle connections after 5 s, and a POST that meets a closing one would count as lost, without anybody
- * knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
+ * aborted. No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either unless
+ * asked for: some servers close idle connections after 5 s, and a POST that meets a closing one would count as lost,
+ * without anybody knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
  */
 export function createServerHttp(
   address: ServerAddress,

@@ -39,8 +39,8 @@ function isReadable(text: string): boolean {
 }
 
 /**
- * @throws ModerationRulesError when the file can't be read or does not have the form of a categories file. It says where
- * and why, and quotes nothing: the path may name a file that is not ours to show.
+ * @throws ModerationRulesError when the file can't be read or does not have the form of a categories file. It says
+ *   where and why, and quotes nothing: the path may name a file that is not ours to show.
  */
 export function readCategoriesFile(path: string): CategoriesFile {
   const parsed = categoriesFile.safeParse(parse(path, read(path)))
@@ -68,7 +68,10 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-/** Where the JSON stops being valid. V8 names the place of some faults only; an unexpected token ends the shortest faulty text. */
+/**
+ * Where the JSON stops being valid. V8 names the place of some faults only; an unexpected token ends the shortest
+ * faulty text.
+ */
 function faultIn(text: string, fault: string): number {
   const named = /at position (\d+)/.exec(fault)?.[1]
   if (named !== undefined) return Number(named)

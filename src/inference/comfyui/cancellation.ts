@@ -22,8 +22,8 @@ export async function cancelPrompt(http: ServerHttp, promptId: string, signal: A
 }
 
 /**
- * Takes off the prompts of attempts that have ended: their worker died, or could not reach the server then. The prompts of
- * people, of other services and of attempts that still run stay. Never fails.
+ * Takes off the prompts of attempts that have ended: their worker died, or could not reach the server then. The prompts
+ * of people, of other services and of attempts that still run stay. Never fails.
  * @param ownId the prompt that waits behind them
  */
 export async function cancelEnded(

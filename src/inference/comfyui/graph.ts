@@ -13,9 +13,9 @@ interface GraphNode {
 
 /**
  * The prompt that draws all images: each has a sampler of its own, with its seed, because the server gives a batch one
- * seed for all. The checkpoint and the texts are loaded and encoded once. The files are temporary ones. The attempt's id
- * is in an input that their node does not know: a node whose inputs are those of the last run would not run, and answer
- * with the old file.
+ * seed for all. The checkpoint and the texts are loaded and encoded once. The files are temporary ones. The attempt's
+ * id is in an input that their node does not know: a node whose inputs are those of the last run would not run, and
+ * answer with the old file.
  */
 export function graphOf(request: InferenceRequest, checkpoint: string, sampler: ServerSampler) {
   const { attemptId, prompt, negativePrompt, width, height, steps, cfgScale, seeds } = request

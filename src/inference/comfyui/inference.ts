@@ -75,8 +75,8 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
 function listener({ graph }: Asked, { report, onPreview }: Watch, wakeUp: WakeUp, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
   /**
-   * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor an
-   * old server's progress says whose it is.
+   * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor
+   * an old server's progress says whose it is.
    */
   let current: unknown
   return {

@@ -35,8 +35,8 @@ const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending
 export type HistoryEntry = z.infer<typeof historyEntry>
 
 /**
- * How a prompt ended, or how many others come before it: 0 while it runs. `unknown` is certain: the server takes it from
- * the queue and puts it into the history in one step, so the history is read once more after the queue.
+ * How a prompt ended, or how many others come before it: 0 while it runs. `unknown` is certain: the server takes it
+ * from the queue and puts it into the history in one step, so the history is read once more after the queue.
  * @throws BackendError, or the signal's reason
  */
 export async function lookUp(http: ServerHttp, promptId: string, signal: AbortSignal) {
@@ -87,8 +87,8 @@ export function readJson<T>(server: string, { status, text }: HttpReply, form: z
 const ERASE_MS = 2_000
 
 /**
- * Erases a prompt that has ended from the server: its images are replaced by empty files, since none can be deleted, and
- * its entry in the history, which has the texts, is deleted. Never fails: at its next start the server clears its
+ * Erases a prompt that has ended from the server: its images are replaced by empty files, since none can be deleted,
+ * and its entry in the history, which has the texts, is deleted. Never fails: at its next start the server clears its
  * temporary files and its history by itself.
  */
 export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {

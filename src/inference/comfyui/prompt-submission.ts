@@ -35,8 +35,8 @@ export const attemptOf = (client: unknown): string | undefined =>
 const LOOK_TIMEOUT_MS = 10_000
 
 /**
- * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after the
- * cancel has looked for it.
+ * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after
+ * the cancel has looked for it.
  * @throws BackendError, or `stop`'s reason; the prompt may have been taken all the same unless that is a refusal
  */
 export async function submitOnce(

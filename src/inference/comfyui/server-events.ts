@@ -17,8 +17,8 @@ export type ServerEvent = z.infer<typeof serverEvent>
 
 /**
  * Listens to what the server tells one client while it works, and connects anew when the connection ends. Events are a
- * courtesy: they may come late, in part or not at all. `tried` resolves when the connection is open, has failed to open,
- * or is still opening after a second.
+ * courtesy: they may come late, in part or not at all. `tried` resolves when the connection is open, has failed to
+ * open, or is still opening after a second.
  */
 export function openServerEvents(
   { base, authorization }: ServerAddress,

@@ -4,7 +4,7 @@ import { SAMPLERS, type Sampler } from '../../generation/sampler.js'
 /** OpenAI's clients are given the address with this path; an address without any means it. */
 export const DEFAULT_PATH = '/v1'
 
-/** Every server of this kind keeps these, and random seeds are among them; LocalAI makes signed 32-bit integers of all. */
+/** Every server of this kind keeps these, and random seeds are among them; LocalAI's are signed 32-bit integers. */
 const SAFE_MAX_SEED = 2147483647
 /** What the strictest of these servers needs. */
 const SAFE_SIZE_MULTIPLE = 64
@@ -35,7 +35,7 @@ export function readDeclaration(query: URLSearchParams) {
       'An openai backend must say which sampler the server draws with, like openai+http://host:8080/v1?sampler=euler.',
     )
   return {
-    /** What the server draws with. The API has no field to choose one, so declaring several means they look the same. */
+    /** What the server draws with. The API has no field to choose one, so several declared ones look the same. */
     samplers: new Map(samplers.map((name) => [name, { name, schedule: undefined }])),
     /** Of the models that the server lists, those to use; empty: all. */
     models: query.getAll('model'),
@@ -43,7 +43,7 @@ export function readDeclaration(query: URLSearchParams) {
     sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
     /** vLLM-Omni refuses a guidance above 20. */
     maxCfgScale: choice(query, 'max_cfg_scale') === null ? undefined : 20,
-    /** Where the server reads the negative prompt: a field of its own, or in the prompt behind a `|`, as LocalAI does. */
+    /** Where the server reads the negative prompt: in its own field, or behind a `|` in the prompt (LocalAI). */
     negative: choice(query, 'negative') === null ? ('field' as const) : ('pipe' as const),
   }
 }

@@ -13,8 +13,8 @@ const generationReply = z.object({
 })
 
 /**
- * One image. The replies say nothing of seed or sampler; an image that names its seed must name the right one, so that a
- * server which ignores seeds is found out.
+ * One image. The replies say nothing of seed or sampler; an image that names its seed must name the right one, so that
+ * a server which ignores seeds is found out.
  * @throws BackendError, or the signal's reason when it aborted
  */
 export async function infer(

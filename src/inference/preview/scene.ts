@@ -88,7 +88,7 @@ function meaningsOf<K extends string>(lists: Readonly<Record<K, string>>, words:
   return words.flatMap((word) => meanings.filter(([, list]) => list.split(' ').includes(word)).map(([key]) => key))
 }
 
-/** The horizon; how many mountains, how clear the nearest, how high; rows of hills, how tall their trees, which ones. */
+/** The horizon; how many mountains, how clear the nearest, how high; rows of hills, how tall their trees, which. */
 const LANDS = {
   sea: { horizon: 0.62, peaks: 2, clear: 0.5, high: 0.5, rows: 0, trees: [0, 0], kinds: ['pine'] },
   lake: { horizon: 0.6, peaks: 4, clear: 0.85, high: 1, rows: 2, trees: [50, 80], kinds: ['pine'] },

@@ -32,7 +32,7 @@ const LEAST_BARE_AGE = 3
 /** How many letters beside a number word are looked at for one that makes it larger. */
 const REACH = 16
 
-/** The ages under eighteen in a text, given what its words mean. `larger` says by language what makes a number larger. */
+/** The ages under eighteen in a text, given what its words mean. `larger`: by language, what makes a number larger. */
 export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Evidence[] {
   const finder = (key: 'start' | 'end') => {
     const index = indexed(senses, key)

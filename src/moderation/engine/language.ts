@@ -124,7 +124,7 @@ export interface Sense {
 /** Something in a text that says minor, or sex. */
 export type Evidence = Pick<Sense, 'written' | 'language' | 'start'>
 
-/** The languages whose words are known. Imported one by one, so that the compiler checks each and copies it to dist/. */
+/** The languages whose words are known. Imported one by one, so that the compiler checks and copies each to dist/. */
 export const languages: readonly Language[] =
   // biome-ignore format: one list
   [ar, cs, da, de, el, en, es, fi, fr, hi, hu, id, it, ja, ko, nl, pl, pt, ru, sv, th, tr, vi, zh]

@@ -32,7 +32,7 @@ const alphabets: Readonly<Record<string, string>> = {
   z: 'ʐᴢᏃꓜⱫⱬƶƵᘔζΖ乙չʑ🅩🆉ȥՀ',
 }
 
-/** Digits and marks, each with the letters it stands for in leetspeak; each may as well be an ordinary digit or mark. */
+/** Digits and marks, each with the letters it stands for in leetspeak; each may be an ordinary digit or mark, too. */
 const LEET = '0o 1il 2z 3e 4a 5s 6gb 7t 8b 9gq @a $s !il |il +t #h *aeiou'
 
 /** Letters that read as each other once the text is turned upside down, which also reverses it. */

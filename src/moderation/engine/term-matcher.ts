@@ -8,7 +8,8 @@ import { createTermTrie, toTerm } from './term-trie.js'
 export interface TermList {
   /**
    * Words or phrases in any alphabet, found as whole words (Latin ones with a plural s too), however disguised. A star
-   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean, Thai and hiragana, which don't part words, are found anywhere.
+   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean, Thai and hiragana, which don't part words, are found
+   * anywhere.
    */
   readonly terms: readonly string[]
   /** Phrases, as written, in which the terms are harmless: "naked eye". Lists may share the same phrases. */

@@ -53,8 +53,8 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
 }
 
 /**
- * A tree of the terms' symbols (code points), whose nodes are numbers. It has two roots: for terms that begin a word, and
- * for those that need not. A term that ends in a Latin letter is also found with a plural s.
+ * A tree of the terms' symbols (code points), whose nodes are numbers. It has two roots: for terms that begin a word,
+ * and for those that need not. A term that ends in a Latin letter is also found with a plural s.
  */
 export function createTermTrie(terms: readonly Term[]) {
   // All edges in one table, at the slot of their hash or the next free one: a search reads it faster than maps.
