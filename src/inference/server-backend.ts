@@ -24,7 +24,7 @@ export interface Asked<Server, Model = string> {
   readonly seeds: readonly number[]
 }
 
-/** How many others the server works for first, as far as it tells; 0: for us. Until then the time counts as drawing. */
+/** How many others the server works for first, as far as it tells; 0: for us. Until told, the time counts as drawing. */
 export type Waiting = (before: number) => void
 
 /** How one inference is stopped and followed. */
