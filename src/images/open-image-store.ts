@@ -1,8 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, open, opendir, rm, stat } from 'node:fs/promises'
+import { mkdir, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SLUG } from '../generation/generation.js'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
-import { type FileImageStore, fileImageStore, TEMPORARY_FILE } from './file-image-store.js'
+import { type FileImageStore, fileImageStore, ifMissing, probeDirectory, TEMPORARY_FILE } from './file-image-store.js'
+
+interface StoreConfig {
+  /** Absolute. */
+  readonly storagePath: string
+  readonly cdnBaseUrl: string
+}
 
 /** No put takes that long: a temporary file this old was left by a process that was killed. */
 const ABANDONED_AFTER_MS = 3_600_000
@@ -13,38 +19,29 @@ const EVERYBODY = 0o002
  * Opens the image directory, creating it if need be.
  * @throws Error with one sentence when the directory can't be created or written; ForeignDirectory
  */
-export async function createImageStore(config: {
-  /** Absolute. */
-  readonly storagePath: string
-  readonly cdnBaseUrl: string
-}): Promise<FileImageStore> {
-  const root = config.storagePath
+export async function createImageStore({ storagePath: root, cdnBaseUrl }: StoreConfig): Promise<FileImageStore> {
   try {
     await mkdir(root, { recursive: true, mode: 0o750 })
     await requireOwn(root, EVERYBODY)
-    await requireWritable(root)
+    await probeDirectory(root, 0)
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(
-      `Images can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`,
-      {
-        cause: error,
-      },
-    )
+    const message = `Images can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`
+    throw new Error(message, { cause: error })
   }
-  return fileImageStore({ root, cdnBaseUrl: config.cdnBaseUrl })
+  return fileImageStore({ root, cdnBaseUrl })
 }
 
 /**
- * For processes that must start all the same: a store that is away at start is treated as one that goes away later.
- * Requests are answered, images are not to be had, and workers put their generations back until it returns. What killed
- * processes left half-written is cleared away meanwhile: nobody waits for a look through a directory of millions.
+ * For processes that must start even when the store is away: requests are answered without images, and workers put
+ * their generations back until it returns. Temporary files that killed processes left are removed in the background,
+ * since the directory may hold millions of files.
  * @param onUnusable told once, with the sentence for the operator
  * @throws ForeignDirectory
  */
 export async function openImageStore(
-  config: { readonly storagePath: string; readonly cdnBaseUrl: string },
+  config: StoreConfig,
   onUnusable: (error: unknown) => void,
 ): Promise<FileImageStore> {
   try {
@@ -59,22 +56,36 @@ export async function openImageStore(
   }
 }
 
-/** Permission bits don't tell of read-only mounts and full disks; a file does. */
-async function requireWritable(root: string) {
-  const probe = join(root, `.probe.${randomBytes(8).toString('hex')}.tmp`)
-  try {
-    const handle = await open(probe, 'wx', 0o600)
-    await handle.close()
-  } finally {
-    await rm(probe, { force: true })
-  }
-}
-
 async function removeAbandoned(root: string) {
   for await (const entry of await opendir(root, { bufferSize: 1024 })) {
     if (!TEMPORARY_FILE.test(entry.name)) continue
     const file = join(root, entry.name)
     const found = await stat(file).catch(() => undefined) // its writer may rename it meanwhile
     if (found && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true })
+  }
+}
+
+const PAGE = 1000
+
+/** The image directory, only read: unlike createImageStore it makes and clears away nothing. */
+export function storedImages({ storagePath, cdnBaseUrl }: StoreConfig) {
+  const { read } = fileImageStore({ root: storagePath, cdnBaseUrl })
+  const changedAt = (slug: string) => stat(join(storagePath, `${slug}.png`)).then((found) => found.mtime, ifMissing)
+  return {
+    read,
+    changedAt,
+    exists: async (slug: string) => (await changedAt(slug)) !== undefined,
+
+    async *all() {
+      const directory = await opendir(storagePath, { bufferSize: PAGE }).catch(ifMissing)
+      let page: string[] = []
+      for await (const { name } of directory ?? []) {
+        if (!name.endsWith('.png') || !SLUG.test(name.slice(0, -4))) continue
+        if (page.push(name.slice(0, -4)) < PAGE) continue
+        yield page
+        page = []
+      }
+      if (page.length > 0) yield page
+    },
   }
 }

@@ -20,7 +20,7 @@ export function publishablePng(encoded: Buffer, xmp: string): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Keyword, no compression, no language and no translated keyword: the form XMP readers look for (XMP part 3, 1.1.5). */
+/** Keyword, no compression, no language, no translated keyword: the form of XMP readers (XMP part 3, 1.1.5). */
 const xmpText = (xmp: string) => Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`)
 
 /** Length, name, data and checksum. */
@@ -33,12 +33,15 @@ export function chunk(name: string, data: Buffer): Buffer {
   return bytes
 }
 
-/** IPTC's word for "made by a generative model", as search engines and platforms read it: https://cv.iptc.org/newscodes/digitalsourcetype/ */
+/**
+ * IPTC's word for "made by a generative model", as search engines and platforms read it:
+ * https://cv.iptc.org/newscodes/digitalsourcetype/
+ */
 const TRAINED_ALGORITHMIC_MEDIA = 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia'
 /** The packet identifier that the XMP specification (ISO 16684-1) fixes for every packet. */
 const PACKET_ID = 'W5M0MpCehiHzreSzNTczkc9d'
 
-/** The XMP packet of a generated image: how it was made, with which model and seed, and nothing of who asked for what. */
+/** The XMP packet of a generated image: how it was made, with which model and seed, not who asked for what. */
 export function generatedByAi({ seed, model }: { readonly seed: number; readonly model: string }): string {
   return [
     `<?xpacket begin="\uFEFF" id="${PACKET_ID}"?>`,

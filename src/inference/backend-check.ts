@@ -5,29 +5,7 @@ import type { FinishImage } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './backend-failure.js'
 
-export interface BackendCheck {
-  /** Null where it draws with any. */
-  readonly models: readonly string[] | null
-  readonly ambiguous: readonly string[]
-  /** Of those that were looked for. */
-  readonly missingModels: readonly string[]
-  readonly missingSamplers: readonly Sampler[]
-  readonly maxSeed: number
-  readonly sizeMultiple: number
-  /** Undefined where the server has none of the models, or no sampler, to make one with. */
-  readonly image: CheckImage | undefined
-}
-
-interface CheckImage {
-  readonly png: Buffer
-  readonly model: string
-  readonly sampler: Sampler
-  readonly side: number
-  readonly steps: number
-  readonly seed: number
-  /** From the request to the last byte, in milliseconds; loading the model is part of it. */
-  readonly tookMs: number
-}
+export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 
 /** A multiple of every server's; small, since this asks whether it works and not how well it draws. */
 const SIDE = 512
@@ -36,6 +14,8 @@ const SEED = 42
 
 /**
  * What an operator wants to know of a GPU server before a worker uses it: asks what it has, and has it draw once.
+ * `models` is null where it draws with any, `image` undefined where it has none of the models, or no sampler, to make
+ * one with.
  * @param wanted file names of checkpoints it should have
  * @throws BackendError when it can't be reached, or what it drew is not what was asked for
  */
@@ -44,21 +24,21 @@ export async function checkBackend(
   wanted: readonly string[],
   finishImage: FinishImage,
   signal: AbortSignal,
-): Promise<BackendCheck> {
+) {
   const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
-  const image =
-    model === undefined || sampler === undefined ? undefined : await draw(backend, model, sampler, finishImage, signal)
+  const canDraw = model !== undefined && sampler !== undefined
   return {
-    ...{ models, ambiguous, maxSeed, sizeMultiple, image },
+    ...{ models, ambiguous, maxSeed, sizeMultiple },
+    image: canDraw ? await draw(backend, model, sampler, finishImage, signal) : undefined,
     missingModels: wanted.filter((filename) => !has(filename)),
     missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
   }
 }
 
-/** As retryFor as a worker: a server that this finds in order must not be down to a worker. */
+/** Waits as long as a worker does: a server that passes this check must not be down to a worker. */
 async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
   const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
   try {
@@ -77,15 +57,14 @@ async function draw(
   sampler: Sampler,
   finishImage: FinishImage,
   signal: AbortSignal,
-): Promise<CheckImage> {
+) {
   const begun = performance.now()
-  const [image] = await backend.generate(
-    {
-      ...{ attemptId: randomUUID(), attempt: 'check', model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
-      ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
-    },
-    { signal },
-  )
+  const request = {
+    ...{ attemptId: randomUUID(), attempt: 'check', model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
+    ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
+  }
+  const [image] = await backend.generate(request, { signal })
+  /** Loading the model is part of it. */
   const tookMs = Math.round(performance.now() - begun)
   if (!image) throw failure('bad_output', `${backend.name} sent no image`)
   const { png } = await finishImage(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })

@@ -21,6 +21,14 @@ const PUBLIC: Record<BackendErrorKind, string> = {
 export const failure = (kind: BackendErrorKind, message: string, cause?: unknown) =>
   new BackendError(kind, message, PUBLIC[kind], cause === undefined ? undefined : { cause })
 
+/** Makes an error of what is wrong with a reply. */
+export type Bad = (what: string, cause?: unknown) => Error
+
+export const badOutput =
+  (server: string): Bad =>
+  (what, cause) =>
+    failure('bad_output', `${server} ${what}`, cause)
+
 export const unsupported = (message: string, publicMessage: string) =>
   new BackendError('unsupported', message, publicMessage)
 
@@ -59,7 +67,7 @@ const codesOf = (error: unknown): string[] => {
   ]
 }
 
-/** What a call that brought no HTTP answer means. A call cut off after it was sent is `lost`: it may still be running. */
+/** What a call without an HTTP answer means. A call cut off after it was sent is `lost`: it may still be running. */
 export function networkFailure(server: string, error: unknown): BackendError {
   const codes = codesOf(error)
   const said = codes[0] ?? (error instanceof Error ? error.message : String(error))

@@ -12,30 +12,23 @@ interface BackendOptions {
   readonly logger?: Logger
 }
 
+const KINDS = new Map<string, (url: string, options: BackendOptions) => InferenceBackend>([
+  ['a1111', createA1111Backend],
+  ['comfyui', createComfyuiBackend],
+  ['openai', createOpenAiBackend],
+  ['sdcpp', createSdCppBackend],
+])
+
 /**
  * The backend that one entry of INFERENCE_URL names, by its scheme.
  * @throws Error with a sentence that shows the scheme only, since the URL may hold a password
  */
 export function createBackend(url: string, options: BackendOptions): InferenceBackend {
   const scheme = url.slice(0, Math.max(url.indexOf(':'), 0))
-  switch (scheme) {
-    case 'preview':
-      return createPreviewBackend()
-    case 'a1111+http':
-    case 'a1111+https':
-      return createA1111Backend(url, options)
-    case 'comfyui+http':
-    case 'comfyui+https':
-      return createComfyuiBackend(url, options)
-    case 'openai+http':
-    case 'openai+https':
-      return createOpenAiBackend(url, options)
-    case 'sdcpp+http':
-    case 'sdcpp+https':
-      return createSdCppBackend(url, options)
-    default:
-      throw new Error(
-        `There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview:, a1111+http://…, comfyui+http://…, openai+http://… or sdcpp+http://….`,
-      )
-  }
+  const create = KINDS.get(/^(.*)\+https?$/.exec(scheme)?.[1] ?? '')
+  if (create) return create(url, options)
+  if (scheme === 'preview') return createPreviewBackend()
+  throw new Error(
+    `There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview:, a1111+http://…, comfyui+http://…, openai+http://… or sdcpp+http://….`,
+  )
 }

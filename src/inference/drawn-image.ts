@@ -1,41 +1,33 @@
 import sharp, { type Metadata } from 'sharp'
 import { decodable } from '../image-bytes.js'
-
-/** Makes an error of what is wrong with a reply. */
-export type Bad = (what: string, cause?: unknown) => Error
-
-interface DrawnImage {
-  readonly bytes: Buffer
-  /** What the server wrote into the image about how it was drawn. */
-  readonly infotext: string | undefined
-}
+import type { Bad } from './backend-failure.js'
 
 interface Size {
   readonly width: number
   readonly height: number
 }
 
-/** An image out of a reply's base64 (or data URL), held against the size that was asked for. */
-export async function drawnImage(base64: string, asked: Size, bad: Bad): Promise<DrawnImage> {
+/**
+ * An image out of a reply's base64 (or data URL), held against the size that was asked for. `infotext` is what the
+ * server wrote into it about how it was drawn.
+ */
+export async function drawnImage(base64: string, asked: Size, bad: Bad) {
   const bytes = Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')
   const { comments } = await requireSize(bytes, asked, bad)
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
 }
 
-/** What an image's header says, which is held against the size. Whoever stores the image decodes it. */
+/** The image's header, whose size must be the one that was asked for. The pixels are decoded later, to be stored. */
 export async function requireSize(bytes: Buffer, asked: Size, bad: Bad): Promise<Metadata> {
-  const header = await headerOf(bytes, bad)
-  if (header.width !== asked.width || header.height !== asked.height)
-    throw bad(`drew ${header.width}x${header.height} instead of ${asked.width}x${asked.height}`)
-  return header
-}
-
-async function headerOf(bytes: Buffer, bad: Bad): Promise<Metadata> {
+  let header: Metadata
   try {
-    return await sharp(decodable(bytes)).metadata()
+    header = await sharp(decodable(bytes)).metadata()
   } catch (error) {
     throw bad('sent an image that cannot be read', error)
   }
+  if (header.width !== asked.width || header.height !== asked.height)
+    throw bad(`drew ${header.width}x${header.height} instead of ${asked.width}x${asked.height}`)
+  return header
 }
 
 /** A field of an infotext by its name; undefined where the server did not write it. */

@@ -1,5 +1,9 @@
-import { createServerHttp, type HttpReply, type ServerAddress } from './server-http.js'
-import { replyFailure } from './server-reply.js'
+import { z } from 'zod'
+import { timeLimit } from '../abort-signals.js'
+import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
+import { failure } from './backend-failure.js'
+import { createServerHttp, type ServerAddress, type ServerHttp } from './server-http.js'
+import { parsedJson, replyFailure } from './server-reply.js'
 
 /** What only that kind of server answers; sd-server, which speaks the others' APIs too, comes first. */
 const MARKS = [
@@ -7,26 +11,23 @@ const MARKS = [
   { kind: 'comfyui', software: 'ComfyUI', path: '/object_info/KSampler' },
   { kind: 'a1111', software: "a server with AUTOMATIC1111's API", path: '/sdapi/v1/sd-models' },
   { kind: 'openai', software: "a server with OpenAI's image API", path: '/v1/models' },
-] as const
+]
 
-interface Recognized {
-  readonly kind: string
-  readonly software: string
-  /** As an entry of INFERENCE_URL, without credentials and options: `comfyui+http://gpu1:8188`. */
-  readonly entry: string
-}
+const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
 
 /**
- * Finds out what kind of server answers at an address.
+ * Finds out what kind of server answers at an address. `entry` is its entry of INFERENCE_URL, without credentials and
+ * options: `comfyui+http://gpu1:8188`.
  * @returns undefined where it is none that we know
  * @throws BackendError when it can't be reached or wants a password; the signal's reason when it aborted
  */
-export async function recognize(address: ServerAddress, signal: AbortSignal): Promise<Recognized | undefined> {
+export async function recognize(address: ServerAddress, signal: AbortSignal) {
   const base = address.base.replace(/\/v1$/, '')
   const http = createServerHttp({ ...address, base })
   try {
     const replies = await Promise.all(MARKS.map(({ path }) => http.get(path, signal)))
-    const mark = MARKS.find((_, n) => isJson(replies[n]))
+    // A 200 of HTML is some other web server's.
+    const mark = MARKS.find((_, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, listing))
     if (mark) return { kind: mark.kind, software: mark.software, entry: `${mark.kind}+${base}` }
     const shut = replies.find(({ status }) => status === 401 || status === 403)
     if (shut) throw replyFailure(address.name, shut.status, '')
@@ -36,12 +37,41 @@ export async function recognize(address: ServerAddress, signal: AbortSignal): Pr
   }
 }
 
-/** A 200 of HTML is some other web server's. */
-function isJson(reply: HttpReply | undefined): boolean {
-  if (reply?.status !== 200) return false
+const PROBE_TIMEOUT_MS = 10_000
+/** It answers, with what another kind of server would say. */
+const STRANGE: readonly BackendErrorKind[] = ['unusable', 'bad_output', 'invalid_request']
+
+interface Probed {
+  readonly http: ServerHttp
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+/**
+ * Asks a server what it is and has, within 10 s (or `timeoutMs`, if that is less). The error of one that does not
+ * answer like its kind names the kind that it is, if we can tell.
+ * @throws BackendError `unavailable`, `auth` or `unusable` and nothing else; the signal's reason when it aborted
+ */
+export async function probe<T>(
+  { http, signal, timeoutMs }: Probed,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = timeLimit(signal, Math.min(timeoutMs, PROBE_TIMEOUT_MS))
   try {
-    return typeof JSON.parse(reply.text) === 'object'
-  } catch {
-    return false
+    return await ask(limit.signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof BackendError)) throw failure('unavailable', `${http.name} did not answer in time`, error)
+    if (error.kind === 'auth') throw error
+    if (!STRANGE.includes(error.kind)) throw failure('unavailable', error.message, error)
+    const found = await recognize(http.address, limit.signal).catch(() => undefined)
+    const isOther = found !== undefined && !http.name.startsWith(`${found.kind}+`)
+    throw failure(
+      'unusable',
+      isOther ? `${http.name} is ${found.software}: write ${found.entry}` : error.message,
+      error,
+    )
+  } finally {
+    limit.clear()
   }
 }

@@ -10,11 +10,6 @@ export interface HttpReply {
   readonly text: string
 }
 
-interface HttpDownload {
-  readonly status: number
-  readonly bytes: Buffer
-}
-
 export interface ServerAddress {
   /** For logs: kind and address, without credentials. */
   readonly name: string
@@ -28,18 +23,7 @@ export interface ServerAddress {
 /** Told as soon as an answer begins; `length` is its body's in bytes, where the server says it. */
 type OnHeaders = (status: number, length: number | undefined) => void
 
-/** A server's API over HTTP: its address without credentials, and one call at a time that ends only by its signal. */
-export interface ServerHttp {
-  readonly name: string
-  readonly address: ServerAddress
-  /** @throws BackendError when no whole answer came; the signal's reason when it aborted */
-  get(path: string, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply>
-  /** Sends JSON, or a form as it is. */
-  post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply>
-  /** Like `get`, for a file. */
-  download(path: string, signal: AbortSignal): Promise<HttpDownload>
-  close(): Promise<void>
-}
+export type ServerHttp = ReturnType<typeof createServerHttp>
 
 const WRITTEN_LIKE =
   'A backend is written like a1111+http://host:7860. In its password write / as %2F, # as %23, ? as %3F and , as %2C.'
@@ -63,8 +47,8 @@ export function parseServerUrl(url: string): ServerAddress {
 }
 
 function authorizationOf(user: string, password: string): string | undefined {
-  if (!user && !password) return undefined
-  return user ? `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` : `Bearer ${password}`
+  if (user) return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  return password ? `Bearer ${password}` : undefined
 }
 
 const decoded = (text: string) => {
@@ -82,14 +66,15 @@ interface HttpOptions {
 }
 
 /**
- * No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either unless asked for: some
- * servers close idle connections after 5 s, and a POST that meets a closing one would count as lost, without anybody
- * knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
+ * A server's API over HTTP. Every call throws a BackendError when no whole answer came, or the signal's reason when it
+ * aborted. No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either unless
+ * asked for: some servers close idle connections after 5 s, and a POST that meets a closing one would count as lost,
+ * without anybody knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
  */
 export function createServerHttp(
   address: ServerAddress,
   { keepAlive = false, maxReplyBytes = MAX_REPLY_BYTES }: HttpOptions = {},
-): ServerHttp {
+) {
   const { name, base, authorization } = address
   const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: maxReplyBytes }
   const fresh = new Agent({ ...limits, pipelining: 0, connect: { timeout: CONNECT_TIMEOUT_MS } })
@@ -118,7 +103,7 @@ export function createServerHttp(
     return call(path, signal, asked, read)
   }
 
-  const ask = <T>(
+  const get = <T>(
     path: string,
     signal: AbortSignal,
     accept: string,
@@ -128,19 +113,22 @@ export function createServerHttp(
   return {
     name,
     address,
-    get: (path, signal, onHeaders) => ask(path, signal, json.accept, (reply) => asText(reply, onHeaders)),
-    post: (path, body, signal, onHeaders) => {
-      const asked =
+    get: (path: string, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply> =>
+      get(path, signal, json.accept, (reply) => asText(reply, onHeaders)),
+    /** Sends JSON, or a form as it is. */
+    post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply> {
+      const sent =
         body instanceof FormData
-          ? { method: 'POST' as const, headers: json, body }
-          : {
-              method: 'POST' as const,
-              headers: { ...json, 'content-type': 'application/json' },
-              body: JSON.stringify(body),
-            }
-      return call(path, signal, asked, (reply) => asText(reply, onHeaders))
+          ? { headers: json, body }
+          : { headers: { ...json, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+      return call(path, signal, { method: 'POST', ...sent }, (reply) => asText(reply, onHeaders))
     },
-    download: (path, signal) => ask(path, signal, '*/*', asBytes),
+    /** Like `get`, for a file. */
+    download: (path: string, signal: AbortSignal) =>
+      get(path, signal, '*/*', async ({ statusCode, body }) => ({
+        status: statusCode,
+        bytes: Buffer.from(await body.arrayBuffer()),
+      })),
     close: async () => void (await Promise.all([fresh.destroy(), kept?.destroy()])),
   }
 }
@@ -153,8 +141,3 @@ async function asText(
   onHeaders?.(statusCode, typeof length === 'string' ? Number(length) : undefined)
   return { status: statusCode, text: await body.text() }
 }
-
-const asBytes = async ({ statusCode, body }: Dispatcher.ResponseData): Promise<HttpDownload> => ({
-  status: statusCode,
-  bytes: Buffer.from(await body.arrayBuffer()),
-})

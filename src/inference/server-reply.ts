@@ -3,16 +3,20 @@ import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
 import type { HttpReply } from './server-http.js'
 
+/** What a text says as JSON of that form; undefined where it is none. */
+export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
+  try {
+    return form.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+const errorBody = z.record(z.string(), z.unknown())
+
 /** An error body's own words, in whichever shape. Never its `body` or `input`, where servers repeat the prompt. */
 function wordsOf(text: string): string {
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    return ''
-  }
-  if (typeof body !== 'object' || body === null) return ''
-  const { error, errors, message, detail } = body as Record<string, unknown>
+  const { error, errors, message, detail } = parsedJson(text, errorBody) ?? {}
   const inner = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error
   const details = Array.isArray(detail)
     ? detail.map((item: { loc?: unknown; msg?: unknown }) => `${[item?.loc].flat().join('.')}: ${item?.msg}`)
@@ -50,19 +54,22 @@ export function replyFailure(
   return failure('backend_fault', said)
 }
 
-interface Expected<T> {
-  readonly shape: z.ZodType<T>
-  readonly status: number
+interface Expected {
+  readonly status?: number
   /** What must not appear in an error's message. */
-  readonly prompts: readonly string[]
+  readonly prompts?: readonly string[]
 }
 
 /**
- * The JSON of a reply, in the shape that was expected (without one, as it is).
+ * The JSON of a reply, in the shape that was expected.
  * @throws BackendError: what another status means; `bad_output` when it is something else
  */
-export function jsonReply<T = unknown>(server: string, reply: HttpReply, expected: Partial<Expected<T>> = {}): T {
-  const { shape, status = 200, prompts } = expected
+export function jsonReply<T>(
+  server: string,
+  reply: HttpReply,
+  shape: z.ZodType<T>,
+  { status = 200, prompts }: Expected = {},
+): T {
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
   let body: unknown
   try {
@@ -71,7 +78,7 @@ export function jsonReply<T = unknown>(server: string, reply: HttpReply, expecte
     // Without its cause, which quotes the reply.
     throw failure('bad_output', `${server} answered with something that is not JSON`)
   }
-  const parsed = (shape ?? z.unknown()).safeParse(body)
+  const parsed = shape.safeParse(body)
   if (!parsed.success) throw failure('bad_output', `${server} answered with something unexpected`, parsed.error)
-  return parsed.data as T
+  return parsed.data
 }

@@ -11,10 +11,7 @@ const term = z
   .min(1, 'must not be empty')
   .max(100, 'must have at most 100 characters')
   .refine((text) => !/\*/.test(text.replace(STARS, '')), 'may have a * at its start and end only')
-  .refine(
-    (text) => isReadable(text),
-    'must have at least two letters or digits, or one Chinese, Japanese or Korean character',
-  )
+  .refine(isReadable, 'must have at least two letters or digits, or one Chinese, Japanese or Korean character')
 
 const category = z.strictObject({
   name: z.string().trim().min(1, 'must not be empty').max(80, 'must have at most 80 characters'),
@@ -28,9 +25,7 @@ const category = z.strictObject({
   models: z.enum(['all', 'sfw'], 'must be "all" or "sfw"').default('all'),
 })
 
-const categoriesFile = z.strictObject({
-  categories: z.array(category),
-})
+const categoriesFile = z.strictObject({ categories: z.array(category) })
 
 export type CategoriesFile = z.infer<typeof categoriesFile>
 
@@ -44,8 +39,8 @@ function isReadable(text: string): boolean {
 }
 
 /**
- * @throws ModerationRulesError when the file can't be read or does not have the form of a categories file. It says where
- * and why, and quotes nothing: the path may name a file that is not ours to show.
+ * @throws ModerationRulesError when the file can't be read or does not have the form of a categories file. It says
+ *   where and why, and quotes nothing: the path may name a file that is not ours to show.
  */
 export function readCategoriesFile(path: string): CategoriesFile {
   const parsed = categoriesFile.safeParse(parse(path, read(path)))
@@ -58,7 +53,8 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${codeOf(error)}).`)
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${reason}).`)
   }
 }
 
@@ -72,7 +68,10 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-/** Where JSON ends to be valid. V8 names the place of some faults; an unexpected token is the end of the shortest text that has it. */
+/**
+ * Where the JSON stops being valid. V8 names the place of some faults only; an unexpected token ends the shortest
+ * faulty text.
+ */
 function faultIn(text: string, fault: string): number {
   const named = /at position (\d+)/.exec(fault)?.[1]
   if (named !== undefined) return Number(named)
@@ -106,8 +105,6 @@ export const rulesOf = ({ categories }: CategoriesFile): Rule[] =>
     terms: { terms, ordinary: except },
     ...(beside !== undefined && { beside: beside === 'sexual' ? beside : { terms: beside } }),
   }))
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
 
 const placeOf = (at: readonly PropertyKey[]): string =>
   at.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i > 0 ? '.' : ''}${String(step)}`)).join('') ||

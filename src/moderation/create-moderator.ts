@@ -1,20 +1,18 @@
 import { ModerationRulesError, readCategoriesFile, rulesOf } from './categories-file.js'
 import { type Language, languages } from './engine/language.js'
 import { createMinorsRule, type MinorsRule } from './engine/minors-rule.js'
-import { createRemoteModerator, type ModerationLogger, type RemoteModerator } from './remote-moderator.js'
+import { createRemoteModerator, type RemoteModerator, type RemoteModeratorOptions } from './remote-moderator.js'
 import { defaultCategories } from './rules/default-categories.js'
 import { createRulesModerator } from './rules-moderator.js'
 
 /** Built once: its words are the same for every moderator, and there are thousands. */
 let minorsRule: MinorsRule | undefined
 
-interface ModeratorOptions {
+interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'logger'> {
   /** The operator's own file for the configurable rules; it replaces the default ones, never those on minors. */
   readonly rulesFile?: string | undefined
   /** An OpenAI-compatible moderation endpoint, asked after the rules. */
   readonly url?: string | undefined
-  readonly apiKey?: string | undefined
-  readonly logger?: ModerationLogger | undefined
 }
 
 /**

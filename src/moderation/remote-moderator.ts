@@ -1,26 +1,21 @@
 import { z } from 'zod'
 import { moderationUnavailable } from '../errors.js'
 import type { Moderator, Verdict } from '../generation/submit/submission.js'
-
-/** What a moderator writes to: facts first, then a constant sentence. Never a prompt. */
-export interface ModerationLogger {
-  error(facts: object, message: string): void
-  info(facts: object, message: string): void
-}
+import type { Log } from '../log.js'
 
 export interface RemoteModerator extends Moderator {
   /** Whether it gave no usable answer when it was last asked. */
   isSilent(): boolean
 }
 
-interface RemoteModeratorOptions {
+export interface RemoteModeratorOptions {
   /** The endpoint itself, like https://api.openai.com/v1/moderations. */
   readonly url: string
   readonly apiKey?: string | undefined
   /** The endpoint's default when absent. */
   readonly model?: string | undefined
   readonly deadlineMs?: number
-  readonly logger?: ModerationLogger | undefined
+  readonly logger?: Pick<Log, 'info' | 'error'> | undefined
 }
 
 const DEADLINE_MS = 1500
@@ -85,18 +80,15 @@ async function ask({ url, apiKey, model, deadlineMs }: RemoteModeratorOptions, p
 }
 
 /** The body as text; an endless one is cut off rather than kept. */
-async function readLimited(response: Response): Promise<string> {
-  if (!response.body) return ''
-  const reader = response.body.getReader()
+async function readLimited({ body }: Response): Promise<string> {
+  if (!body) return ''
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    bytes += part.value.byteLength
-    if (bytes > MOST_ANSWER_BYTES) {
-      await reader.cancel()
-      throw new Error('its answer is too large')
-    }
-    chunks.push(part.value)
+  // Node's streams can be iterated; the DOM's types do not say so.
+  for await (const chunk of body as ReadableStream & AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > MOST_ANSWER_BYTES) throw new Error('its answer is too large')
+    chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
@@ -104,20 +96,11 @@ async function readLimited(response: Response): Promise<string> {
 function verdictOf({ results }: z.infer<typeof answer>, nsfwModel: boolean): Verdict {
   // One input has one result; were there more, any flag counts.
   const flagged = results.filter((result) => result.flagged)
-  const categories = flagged.flatMap((result) =>
-    Object.keys(result.categories).filter((name) => result.categories[name]),
-  )
-  if (flagged.length === 0) return { flagged: false }
-  if (nsfwModel && categories.length > 0 && categories.every((name) => name === ADULT_CATEGORY))
-    return { flagged: false }
-  return {
-    flagged: true,
-    parameter: 'prompt',
-    category:
-      [...new Set(categories.map((name) => (KNOWN_CATEGORIES.has(name) ? name : OTHER_CATEGORY)))].join(', ') ||
-      OTHER_CATEGORY,
-    matched: [],
-  }
+  const names = flagged.flatMap(({ categories }) => Object.keys(categories).filter((name) => categories[name]))
+  const isAdult = names.length > 0 && names.every((name) => name === ADULT_CATEGORY)
+  if (flagged.length === 0 || (nsfwModel && isAdult)) return { flagged: false }
+  const told = new Set(names.map((name) => (KNOWN_CATEGORIES.has(name) ? name : OTHER_CATEGORY)))
+  return { flagged: true, parameter: 'prompt', category: [...told].join(', ') || OTHER_CATEGORY, matched: [] }
 }
 
 /** Why there was no answer, without anything of what was sent. */

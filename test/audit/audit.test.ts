@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
 import { parseConfig } from '../../src/config.js'
-import { storedImages } from '../../src/images/stored-images.js'
+import { storedImages } from '../../src/images/open-image-store.js'
 import { useEasel } from '../cli/easel.js'
 import { until } from '../support/until.js'
 

@@ -1,14 +1,11 @@
 import { z } from 'zod'
 import type { Sampler } from '../../generation/sampler.js'
 import { failure } from '../backend-failure.js'
-import { type Dialect, type ServerSampler, samplersOf } from '../sd-samplers.js'
+import { type Dialect, type ServerSampler, samplersOf } from '../samplers.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
 import { jsonReply, replyFailure } from '../server-reply.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
-/** Beside the progress what is drawn so far, where the server is set to show it. */
-export const PREVIEW_PATH = '/sdapi/v1/progress?skip_current_image=false'
-
 /** A checkpoint as the server lists it. */
 export interface ServerModel {
   /** The file's base name: what the catalog calls it. */
@@ -24,7 +21,7 @@ export interface ServerModel {
 export interface A1111Server {
   /** Its address without credentials. */
   readonly name: string
-  readonly dialect: Exclude<Dialect, 'sdcpp'>
+  readonly dialect: Extract<Dialect, 'a1111' | 'legacy' | 'sdnext'>
   readonly models: readonly ServerModel[]
   /** File names that several of its checkpoints have. */
   readonly ambiguous: readonly string[]
@@ -43,47 +40,34 @@ const listedName = z.object({ name: z.string(), label: z.string().nullish() })
 const NO_HASH = '8888888888'
 const MODEL_EXTENSION = /\.(safetensors|ckpt|gguf|sft|pth?|bin)$/i
 
+const withoutFolder = (path: string) => path.replace(/^.*[\\/]/, '')
+
 /** A checkpoint's name without folder, hash and ending, as replies write it (SD.Next drops commas and colons). */
 export const bareName = (name: string) =>
-  name
-    .replace(/ \[[0-9a-f]+\]$/, '')
-    .replace(/^.*[\\/]/, '')
+  withoutFolder(name.replace(/ \[[0-9a-f]+\]$/, ''))
     .replace(MODEL_EXTENSION, '')
     .replace(/[,:]/g, '')
 
-function toModel(listed: z.infer<typeof listedModel>): ServerModel {
-  const filename = listed.filename.replace(/^.*[\\/]/, '')
-  const names = [filename, listed.model_name, listed.title].filter((name) => typeof name === 'string' && name !== '')
-  return {
-    filename,
-    title: listed.title || listed.model_name || filename,
-    reportedAs: [...new Set(names.map((name) => bareName(name as string)))],
-    hash: listed.hash ?? undefined,
-  }
+function toModel({ filename: path, model_name, title, hash }: z.infer<typeof listedModel>): ServerModel {
+  const filename = withoutFolder(path)
+  const names = [filename, model_name, title].flatMap((name) => (name ? [bareName(name)] : []))
+  return { filename, title: title || model_name || filename, reportedAs: [...new Set(names)], hash: hash ?? undefined }
 }
 
 /**
  * The models to offer. A reply names the file without its folder: of two files of one name nobody could say which was
  * drawn with, so neither is offered.
  */
-function toldApart(listed: readonly z.infer<typeof listedModel>[]): Pick<A1111Server, 'models' | 'ambiguous'> {
-  const models = listed.map(toModel)
-  const paths = new Map<string, Set<string>>()
-  for (const [i, { filename }] of models.entries())
-    paths.set(filename, (paths.get(filename) ?? new Set()).add(listed[i]?.filename ?? ''))
-  const ambiguous = [...paths].flatMap(([filename, its]) => (its.size > 1 ? [filename] : []))
-  return { models: models.filter(({ filename }) => !ambiguous.includes(filename)), ambiguous }
+function toldApart(listed: readonly z.infer<typeof listedModel>[]) {
+  const filenames = [...new Set(listed.map(({ filename }) => filename))].map(withoutFolder)
+  const ambiguous = new Set(filenames.filter((name) => filenames.indexOf(name) !== filenames.lastIndexOf(name)))
+  return { models: listed.map(toModel).filter(({ filename }) => !ambiguous.has(filename)), ambiguous: [...ambiguous] }
 }
 
 /** The valid entries of a listing; undefined where the server has no such listing. */
 function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[] | undefined {
   if (reply.status === 404) return undefined
-  const body = jsonReply(http.name, reply)
-  if (!Array.isArray(body)) throw failure('bad_output', `${http.name} answered a listing with something else`)
-  return body.flatMap((item) => {
-    const parsed = entry.safeParse(item)
-    return parsed.success ? [parsed.data] : []
-  })
+  return jsonReply(http.name, reply, z.array(z.unknown())).flatMap((item) => entry.safeParse(item).data ?? [])
 }
 
 /**
@@ -107,7 +91,7 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A
       'unusable',
       `${http.name} is stable-diffusion.cpp, which cannot be stopped through this API: use its own, sdcpp+http://…`,
     )
-  const progress = jsonReply(http.name, progressReply)
+  const progress = jsonReply(http.name, progressReply, z.unknown())
   const isSdNext = typeof progress === 'object' && progress !== null && 'id' in progress
   // SD.Next's own /schedulers fails in some versions and isn't needed; elsewhere only a 404 means "older than 1.9".
   const schedules = isSdNext ? undefined : listOf(http, schedulersReply, listedName)
@@ -117,8 +101,8 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A
     dialect,
     ...toldApart(models),
     samplers: samplersOf(dialect, {
-      samplers: samplers && new Set(samplers),
-      schedules: schedules && new Set(schedules.flatMap(({ name, label }) => [name, label ?? name])),
+      samplers,
+      schedules: schedules?.flatMap(({ name, label }) => [name, label ?? name]),
     }),
   }
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
-import type { InferenceOptions } from '../../generation/run/backend.js'
+import type { Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
+import { parsedJson } from '../server-reply.js'
 import { readQueue } from './prompt-history.js'
 import { attemptOf } from './prompt-submission.js'
 
@@ -16,19 +17,19 @@ export async function cancelPrompt(http: ServerHttp, promptId: string, signal: A
   try {
     await takeOff(http, promptId, signal)
   } catch {
-    // The server is away, or takes too long: whoever waits behind the prompt takes it off.
+    // The server is away, or takes too long: the next attempt of ours that waits behind the prompt takes it off.
   }
 }
 
 /**
- * Takes off what the server still does for attempts that have ended: their worker died, or could not reach it then. What
- * people sent, other services, or attempts that live goes on. Never fails.
- * @param ownId the prompt that waits behind it
+ * Takes off the prompts of attempts that have ended: their worker died, or could not reach the server then. The prompts
+ * of people, of other services and of attempts that still run stay. Never fails.
+ * @param ownId the prompt that waits behind them
  */
 export async function cancelEnded(
   http: ServerHttp,
   ownId: string,
-  hasEnded: NonNullable<InferenceOptions['hasEnded']>,
+  hasEnded: Call['hasEnded'],
   signal: AbortSignal,
 ): Promise<void> {
   const limit = timeLimit(signal, CANCEL_ENDED_MS)
@@ -70,9 +71,5 @@ const jobReply = z.object({ cancelled: z.boolean() })
 /** Whether the server is new enough to have canceled it in one step, wherever it was. */
 async function cancelJob(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<boolean> {
   const { status, text } = await http.post(`/api/jobs/${encodeURIComponent(promptId)}/cancel`, {}, signal)
-  try {
-    return status === 200 && jobReply.parse(JSON.parse(text)).cancelled
-  } catch {
-    return false
-  }
+  return status === 200 && parsedJson(text, jobReply)?.cancelled === true
 }

@@ -1,39 +1,32 @@
 import { z } from 'zod'
 import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
-import { publicWords, replyFailure } from '../server-reply.js'
+import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { HistoryEntry } from './prompt-history.js'
 
-const nodeErrors = z.record(
-  z.string(),
-  z.object({
-    class_type: z.string().nullish(),
-    errors: z.array(
-      z.object({
-        type: z.string(),
-        message: z.string().nullish(),
-        details: z.string().nullish(),
-        extra_info: z.object({ input_name: z.string().nullish() }).nullish(),
-      }),
-    ),
-  }),
-)
+const nodeError = z.object({
+  type: z.string(),
+  details: z.string().nullish(),
+  extra_info: z.object({ input_name: z.string().nullish() }).nullish(),
+})
+/** By the node's id. Of an accepted prompt the server then runs only the outputs that have none. */
+export const nodeErrors = z
+  .record(z.string(), z.object({ class_type: z.string().nullish(), errors: z.array(nodeError) }))
+  .catch({})
 const refusedPrompt = z.object({
   error: z.object({ type: z.string(), message: z.string().nullish(), details: z.string().nullish() }),
-  node_errors: nodeErrors.optional().catch(undefined),
+  node_errors: nodeErrors,
 })
-
-type NodeErrors = z.infer<typeof nodeErrors>
 
 /** Why a prompt was not taken; `text` is the body. */
 export function promptRefusal(server: string, request: InferenceRequest, status: number, text: string): BackendError {
   const prompts = [request.prompt, request.negativePrompt]
-  const refused = status === 400 ? parsed(text) : undefined
+  const refused = status === 400 ? parsedJson(text, refusedPrompt) : undefined
   if (!refused) return replyFailure(server, status, text, prompts)
   const { type, message, details } = refused.error
   const words = publicWords([type, message, details].filter(Boolean).join('; '), prompts)
   return (
-    nodeFailure(server, request, refused.node_errors ?? {}) ??
+    nodeFailure(server, request, refused.node_errors) ??
     failure('invalid_request', `${server} refused the prompt: ${words}`)
   )
 }
@@ -42,7 +35,7 @@ export function promptRefusal(server: string, request: InferenceRequest, status:
 export function nodeFailure(
   server: string,
   { sampler, prompt, negativePrompt }: InferenceRequest,
-  complaints: NodeErrors,
+  complaints: z.infer<typeof nodeErrors>,
 ): BackendError | undefined {
   const errors = Object.values(complaints).flatMap((node) =>
     node.errors.map((error) => ({ ...error, node: node.class_type ?? '', input: error.extra_info?.input_name ?? '' })),
@@ -59,20 +52,6 @@ export function nodeFailure(
   if (isMissing('ckpt_name')) return failure('model_missing', `${server} refused the checkpoint: ${words}`)
   if (isMissing('sampler_name', 'scheduler')) return samplerUnavailable(server, sampler)
   return failure('invalid_request', `${server} refused the prompt: ${words}`)
-}
-
-/** The `node_errors` of an accepted prompt: the server then runs only the outputs that have none. */
-export const nodeErrorsOf = (value: unknown): NodeErrors => {
-  const { data } = nodeErrors.safeParse(value)
-  return data ?? {}
-}
-
-function parsed(text: string): z.infer<typeof refusedPrompt> | undefined {
-  try {
-    return refusedPrompt.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
 }
 
 const executionError = z.object({

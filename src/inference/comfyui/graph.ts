@@ -1,37 +1,25 @@
 import type { InferenceRequest } from '../../generation/run/backend.js'
-import type { ServerSampler } from './discovery.js'
+import type { ServerSampler } from '../samplers.js'
 
-/** One node of a prompt; an input is a value or the output of another node, as `[id, index]`. */
-interface GraphNode {
-  readonly class_type: string
-  readonly inputs: Readonly<Record<string, string | number | readonly [id: string, output: number]>>
-}
-
-/** Where in the graph one of the images comes about. */
-export interface GraphImage {
-  readonly seed: number
-  readonly samplerNode: string
-  readonly saveNode: string
-}
-
-export interface Graph {
-  readonly nodes: Readonly<Record<string, GraphNode>>
-  /** One per seed, in their order. */
-  readonly images: readonly GraphImage[]
-  /** What each of its samplers is told. */
-  readonly sampler: ServerSampler
-}
+export type Graph = ReturnType<typeof graphOf>
 
 const [CHECKPOINT, LATENT, POSITIVE, NEGATIVE] = ['4', '5', '6', '7'] as const
 
+interface GraphNode {
+  readonly class_type: string
+  /** Values, or the output of another node as `[id, index]`. */
+  readonly inputs: object
+}
+
 /**
  * The prompt that draws all images: each has a sampler of its own, with its seed, because the server gives a batch one
- * seed for all. The checkpoint and the texts are loaded and encoded once. The files are temporary ones. The attempt's id
- * is in an input that their node does not know: a node whose inputs are those of the last run would not run, and answer
- * with the old file.
+ * seed for all. The checkpoint and the texts are loaded and encoded once. The files are temporary ones. The attempt's
+ * id is in an input that their node does not know: a node whose inputs are those of the last run would not run, and
+ * answer with the old file.
  */
-export function graphOf(request: InferenceRequest, checkpoint: string, sampler: ServerSampler): Graph {
+export function graphOf(request: InferenceRequest, checkpoint: string, sampler: ServerSampler) {
   const { attemptId, prompt, negativePrompt, width, height, steps, cfgScale, seeds } = request
+  // Where in the graph each image is drawn and saved.
   const images = seeds.map((seed, n) => ({ seed, samplerNode: `${10 * n + 3}`, saveNode: `${10 * n + 9}` }))
   const nodes: Record<string, GraphNode> = {
     [CHECKPOINT]: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: checkpoint } },
@@ -41,18 +29,16 @@ export function graphOf(request: InferenceRequest, checkpoint: string, sampler: 
   }
   for (const [n, { seed, samplerNode, saveNode }] of images.entries()) {
     const decodeNode = `${10 * n + 8}`
-    nodes[samplerNode] = {
-      class_type: 'KSampler',
-      inputs: {
-        ...{ seed, steps, cfg: cfgScale, sampler_name: sampler.name, scheduler: sampler.scheduler, denoise: 1 },
-        ...{ model: [CHECKPOINT, 0], positive: [POSITIVE, 0], negative: [NEGATIVE, 0], latent_image: [LATENT, 0] },
-      },
+    const settings = { seed, steps, cfg: cfgScale, sampler_name: sampler.name, scheduler: sampler.schedule, denoise: 1 }
+    const wires = {
+      model: [CHECKPOINT, 0],
+      positive: [POSITIVE, 0],
+      negative: [NEGATIVE, 0],
+      latent_image: [LATENT, 0],
     }
+    nodes[samplerNode] = { class_type: 'KSampler', inputs: { ...settings, ...wires } }
     nodes[decodeNode] = { class_type: 'VAEDecode', inputs: { samples: [samplerNode, 0], vae: [CHECKPOINT, 2] } }
-    nodes[saveNode] = {
-      class_type: 'PreviewImage',
-      inputs: { images: [decodeNode, 0], easel_attempt: attemptId },
-    }
+    nodes[saveNode] = { class_type: 'PreviewImage', inputs: { images: [decodeNode, 0], easel_attempt: attemptId } }
   }
   return { nodes, images, sampler }
 }

@@ -1,43 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { timeLimit, windUp } from '../../abort-signals.js'
-import type { InferenceOptions, InferredImage } from '../../generation/run/backend.js'
+import type { InferredImage } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
-import { probe, type Waiting } from '../limited.js'
-
-import type { ServerAddress, ServerHttp } from '../server-http.js'
+import type { Call } from '../server-backend.js'
+import type { ServerHttp } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { endFailure, executionFailure } from './comfyui-failure.js'
 import { fetchImages } from './output-images.js'
 import { askPatiently, type Patience } from './patience.js'
 import { eraseTraces, type HistoryEntry, lookUp } from './prompt-history.js'
-import { type Asked, clientOf, type Submitted, submit } from './prompt-submission.js'
+import { type Asked, clientOf, submitOnce } from './prompt-submission.js'
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
-/** One server, and how to speak to it. */
-interface Link {
-  readonly http: ServerHttp
-  readonly address: ServerAddress
-}
-
-interface Watch {
-  /** Aborts when the inference is no longer wanted. */
-  readonly stop: AbortSignal
-  /** Told how many prompts come before it; 0 once it runs. */
-  readonly waiting: Waiting
-  /** Told the fraction done, 0 to 1, as it grows. */
-  readonly report: (fraction: number) => void
-  /** Shown what is drawn so far, if the server was started with previews. */
-  readonly show: (preview: Buffer) => void
+interface Watch extends Call {
   /** Between two looks at whether it has ended. */
   readonly pollIntervalMs: number
   /** How long a canceled prompt may take to stop. */
   readonly cancelGraceMs: number
   readonly patience: Patience
-  /** The server is done and may be asked for the next; only the images have to be fetched. */
-  readonly drawn: () => void
-  readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
-const LOOK_TIMEOUT_MS = 10_000
 /** An image takes longer than an answer. */
 const DOWNLOAD_MS = 60_000
 /** For taking back a prompt whose server has failed. */
@@ -55,13 +37,13 @@ interface Prompt {
  * However this fails, the prompt is taken off the server: it goes on otherwise, whether anyone listens or not.
  * @throws BackendError, or `stop`'s reason
  */
-export async function infer({ http, address }: Link, asked: Asked, watch: Watch): Promise<InferredImage[]> {
+export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
   const { stop, patience } = watch
   stop.throwIfAborted()
   const wakeUp = createWakeUp()
   const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
   const { hear, show } = listener(asked, watch, wakeUp, prompt)
-  const events = openServerEvents(address, clientOf(asked.request), hear, show)
+  const events = openServerEvents(http.address, clientOf(asked.request), hear, show)
   const end = windUp(stop, watch.cancelGraceMs)
   stop.addEventListener('abort', wakeUp.wake, { once: true })
   let sent = false
@@ -73,7 +55,7 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
     const submitted = await submitOnce(http, asked, { stop, signal: end.signal, answerMs: patience.answerMs })
     prompt.id = submitted.promptId
     if (submitted.complaint) throw submitted.complaint
-    const entry = await untilEnded(http, prompt, asked, { ...watch, wakeUp })
+    const entry = await untilEnded(http, prompt, asked, watch, wakeUp)
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
     watch.drawn()
@@ -90,11 +72,11 @@ export async function infer({ http, address }: Link, asked: Asked, watch: Watch)
   }
 }
 
-function listener({ graph }: Asked, { report, show }: Watch, wakeUp: WakeUp, prompt: Prompt) {
+function listener({ graph }: Asked, { report, onPreview }: Watch, wakeUp: WakeUp, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
   /**
-   * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor an
-   * old server's progress says whose it is.
+   * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor
+   * an old server's progress says whose it is.
    */
   let current: unknown
   return {
@@ -111,32 +93,8 @@ function listener({ graph }: Asked, { report, show }: Watch, wakeUp: WakeUp, pro
       }
     },
     show(preview: Buffer): void {
-      if (current === prompt.id) show(preview)
+      if (current === prompt.id) onPreview?.(preview)
     },
-  }
-}
-
-const knows = async (http: ServerHttp, promptId: string, stop: AbortSignal): Promise<boolean> =>
-  (await probe({ http, signal: stop, timeoutMs: LOOK_TIMEOUT_MS }, (signal) => lookUp(http, promptId, signal))) !==
-  'unknown'
-
-/** `signal` outlives `stop`: a call that is cut off may queue the prompt after the cancel has looked for it. */
-async function submitOnce(
-  http: ServerHttp,
-  asked: Asked,
-  { stop, signal, answerMs }: { readonly stop: AbortSignal; readonly signal: AbortSignal; readonly answerMs: number },
-): Promise<Submitted> {
-  const limit = timeLimit(signal, answerMs)
-  try {
-    return await submit(http, asked, limit.signal)
-  } catch (error) {
-    stop.throwIfAborted()
-    // What is lost may be the answer alone; the same id sent again would run twice.
-    const { attemptId } = asked.request
-    if (await knows(http, attemptId, stop).catch(() => false)) return { promptId: attemptId, complaint: undefined }
-    throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the prompt`) : error
-  } finally {
-    limit.clear()
   }
 }
 
@@ -144,7 +102,8 @@ async function untilEnded(
   http: ServerHttp,
   { id, errors }: Prompt,
   { request }: Asked,
-  { stop, waiting, patience, pollIntervalMs, hasEnded, wakeUp }: Watch & { readonly wakeUp: WakeUp },
+  { stop, waiting, patience, pollIntervalMs, hasEnded }: Watch,
+  wakeUp: WakeUp,
 ): Promise<HistoryEntry> {
   for (;;) {
     const found = await askPatiently(http.name, patience, stop, (signal) => lookUp(http, id, signal))
@@ -168,31 +127,16 @@ async function takeBack(http: ServerHttp, promptId: string, stop: AbortSignal, e
   limit.clear()
 }
 
-/** Ends the present wait, or the next one. */
-interface WakeUp {
-  wake(): void
-  /** Until it is woken, or was since the last wait, but no longer than `ms`. */
-  wait(ms: number): Promise<void>
-}
+type WakeUp = ReturnType<typeof createWakeUp>
 
-function createWakeUp(): WakeUp {
-  let woken = false
-  let end = () => {}
+/** `wake` ends the present wait, or the next one. */
+function createWakeUp() {
+  let woken = new AbortController()
   return {
-    wake() {
-      woken = true
-      end()
-    },
-    async wait(ms) {
-      if (!woken)
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms)
-          end = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      woken = false
+    wake: () => woken.abort(),
+    async wait(ms: number): Promise<void> {
+      await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
+      woken = new AbortController()
     },
   }
 }

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
-import { failure } from '../backend-failure.js'
-import { type Bad, requireSize } from '../drawn-image.js'
+import type { InferredImage } from '../../generation/run/backend.js'
+import { type Bad, badOutput } from '../backend-failure.js'
+import { requireSize } from '../drawn-image.js'
 import type { ServerHttp } from '../server-http.js'
 import { replyFailure } from '../server-reply.js'
 import type { Graph } from './graph.js'
 import { askPatiently, type Patience } from './patience.js'
-import { type HistoryEntry, savedImages } from './prompt-history.js'
+import { type HistoryEntry, savedFiles } from './prompt-history.js'
 import type { Asked } from './prompt-submission.js'
 
 const ranPrompt = z
@@ -24,19 +24,17 @@ export async function fetchImages(
   { graph, request, version }: Asked,
   { patience, stop }: { readonly patience: Patience; readonly stop: AbortSignal },
 ): Promise<InferredImage[]> {
-  const bad: Bad = (what, cause) => failure('bad_output', `${http.name} ${what}`, cause)
+  const bad = badOutput(http.name)
   requireSameGraph(entry, graph, bad)
-  const { name: sampler, scheduler } = graph.sampler
-  const madeWith: MadeWith = { backend: 'comfyui', version, sampler, scheduler }
-  const files = graph.images.map(({ saveNode }) => {
-    const images = savedImages.safeParse(entry.outputs[saveNode]).data?.images ?? []
-    const [file] = images
-    if (!file || images.length !== 1) throw bad(`saved ${images.length} files for one image`)
-    return file
+  const { name: sampler, schedule: scheduler = null } = graph.sampler
+  const madeWith = { backend: 'comfyui', version, sampler, scheduler }
+  const files = graph.images.map(({ seed, saveNode }) => {
+    const [file, ...others] = savedFiles(entry.outputs[saveNode])
+    if (!file || others.length > 0) throw bad(`saved ${file ? 1 + others.length : 0} files for one image`)
+    return { seed, path: `/view?${new URLSearchParams(file)}` }
   })
   return Promise.all(
-    graph.images.map(async ({ seed }, n) => {
-      const path = `/view?${new URLSearchParams(files[n])}`
+    files.map(async ({ seed, path }) => {
       const bytes = await askPatiently(http.name, patience, stop, async (signal) => {
         const { status, bytes } = await http.download(path, signal)
         if (status !== 200 && status !== 404) throw replyFailure(http.name, status, '')

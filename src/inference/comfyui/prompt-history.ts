@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
 import { failure } from '../backend-failure.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
-import { replyFailure } from '../server-reply.js'
+import { parsedJson, replyFailure } from '../server-reply.js'
 
 const message = z.tuple([z.string(), z.record(z.string(), z.unknown())]).rest(z.unknown())
 
@@ -22,42 +22,24 @@ const historyEntry = z.object({
       }),
     })),
 })
-/** What an output node says of its files. */
-export const savedImages = z.object({
+const savedImages = z.object({
   images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
 })
+
+/** The files that an output node says it has saved. */
+export const savedFiles = (output: unknown) => savedImages.safeParse(output).data?.images ?? []
+
 const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending: z.array(z.unknown()) })
 
 /** How a prompt ended, as the server keeps it in memory until it restarts. */
 export type HistoryEntry = z.infer<typeof historyEntry>
 
-/** Waits, or runs: then nothing comes before it. */
-interface Queued {
-  readonly before: number
-}
-
-interface QueuedPrompt {
-  readonly id: string
-  /** Who sent it, in their own words; undefined where they say nothing. */
-  readonly client: unknown
-}
-
-/** The prompts that run (one, but for custom servers) and that wait. */
-interface Queue {
-  readonly running: readonly QueuedPrompt[]
-  readonly pending: readonly QueuedPrompt[]
-}
-
 /**
- * Where a prompt is. `unknown` is certain: the server takes it from the queue and puts it into the history in one step,
- * so the history is read once more after the queue.
+ * How a prompt ended, or how many others come before it: 0 while it runs. `unknown` is certain: the server takes it
+ * from the queue and puts it into the history in one step, so the history is read once more after the queue.
  * @throws BackendError, or the signal's reason
  */
-export async function lookUp(
-  http: ServerHttp,
-  promptId: string,
-  signal: AbortSignal,
-): Promise<HistoryEntry | Queued | 'unknown'> {
+export async function lookUp(http: ServerHttp, promptId: string, signal: AbortSignal) {
   const entry = await readHistory(http, promptId, signal)
   if (entry) return entry
   const { running, pending } = await readQueue(http, signal)
@@ -65,10 +47,9 @@ export async function lookUp(
   // Of a heap, so about right.
   const place = pending.findIndex(({ id }) => id === promptId)
   if (place >= 0) return { before: running.length + place }
-  return (await readHistory(http, promptId, signal)) ?? 'unknown'
+  return (await readHistory(http, promptId, signal)) ?? ('unknown' as const)
 }
 
-/** @throws BackendError, or the signal's reason */
 async function readHistory(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<HistoryEntry | undefined> {
   const reply = await http.get(`/history/${encodeURIComponent(promptId)}`, signal)
   const entry = readJson(http.name, reply, z.record(z.string(), z.unknown()))[promptId]
@@ -78,15 +59,18 @@ async function readHistory(http: ServerHttp, promptId: string, signal: AbortSign
   return data
 }
 
-export async function readQueue(http: ServerHttp, signal: AbortSignal): Promise<Queue> {
+/** The prompts that run (one, but for custom servers) and that wait. */
+export async function readQueue(http: ServerHttp, signal: AbortSignal) {
   const queue = readJson(http.name, await http.get('/queue', signal), queueReply)
   return { running: queue.queue_running.map(toQueuedPrompt), pending: queue.queue_pending.map(toQueuedPrompt) }
 }
 
 /** Of `[number, id, graph, extra_data, …]`; what follows differs from version to version. */
-const toQueuedPrompt = (item: unknown): QueuedPrompt => {
+const toQueuedPrompt = (item: unknown) => {
   const [, id, , extra] = Array.isArray(item) ? item : []
-  return { id: String(id), client: extra?.client_id }
+  /** The sender, if it named itself. */
+  const client: unknown = extra?.client_id
+  return { id: String(id), client }
 }
 
 /**
@@ -95,27 +79,23 @@ const toQueuedPrompt = (item: unknown): QueuedPrompt => {
  */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {
   if (status !== 200) throw replyFailure(server, status, '')
-  try {
-    return form.parse(JSON.parse(text))
-  } catch {
-    throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
-  }
+  const body = parsedJson(text, form)
+  if (body === undefined) throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
+  return body
 }
 
 const ERASE_MS = 2_000
 
 /**
- * Leaves nothing of a prompt that has ended on the server: its images are replaced by empty files, since none can be
- * deleted, and its entry in the history, which has the texts, goes. Never fails: what can't be done is left to the
- * server's next start, when it clears what is temporary.
+ * Erases a prompt that has ended from the server: its images are replaced by empty files, since none can be deleted,
+ * and its entry in the history, which has the texts, is deleted. Never fails: at its next start the server clears its
+ * temporary files and its history by itself.
  */
 export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
   const limit = timeLimit(signal, ERASE_MS)
   try {
     const entry = await readHistory(http, promptId, limit.signal)
-    const files = Object.values(entry?.outputs ?? {}).flatMap(
-      (output) => savedImages.safeParse(output).data?.images ?? [],
-    )
+    const files = Object.values(entry?.outputs ?? {}).flatMap(savedFiles)
     for (const { filename, subfolder, type } of files) {
       const form = new FormData()
       form.append('image', new Blob([]), filename)
@@ -124,7 +104,7 @@ export async function eraseTraces(http: ServerHttp, promptId: string, signal: Ab
     }
     await http.post('/history', { delete: [promptId] }, limit.signal)
   } catch {
-    // As said above.
+    // Until the server's next start.
   } finally {
     limit.clear()
   }

@@ -1,9 +1,13 @@
 import { z } from 'zod'
+import { timeLimit } from '../../abort-signals.js'
 import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
+import { probe } from '../recognize.js'
 import type { ServerHttp } from '../server-http.js'
-import { nodeErrorsOf, nodeFailure, promptRefusal } from './comfyui-failure.js'
+import { parsedJson } from '../server-reply.js'
+import { nodeErrors, nodeFailure, promptRefusal } from './comfyui-failure.js'
 import type { Graph } from './graph.js'
+import { lookUp } from './prompt-history.js'
 
 export interface Asked {
   readonly request: InferenceRequest
@@ -12,7 +16,7 @@ export interface Asked {
   readonly version: string | null
 }
 
-export interface Submitted {
+interface Submitted {
   /** The attempt's id; old versions give a prompt one of their own. */
   readonly promptId: string
   /** Why it must not run as it was taken: a server leaves out the images whose nodes it refuses, and draws the rest. */
@@ -28,25 +32,41 @@ export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attemp
 export const attemptOf = (client: unknown): string | undefined =>
   typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
 
-const accepted = z.object({ prompt_id: z.string().min(1), node_errors: z.unknown() })
+const LOOK_TIMEOUT_MS = 10_000
 
 /**
- * Puts a prompt into the server's queue.
- * @throws BackendError; the prompt may have been taken all the same unless that is a refusal
+ * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after
+ * the cancel has looked for it.
+ * @throws BackendError, or `stop`'s reason; the prompt may have been taken all the same unless that is a refusal
  */
-export async function submit(http: ServerHttp, { request, graph }: Asked, signal: AbortSignal): Promise<Submitted> {
-  const { attemptId } = request
-  const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: attemptId }
-  const { status, text } = await http.post('/prompt', prompt, signal)
-  if (status !== 200) throw promptRefusal(http.name, request, status, text)
-  const { prompt_id: promptId, node_errors: errors } = acceptedReply(http.name, text)
-  return { promptId, complaint: nodeFailure(http.name, request, nodeErrorsOf(errors)) }
+export async function submitOnce(
+  http: ServerHttp,
+  asked: Asked,
+  { stop, signal, answerMs }: { readonly stop: AbortSignal; readonly signal: AbortSignal; readonly answerMs: number },
+): Promise<Submitted> {
+  const limit = timeLimit(signal, answerMs)
+  try {
+    return await submit(http, asked, limit.signal)
+  } catch (error) {
+    stop.throwIfAborted()
+    // What is lost may be the answer alone; the same id sent again would run twice.
+    const { attemptId } = asked.request
+    const looked = { http, signal: stop, timeoutMs: LOOK_TIMEOUT_MS }
+    const found = await probe(looked, (signal) => lookUp(http, attemptId, signal)).catch(() => 'unknown')
+    if (found !== 'unknown') return { promptId: attemptId, complaint: undefined }
+    throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the prompt`) : error
+  } finally {
+    limit.clear()
+  }
 }
 
-function acceptedReply(server: string, text: string): z.infer<typeof accepted> {
-  try {
-    return accepted.parse(JSON.parse(text))
-  } catch {
-    throw failure('bad_output', `${server} did not say whether it took the prompt`)
-  }
+const accepted = z.object({ prompt_id: z.string().min(1), node_errors: nodeErrors })
+
+async function submit(http: ServerHttp, { request, graph }: Asked, signal: AbortSignal): Promise<Submitted> {
+  const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: request.attemptId }
+  const { status, text } = await http.post('/prompt', prompt, signal)
+  if (status !== 200) throw promptRefusal(http.name, request, status, text)
+  const reply = parsedJson(text, accepted)
+  if (!reply) throw failure('bad_output', `${http.name} did not say whether it took the prompt`)
+  return { promptId: reply.prompt_id, complaint: nodeFailure(http.name, request, reply.node_errors) }
 }

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
-import { Agent, buildConnector, type MessageEvent, WebSocket } from 'undici'
+import { Agent, buildConnector, WebSocket } from 'undici'
 import { z } from 'zod'
 import type { ServerAddress } from '../server-http.js'
-import type { GraphImage } from './graph.js'
+import { parsedJson } from '../server-reply.js'
+import type { Graph } from './graph.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 const OPEN_WITHIN_MS = 1_000
@@ -14,21 +15,18 @@ const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.un
 
 export type ServerEvent = z.infer<typeof serverEvent>
 
-/** What the server tells one client while it works. A courtesy: it may come late, in part or not at all. */
-interface ServerEvents {
-  /** When it is open, has failed to open, or keeps one waiting. */
-  readonly tried: Promise<void>
-  close(): void
-}
-
-/** Listens, and connects anew when the connection ends. */
+/**
+ * Listens to what the server tells one client while it works, and connects anew when the connection ends. Events are a
+ * courtesy: they may come late, in part or not at all. `tried` resolves when the connection is open, has failed to
+ * open, or is still opening after a second.
+ */
 export function openServerEvents(
   { base, authorization }: ServerAddress,
   clientId: string,
   hear: (event: ServerEvent) => void,
   show: (preview: Buffer) => void,
   reconnectMs = RECONNECT_MS,
-): ServerEvents {
+) {
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
   const sockets = new Set<Socket>()
   const dispatcher = new Agent({
@@ -45,11 +43,11 @@ export function openServerEvents(
     stream = new WebSocket(url, { dispatcher, headers: { ...(authorization && { authorization }) } })
     stream.binaryType = 'arraybuffer'
     stream.addEventListener('open', onTried)
-    stream.addEventListener('message', (message) => {
+    stream.addEventListener('message', ({ data }) => {
       if (closed) return
-      const event = eventOf(message)
+      const event = typeof data === 'string' ? parsedJson(data, serverEvent) : undefined
       if (event) hear(event)
-      const preview = previewOf(message)
+      const preview = data instanceof ArrayBuffer ? previewOf(Buffer.from(data)) : undefined
       if (preview) show(preview)
     })
     stream.addEventListener('close', () => {
@@ -94,32 +92,18 @@ const PREVIEW = 1
 const PREVIEW_WITH_METADATA = 4
 
 /** The image in a binary message: its kind and its format, or its metadata with their length, come before it. */
-function previewOf({ data }: MessageEvent): Buffer | undefined {
-  if (!(data instanceof ArrayBuffer) || data.byteLength <= 8) return undefined
-  const bytes = Buffer.from(data)
+function previewOf(bytes: Buffer): Buffer | undefined {
+  if (bytes.length <= 8) return undefined
   const kind = bytes.readUInt32BE(0)
   if (kind === PREVIEW) return bytes.subarray(8)
   return kind === PREVIEW_WITH_METADATA ? bytes.subarray(8 + bytes.readUInt32BE(4)) : undefined
-}
-
-/** Undefined: an image, or nothing we know. */
-function eventOf({ data }: MessageEvent): ServerEvent | undefined {
-  if (typeof data !== 'string') return undefined
-  try {
-    return serverEvent.parse(JSON.parse(data))
-  } catch {
-    return undefined
-  }
 }
 
 /** Decoding and saving the images come after the last step. */
 const SAMPLING_SHARE = 0.95
 
 /** Turns the steps of all samplers into one fraction; feed it the events, it reports each change. */
-export function createProgress(
-  images: readonly GraphImage[],
-  report: (fraction: number) => void,
-): (event: ServerEvent) => void {
+export function createProgress(images: Graph['images'], report: (fraction: number) => void) {
   const sampled = new Map(images.map(({ samplerNode }) => [samplerNode, 0]))
 
   const note = (node: unknown, value: unknown, max: unknown) => {
@@ -132,15 +116,11 @@ export function createProgress(
     report((SAMPLING_SHARE * done) / images.length)
   }
 
-  return ({ type, data }) => {
+  return ({ type, data }: ServerEvent): void => {
     if (type === 'progress') note(data.node, data.value, data.max)
-    else if (type === 'progress_state')
-      for (const [node, state] of nodeStates(data.nodes)) note(node, state.value, state.max)
-    else if (type === 'execution_cached' && Array.isArray(data.nodes)) for (const node of data.nodes) note(node, 1, 1)
+    else if (type === 'progress_state') {
+      const states = Object.entries((data.nodes ?? {}) as Record<string, { value?: unknown; max?: unknown } | null>)
+      for (const [node, state] of states) note(node, state?.value, state?.max)
+    } else if (type === 'execution_cached' && Array.isArray(data.nodes)) for (const node of data.nodes) note(node, 1, 1)
   }
-}
-
-function nodeStates(nodes: unknown): [node: string, state: { value?: unknown; max?: unknown }][] {
-  if (typeof nodes !== 'object' || nodes === null) return []
-  return Object.entries(nodes).filter(([, state]) => typeof state === 'object' && state !== null)
 }

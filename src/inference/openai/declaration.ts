@@ -1,32 +1,31 @@
 import { MAX_SEED } from '../../generation/generation.js'
 import { SAMPLERS, type Sampler } from '../../generation/sampler.js'
 
-/** What the operator says of a server that says so little of itself. */
-export interface Declaration {
-  /** What the server draws with. The API has no field to choose one, so declaring several means they look the same. */
-  readonly samplers: readonly Sampler[]
-  /** Of the models that the server lists, those to use; empty: all. */
-  readonly models: readonly string[]
-  readonly maxSeed: number
-  readonly sizeMultiple: number
-  /** vLLM-Omni refuses a guidance above 20. */
-  readonly maxCfgScale: number | undefined
-  /** Where the server reads the negative prompt: a field of its own, or in the prompt behind a `|`, as LocalAI does. */
-  readonly negative: 'field' | 'pipe'
-}
+/** OpenAI's clients are given the address with this path; an address without any means it. */
+export const DEFAULT_PATH = '/v1'
 
-/** Every server of this kind keeps these, and random seeds are among them; LocalAI makes signed 32-bit integers of all. */
+/** Every server of this kind keeps these, and random seeds are among them; LocalAI's are signed 32-bit integers. */
 const SAFE_MAX_SEED = 2147483647
 /** What the strictest of these servers needs. */
 const SAFE_SIZE_MULTIPLE = 64
 
-const OPTIONS = ['sampler', 'model', 'max_seed', 'size_multiple', 'max_cfg_scale', 'negative']
+/** The values of the options that have a choice. The claim tells the two seeds apart, no others. */
+const CHOICES = {
+  max_seed: { values: [`${SAFE_MAX_SEED}`, `${MAX_SEED}`], are: `${SAFE_MAX_SEED} or ${MAX_SEED}` },
+  size_multiple: { values: ['8', '16', '64'], are: '8, 16 or 64' },
+  max_cfg_scale: { values: ['20'], are: '20, or be left out' },
+  negative: { values: ['pipe'], are: 'pipe, or be left out' },
+}
+const OPTIONS = ['sampler', 'model', ...Object.keys(CHOICES)]
+
+export type Declaration = ReturnType<typeof readDeclaration>
 
 /**
- * Reads the query of `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&max_cfg_scale=20&negative=pipe`.
+ * What the operator says of a server that says so little of itself: reads the query of
+ * `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&max_cfg_scale=20&negative=pipe`.
  * @throws Error with one sentence: a sampler must be declared, since one that is guessed would be a lie to the user
  */
-export function readDeclaration(query: URLSearchParams): Declaration {
+export function readDeclaration(query: URLSearchParams) {
   for (const name of query.keys())
     if (!OPTIONS.includes(name))
       throw new Error(`An openai backend has no option "${name}"; it has ${OPTIONS.join(', ')}.`)
@@ -36,12 +35,16 @@ export function readDeclaration(query: URLSearchParams): Declaration {
       'An openai backend must say which sampler the server draws with, like openai+http://host:8080/v1?sampler=euler.',
     )
   return {
-    samplers: [...new Set(samplers)],
+    /** What the server draws with. The API has no field to choose one, so several declared ones look the same. */
+    samplers: new Map(samplers.map((name) => [name, { name, schedule: undefined }])),
+    /** Of the models that the server lists, those to use; empty: all. */
     models: query.getAll('model'),
     maxSeed: Number(choice(query, 'max_seed') ?? SAFE_MAX_SEED),
     sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
+    /** vLLM-Omni refuses a guidance above 20. */
     maxCfgScale: choice(query, 'max_cfg_scale') === null ? undefined : 20,
-    negative: choice(query, 'negative') === null ? 'field' : 'pipe',
+    /** Where the server reads the negative prompt: in its own field, or behind a `|` in the prompt (LocalAI). */
+    negative: choice(query, 'negative') === null ? ('field' as const) : ('pipe' as const),
   }
 }
 
@@ -51,23 +54,9 @@ function toSampler(name: string): Sampler {
   return sampler
 }
 
-const CHOICES = {
-  // The claim tells these two apart, no others.
-  max_seed: {
-    isOne: (text: string) => [SAFE_MAX_SEED, MAX_SEED].includes(Number(text)),
-    are: `${SAFE_MAX_SEED} or ${MAX_SEED}`,
-  },
-  size_multiple: { isOne: (text: string) => ['8', '16', '64'].includes(text), are: '8, 16 or 64' },
-  max_cfg_scale: { isOne: (text: string) => text === '20', are: '20, or be left out' },
-  negative: { isOne: (text: string) => text === 'pipe', are: 'pipe, or be left out' },
-}
-
 function choice(query: URLSearchParams, name: keyof typeof CHOICES): string | null {
   const text = query.get(name)
-  if (text !== null && !CHOICES[name].isOne(text))
+  if (text !== null && !CHOICES[name].values.includes(text))
     throw new Error(`An openai backend's ${name} must be ${CHOICES[name].are}.`)
   return text
 }
-
-/** OpenAI's clients are given the address with this path; an address without any means it. */
-export const DEFAULT_PATH = '/v1'

@@ -2,11 +2,11 @@ import sharp from 'sharp'
 import { MAX_SEED } from '../../generation/generation.js'
 import { BackendError, type InferenceBackend, type InferredImage } from '../../generation/run/backend.js'
 import { SAMPLERS } from '../../generation/sampler.js'
+import { failure } from '../backend-failure.js'
 import { dice } from './dice.js'
 import drawings from './drawings.json' with { type: 'json' }
 import { landscape, portrait, softSky, stylesOf } from './landscape.js'
-import type { Sketch } from './motif.js'
-import { sceneOf } from './scene.js'
+import { type Sketch, sceneOf } from './scene.js'
 import { placed } from './svg.js'
 
 /**
@@ -24,7 +24,7 @@ export function createPreviewBackend(): InferenceBackend {
       const images: InferredImage[] = []
       let reported = -1
       const onDone = (share: number) => {
-        if (signal.aborted) throw canceled(signal)
+        if (signal.aborted) throw failure('canceled', 'the preview was canceled', signal.reason)
         const step = Math.floor((images.length + share) * steps + 1e-9)
         if (step > reported) onProgress?.(step / (steps * seeds.length))
         reported = step
@@ -47,9 +47,6 @@ export function createPreviewBackend(): InferenceBackend {
     async close() {},
   }
 }
-
-const canceled = (signal: AbortSignal) =>
-  new BackendError('canceled', 'the preview was canceled', 'The generation was canceled.', { cause: signal.reason })
 
 /** Draws one image as a PNG. `onDone` hears after each stage which share is done; what it throws ends the drawing. */
 async function drawImage(sketch: Sketch, onDone: (share: number) => void): Promise<Buffer> {

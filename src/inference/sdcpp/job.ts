@@ -1,17 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { linkedSignal, timeLimit, windUp } from '../../abort-signals.js'
-import { BackendError } from '../../generation/run/backend.js'
-import { failure } from '../backend-failure.js'
-import type { Waiting } from '../limited.js'
+import { BackendError, type InferredImage } from '../../generation/run/backend.js'
+import { type Bad, badOutput, failure } from '../backend-failure.js'
+import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
+import type { Asked, Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
-import { jsonReply } from '../server-reply.js'
-import { type Asked, imgGenBody } from './request.js'
+import { jsonReply, publicWords } from '../server-reply.js'
 
 /** A longer answer about a job has its images in it; all others are a few words. */
 const LONGEST_WITHOUT_IMAGES = 16 * 1024
 /** So many looks in a row may fail before the job counts as lost. */
 const MISSES = 3
+
+/** One job. Its seeds are consecutive: the server draws image n with the first seed + n. */
+type SdCppAsked = Asked<{ readonly name: string }>
 
 interface JobTimes {
   /** How long an answer may take to begin: the server has it in memory. Images in it then take what they take. */
@@ -29,45 +32,64 @@ const job = z.object({
   result: z.object({ images: z.array(z.object({ index: z.int(), b64_json: z.string() })) }).nullish(),
   error: z.object({ message: z.string().nullish() }).nullish(),
 })
-export type Job = z.infer<typeof job>
+type Job = z.infer<typeof job>
 
 /**
- * Submits a job and waits for its end, whatever that is. The server draws one job at a time and can't be interrupted,
- * so the time in its queue, behind a job that was canceled while it was drawn, counts apart from the drawing.
- * @param waiting told how many jobs come before it; 0 once it is drawn
- * @param drawn told when the server is done; the images may still be on their way
- * @throws BackendError `lost` when the server no longer knows the job; the signal's reason when it aborted
+ * One job, from its submission to its images. The server draws one job at a time and can't be interrupted, so `waiting`
+ * is told of its queue, in which a job that was canceled while it was drawn may come first.
+ * @throws BackendError; the signal's reason when it aborted
  */
-export async function runJob(
+export async function infer(
   http: ServerHttp,
-  asked: Asked,
+  asked: SdCppAsked,
+  call: Call,
   times: JobTimes,
-  { stop, waiting }: { readonly stop: AbortSignal; readonly waiting: Waiting },
-  drawn: () => void,
-): Promise<Job> {
-  const id = await submit(http, asked, times, stop)
+): Promise<InferredImage[]> {
+  return readResult(await runJob(http, asked, call, times), asked)
+}
+
+/** Returns the job that has ended, however it has. */
+async function runJob(http: ServerHttp, asked: SdCppAsked, call: Call, times: JobTimes): Promise<Job> {
+  const id = await submit(http, asked, times, call.stop)
+  const path = `/sdcpp/v1/jobs/${encodeURIComponent(id)}`
   try {
-    const job = await untilEnded(http, { id, asked, times, stop, waiting, drawn })
-    drawn()
-    return job
+    const ended = await untilEnded(call, times, http.name, () => look(http, path, asked, call, times.answerMs))
+    call.drawn()
+    return ended
   } catch (error) {
     // Whatever it was, nobody waits for the job any more. While it is queued it goes; once drawn, it goes on.
-    await http.post(`${pathOf(id)}/cancel`, {}, AbortSignal.timeout(times.cancelGraceMs)).catch(() => undefined)
+    await http.post(`${path}/cancel`, {}, AbortSignal.timeout(times.cancelGraceMs)).catch(() => undefined)
     throw error
   }
 }
 
-const pathOf = (id: string) => `/sdcpp/v1/jobs/${encodeURIComponent(id)}`
+/** The body of POST /sdcpp/v1/img_gen. */
+const imgGenBody = ({ request, sampler, seeds }: SdCppAsked) => ({
+  prompt: request.prompt,
+  negative_prompt: request.negativePrompt,
+  width: request.width,
+  height: request.height,
+  seed: seeds[0],
+  batch_count: seeds.length,
+  sample_params: {
+    sample_method: sampler.name,
+    scheduler: sampler.schedule,
+    sample_steps: request.steps,
+    guidance: { txt_cfg: request.cfgScale },
+  },
+  output_format: 'png',
+})
+
+const acceptedJob = z.object({ id: z.string().min(1) })
 
 /** Returns the job's id. A job whose id is lost can't be canceled, so an abort leaves the answer its grace. */
-async function submit(http: ServerHttp, asked: Asked, times: JobTimes, signal: AbortSignal): Promise<string> {
+async function submit(http: ServerHttp, asked: SdCppAsked, times: JobTimes, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted()
   const grace = windUp(signal, times.cancelGraceMs)
   const limit = timeLimit(grace.signal, times.answerMs)
   try {
     const reply = await http.post('/sdcpp/v1/img_gen', imgGenBody(asked), limit.signal)
-    const shape = z.object({ id: z.string().min(1) })
-    return jsonReply(http.name, reply, { shape, status: 202, prompts: promptsOf(asked) }).id
+    return jsonReply(http.name, reply, acceptedJob, { status: 202, prompts: promptsOf(asked) }).id
   } catch (error) {
     throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the job`) : error
   } finally {
@@ -76,33 +98,28 @@ async function submit(http: ServerHttp, asked: Asked, times: JobTimes, signal: A
   }
 }
 
-const promptsOf = ({ request }: Asked) => [request.prompt, request.negativePrompt]
+const promptsOf = ({ request }: SdCppAsked) => [request.prompt, request.negativePrompt]
 
-interface Watched {
-  readonly id: string
-  readonly asked: Asked
-  readonly times: JobTimes
-  readonly stop: AbortSignal
-  readonly waiting: Waiting
-  readonly drawn: () => void
-}
-
-async function untilEnded(http: ServerHttp, watched: Watched): Promise<Job> {
-  const { times, stop, waiting } = watched
+async function untilEnded(
+  { stop, waiting }: Call,
+  { pollIntervalMs }: JobTimes,
+  server: string,
+  look: () => Promise<Job | undefined>,
+): Promise<Job> {
   for (let misses = 0; ; ) {
-    await delay(times.pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
+    await delay(pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
     stop.throwIfAborted()
     let seen: Job | undefined
     try {
-      seen = await look(http, watched)
+      seen = await look()
       misses = 0
     } catch (error) {
       stop.throwIfAborted()
       if (!isPassing(error)) throw error
-      if (++misses === MISSES) throw failure('lost', `${http.name} went away with the job: ${error}`, error)
+      if (++misses === MISSES) throw failure('lost', `${server} went away with the job: ${error}`, error)
       continue
     }
-    if (!seen) throw failure('lost', `${http.name} does not know the job it took: it was restarted or replaced`)
+    if (!seen) throw failure('lost', `${server} does not know the job it took: it was restarted or replaced`)
     if (seen.status === 'queued') waiting(Math.max(1, seen.queue_position ?? 1))
     else if (seen.status === 'generating') waiting(0)
     else return seen
@@ -110,13 +127,19 @@ async function untilEnded(http: ServerHttp, watched: Watched): Promise<Job> {
 }
 
 /** The job, or undefined where the server does not know it. */
-async function look(http: ServerHttp, { id, asked, times, stop, waiting, drawn }: Watched): Promise<Job | undefined> {
+async function look(
+  http: ServerHttp,
+  path: string,
+  asked: SdCppAsked,
+  { stop, waiting, drawn }: Call,
+  answerMs: number,
+): Promise<Job | undefined> {
   const late = new AbortController()
-  const silent = () => failure('lost', `${http.name} did not answer within ${times.answerMs} ms`)
-  const timer = setTimeout(() => late.abort(silent()), times.answerMs)
+  const silent = () => failure('lost', `${http.name} did not answer within ${answerMs} ms`)
+  const timer = setTimeout(() => late.abort(silent()), answerMs)
   const { signal, clear } = linkedSignal([stop, late.signal])
   try {
-    const reply = await http.get(pathOf(id), signal, (status, length) => {
+    const reply = await http.get(path, signal, (status, length) => {
       if (length !== undefined && length <= LONGEST_WITHOUT_IMAGES) return
       // Megabytes on a slow line: cut off and asked for anew they would never arrive.
       clearTimeout(timer)
@@ -125,7 +148,7 @@ async function look(http: ServerHttp, { id, asked, times, stop, waiting, drawn }
       drawn()
     })
     if (reply.status === 404 || reply.status === 410) return undefined
-    return jsonReply(http.name, reply, { shape: job, prompts: promptsOf(asked) })
+    return jsonReply(http.name, reply, job, { prompts: promptsOf(asked) })
   } finally {
     clearTimeout(timer)
     clear()
@@ -135,3 +158,42 @@ async function look(http: ServerHttp, { id, asked, times, stop, waiting, drawn }
 /** Whether the next look may fare better: no answer in time, or none at all. */
 const isPassing = (error: unknown) =>
   !(error instanceof BackendError) || error.kind === 'unavailable' || error.kind === 'lost'
+
+/**
+ * The images of a job that has ended. The job says nothing of how they were drawn; the images do, unless the server
+ * was started with that switched off, and are held to what they say.
+ * @throws BackendError `bad_output`, `model_missing` when another checkpoint drew them, or why there are none
+ */
+async function readResult({ status, result, error }: Job, asked: SdCppAsked): Promise<InferredImage[]> {
+  const { server, request, sampler, seeds } = asked
+  if (status === 'cancelled') throw failure('backend_fault', `${server.name}: the job was canceled by someone else`)
+  if (status === 'failed') {
+    const words = publicWords(error?.message ?? '', promptsOf(asked))
+    throw failure(/out of memory/i.test(words) ? 'oom' : 'backend_fault', `${server.name} failed: ${words}`)
+  }
+  const bad = badOutput(server.name)
+  const images = [...(result?.images ?? [])].sort((one, other) => one.index - other.index)
+  if (images.length !== seeds.length || images.some(({ index }, n) => index !== n))
+    throw bad(`sent the images ${images.map(({ index }) => index)} of ${seeds.length}`)
+  return Promise.all(
+    images.map(async ({ b64_json }, n) => {
+      const seed = seeds[n] as number
+      const { bytes, infotext = '' } = await drawnImage(b64_json, request, bad)
+      const said = fieldsOf(infotext)
+      requireAsAsked(said, seed, asked, bad)
+      const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
+      return { bytes, seed, madeWith: { backend: 'sdcpp', version: said('Version') ?? null, ...drawnWith } }
+    }),
+  )
+}
+
+function requireAsAsked(said: Fields, seed: number, { server, request, model, sampler }: SdCppAsked, bad: Bad): void {
+  const differs = (key: string, asked: string | undefined) => said(key) !== undefined && said(key) !== asked
+  // A field ends at a comma, which a file's name may hold.
+  if (said('Model') && differs('Model', model.split(',')[0]))
+    throw failure('model_missing', `${server.name} drew with "${said('Model')}" instead of "${model}"`)
+  if (differs('Seed', `${seed}`)) throw bad(`drew the seed ${said('Seed')} instead of ${seed}`)
+  const method = `${sampler.name} ${sampler.schedule}`
+  if (differs('Sampler', method)) throw bad(`sampled with "${said('Sampler')}" instead of "${method}"`)
+  if (differs('Steps', `${request.steps}`)) throw bad(`took ${said('Steps')} steps instead of ${request.steps}`)
+}

@@ -1,12 +1,12 @@
-import type { InferenceBackend, InferredImage } from '../../generation/run/backend.js'
-import { callFailure } from '../backend-failure.js'
-import { consecutiveRuns } from '../kept-parameters.js'
-import { limited, probe, risingProgress } from '../limited.js'
-import { createServerHttp, parseServerUrl } from '../server-http.js'
-import { discover } from './discovery.js'
-import { runJob } from './job.js'
-import { requireServed } from './request.js'
-import { readResult } from './result.js'
+import { z } from 'zod'
+import { MAX_SEED } from '../../generation/generation.js'
+import type { InferenceBackend } from '../../generation/run/backend.js'
+import { failure } from '../backend-failure.js'
+import { samplersOf } from '../samplers.js'
+import { consecutiveRuns, serverBackend } from '../server-backend.js'
+import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
+import { jsonReply } from '../server-reply.js'
+import { infer } from './job.js'
 
 export interface SdCppOptions {
   /** One `generate`, but for the wait in the server's queue. */
@@ -28,47 +28,30 @@ export interface SdCppOptions {
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
   const { timeoutMs, queueMs, answerMs = 10_000, pollIntervalMs = 100, cancelGraceMs = 800 } = options
   const http = createServerHttp(parseServerUrl(url))
-  const times = { answerMs, pollIntervalMs, cancelGraceMs }
-  const ask = (signal: AbortSignal) => probe({ http, signal, timeoutMs }, (stop) => discover(http, stop))
-
-  return {
-    name: http.name,
-
-    async capabilities(signal) {
-      try {
-        const { model, samplers, maxSeed, sizeMultiple } = await ask(signal)
-        return { models: [model], samplers: [...samplers.keys()], maxSeed, sizeMultiple }
-      } catch (error) {
-        throw callFailure(http.name, signal, error)
-      }
-    },
-
-    generate: (request, { signal, onWaiting, onProgress, onDrawn }) =>
-      limited({ name: http.name, signal, timeoutMs, queueMs, onWaiting }, async (stop, waiting) => {
-        const report = risingProgress(onProgress)
-        const drawn = once(onDrawn)
-        // Asked each time: another process with another checkpoint may have taken the port.
-        const server = await ask(stop)
-        const sampler = requireServed(server, request)
-        const images: InferredImage[] = []
-        for (const seeds of consecutiveRuns(request.seeds)) {
-          const asked = { request, server, sampler, seeds }
-          const isLast = images.length + seeds.length === request.seeds.length
-          const result = await runJob(http, asked, times, { stop, waiting }, isLast ? drawn : () => undefined)
-          images.push(...(await readResult(result, asked)))
-          report(images.length / request.seeds.length)
-        }
-        return images
-      }),
-
-    close: () => http.close(),
-  }
+  return serverBackend({
+    ...{ http, timeoutMs, queueMs, runsOf: consecutiveRuns },
+    // Before each generation: another process with another checkpoint may have taken the port.
+    discover: (signal) => discover(http, signal),
+    offers: ({ model }) => ({ models: [model], maxSeed: MAX_SEED, sizeMultiple: 64 }),
+    modelOf: ({ model }, filename) => (model === filename ? model : undefined),
+    infer: (asked, call) => infer(http, asked, call, { answerMs, pollIntervalMs, cancelGraceMs }),
+  })
 }
 
-function once(tell: (() => void) | undefined): () => void {
-  let told = false
-  return () => {
-    if (!told) tell?.()
-    told = true
-  }
+const capabilitiesReply = z.object({
+  /** A process has a single checkpoint, for as long as it runs; this is its file name. */
+  model: z.object({ name: z.string() }),
+  /** Not in the first versions, which made nothing but images. */
+  current_mode: z.string().optional(),
+  samplers: z.array(z.string()),
+  schedulers: z.array(z.string()),
+})
+
+/** Asks an sd-server what it has. It draws a job with an unknown method or schedule with its default. */
+async function discover(http: ServerHttp, signal: AbortSignal) {
+  const reply = await http.get('/sdcpp/v1/capabilities', signal)
+  const { model, current_mode, samplers, schedulers } = jsonReply(http.name, reply, capabilitiesReply)
+  if (current_mode !== undefined && current_mode !== 'img_gen')
+    throw failure('unusable', `${http.name} has no model for images loaded, its mode is "${current_mode}"`)
+  return { name: http.name, model: model.name, samplers: samplersOf('sdcpp', { samplers, schedules: schedulers }) }
 }

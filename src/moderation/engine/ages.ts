@@ -1,5 +1,16 @@
 import { type Cells, NO_GAP } from './cells.js'
-import { indexed, type Sense } from './sense.js'
+import type { Evidence, Role, Sense } from './language.js'
+
+/** Senses by the place where they start, or end. */
+export function indexed(senses: readonly Sense[], key: 'start' | 'end'): ReadonlyMap<number, Sense[]> {
+  const index = new Map<number, Sense[]>()
+  for (const sense of senses) {
+    const there = index.get(sense[key])
+    if (there) there.push(sense)
+    else index.set(sense[key], [sense])
+  }
+  return index
+}
 
 /** A number from one to seventeen, or in digits up to 99, from its first to its last letter. */
 interface NumberToken {
@@ -12,29 +23,23 @@ interface NumberToken {
   readonly digits: number | undefined
 }
 
-interface Age {
-  readonly written: string
-  readonly language: number
-  readonly start: number
-}
-
 const ADULT = 18
 const ROMAN = /^(?:x?(?:ix|iv|v|v?i{1,3})|x)$/
 const LONGEST_ROMAN = 5
 const ROMAN_LETTER = /^[ivx]$/
-const ROMAN_DIGITS = [...'ivx'].map((letter) => letter.charCodeAt(0))
 /** Fewer are more likely a count or a place in a list: "2 girl". */
 const LEAST_BARE_AGE = 3
 /** How many letters beside a number word are looked at for one that makes it larger. */
 const REACH = 16
 
-/** The ages under eighteen in a text, given what its words mean. `larger` says by language what makes a number larger. */
-export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Age[] {
-  const at = { starts: indexed(senses, 'start'), ends: indexed(senses, 'end') }
-  const from = (role: Sense['role'], place: number, language?: number) =>
-    at.starts.get(place)?.find((sense) => sense.role === role && (language ?? sense.language) === sense.language)
-  const until = (role: Sense['role'], place: number, language?: number) =>
-    at.ends.get(place)?.find((sense) => sense.role === role && (language ?? sense.language) === sense.language)
+/** The ages under eighteen in a text, given what its words mean. `larger`: by language, what makes a number larger. */
+export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Evidence[] {
+  const finder = (key: 'start' | 'end') => {
+    const index = indexed(senses, key)
+    return (role: Role, place: number, language?: number) =>
+      index.get(place)?.find((sense) => sense.role === role && (language ?? sense.language) === sense.language)
+  }
+  const [from, until] = [finder('start'), finder('end')]
   const personUntil = (place: number, language?: number) =>
     PERSONS.map((role) => until(role, place, language)).find((found) => found)
   const people = senses.filter(({ role }) => PERSONS.includes(role))
@@ -44,9 +49,9 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
     const after = lettersOf(cells, end + 1, end + REACH)
     return (larger[language ?? -1] ?? []).some((word) => before.endsWith(word) || after.startsWith(word))
   }
-  const ageOf = (token: NumberToken): Age | undefined => {
+  const ageOf = (token: NumberToken): Evidence | undefined => {
     const { start, end, shown, language, digits } = token
-    const age = (sense: Sense, written: string): Age => ({ written, language: sense.language, start })
+    const age = (sense: Sense, written: string): Evidence => ({ written, language: sense.language, start })
     const unit = from('youngUnits', end + 1, language)
     if (unit) return age(unit, `${shown} ${unit.written}`)
     if (digits !== undefined && digits >= ADULT) return undefined
@@ -85,8 +90,8 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
   })
 }
 
-const PERSONS: readonly Sense['role'][] = ['people', 'adults', 'pointers']
-const BEHIND_AGES: readonly Sense['role'][] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
+const PERSONS: readonly Role[] = ['people', 'adults', 'pointers']
+const BEHIND_AGES: readonly Role[] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
 
 /** Numbers of one or two digits: "1,012 years old" is no age of 12, a group of thousands has three. */
 function digitsIn(cells: Cells): NumberToken[] {
@@ -106,7 +111,7 @@ function romansIn(cells: Cells): NumberToken[] {
   const tokens: NumberToken[] = []
   const { options, gaps } = cells
   for (let start = 0; start < options.length; start++) {
-    if ((start > 0 && gaps[start] === NO_GAP) || !ROMAN_DIGITS.includes(options[start]?.[0] as number)) continue
+    if ((start > 0 && gaps[start] === NO_GAP) || !ROMAN_LETTER.test(lettersOf(cells, start, start))) continue
     let end = start
     while (end + 1 < options.length && gaps[end + 1] === NO_GAP && end - start < LONGEST_ROMAN) end++
     const shown = lettersOf(cells, start, end)

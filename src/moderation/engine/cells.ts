@@ -37,7 +37,7 @@ interface Sign {
 const OTHER_FORMS: Readonly<Record<string, readonly number[]>> = { ñ: [0x6e], ς: [0x3c3] }
 const GLUE_MARKS = '()[]{}<>\\`【】「」『』〈〉《》〔〕'
 const APOSTROPHES = "'’ʼ‘"
-const CONTRACTIONS = new Set(['s', 't', 'd', 'm', 're', 've', 'll'])
+const CONTRACTION = /^(?:s|t|d|m|re|ve|ll)(?![a-z])/i
 // The vowel signs of Hindi and Thai are letters to their readers.
 const LETTER = /[\p{L}\p{N}\p{Script=Devanagari}\p{Script=Thai}]/u
 const DIGIT = /\p{Nd}/u
@@ -70,18 +70,19 @@ function latinDigit(code: number): number {
 
 function readSign(code: number): Sign {
   const character = String.fromCodePoint(code)
-  const lower = character.toLowerCase().codePointAt(0) as number
+  const lookalikes = code < 128 ? [] : lookalikesOf(code)
   if (DIGIT.test(character)) {
     const digit = latinDigit(code)
-    return { reads: [digit, ...leetOf(digit), ...(code < 128 ? [] : lookalikesOf(code))], soft: true, script: 0 }
+    return { reads: [digit, ...leetOf(digit), ...lookalikes], soft: true, script: 0 }
   }
   if (LETTER.test(character)) {
-    const others = code < 128 ? [] : lookalikesOf(code)
-    return { reads: [lower, ...others, ...(OTHER_FORMS[character] ?? [])], soft: false, script: scriptOf(character) }
+    const lower = character.toLowerCase().codePointAt(0) as number
+    const reads = [lower, ...lookalikes, ...(OTHER_FORMS[character] ?? [])]
+    return { reads, soft: false, script: scriptOf(character) }
   }
   if (WHITE_SPACE.test(character)) return { reads: SPACE, soft: false, script: 0 }
-  if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikesOf(code)], soft: false, script: BOXED_SCRIPT }
-  const letters = code < 128 ? leetOf(code) : lookalikesOf(code)
+  if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikes], soft: false, script: BOXED_SCRIPT }
+  const letters = code < 128 ? leetOf(code) : lookalikes
   if (letters.length > 0 || PICTURE.test(character)) return { reads: [code, ...letters], soft: true, script: 0 }
   return { reads: GLUE_MARKS.includes(character) ? GLUE : MARK, soft: false, script: 0 }
 }
@@ -122,7 +123,7 @@ export function toCells(text: string): Cells {
       const i = options.length
       if (gap === NO_GAP && script !== sign.script) gap = GLUE
       if (gap === MARK && at - gapStart === 1 && APOSTROPHES.includes(text[gapStart] as string)) {
-        contraction[i] = CONTRACTIONS.has(pieceAt(text, at)) ? 1 : 0
+        contraction[i] = CONTRACTION.test(text.slice(at, at + 3)) ? 1 : 0
       } else if (gap === NO_GAP && i > 0) contraction[i] = contraction[i - 1] as number
       gaps[i] = i === 0 ? NO_GAP : gap
       soft[i] = sign.soft ? 1 : 0
@@ -172,27 +173,18 @@ function inContext(text: string, at: number, code: number, reads: readonly numbe
 const isSmall = (character: string | undefined): boolean =>
   character !== undefined && character >= 'a' && character <= 'z'
 
-/** The letters from here to the next gap, up to three. */
-const pieceAt = (text: string, at: number): string =>
-  /^[a-z]{0,3}/i.exec(text.slice(at, at + 3))?.[0].toLowerCase() ?? ''
-
 /** Counts the letters of each piece, and takes one of nothing but digits and marks, like "1011", for what it is. */
 function readPieces(options: (readonly number[])[], gaps: Uint8Array, soft: Uint8Array): Uint16Array {
   const counts = new Uint16Array(options.length)
-  let start = 0
-  let letters = 0
-  let lettered = false
-  for (let i = 0; i <= options.length; i++) {
-    if (i === options.length || (gaps[i] as number) >= MARK) {
-      counts.fill(letters, start, i)
-      if (!lettered && i - start > 1) for (let at = start; at < i; at++) options[at] = [options[at]?.[0] as number]
-      start = i
-      letters = 0
-      lettered = false
+  for (let start = 0, end = 0; start < options.length; start = end) {
+    let letters = 0
+    let lettered = false
+    for (end = start; end === start || (end < options.length && (gaps[end] as number) < MARK); end++) {
+      if (end === start || options[end]?.[0] !== options[end - 1]?.[0]) letters++
+      if (soft[end] === 0) lettered = true
     }
-    if (i === options.length) break
-    if (i === start || options[i]?.[0] !== options[i - 1]?.[0]) letters++
-    if (soft[i] === 0) lettered = true
+    counts.fill(letters, start, end)
+    if (!lettered && end - start > 1) for (let at = start; at < end; at++) options[at] = [options[at]?.[0] as number]
   }
   return counts
 }

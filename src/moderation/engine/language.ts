@@ -88,7 +88,43 @@ function expand(entry: string, groups: NonNullable<Language['groups']>): string[
   return wordsOf(group).flatMap((word) => expand(entry.replace(written, word), groups))
 }
 
-/** The languages whose words are known. Imported one by one, so that the compiler checks each and copies it to dist/. */
+/** A language's words by what they say that matters to the rule on minors. */
+export const wordsByRole = ({ ambiguous, ages, ...words }: Language) => ({
+  both: words.both,
+  minors: words.minors,
+  minorsHere: ambiguous?.minors,
+  sexual: words.sexual,
+  sexualHere: ambiguous?.sexual,
+  nudity: words.nudity,
+  young: words.young,
+  people: words.people,
+  adults: words.adults,
+  adulthood: words.adulthood,
+  artworks: words.artworks,
+  pointers: words.pointers,
+  numbers: ages?.numbers,
+  units: ages?.units,
+  youngUnits: ages?.youngUnits,
+  leads: ages?.leads,
+  hints: ages?.hints,
+  links: ages?.links,
+})
+
+export type Role = keyof ReturnType<typeof wordsByRole>
+
+/** A word found in a text and what it says; `language` is an index into the rule's languages. */
+export interface Sense {
+  readonly role: Role
+  readonly language: number
+  readonly written: string
+  readonly start: number
+  readonly end: number
+}
+
+/** Something in a text that says minor, or sex. */
+export type Evidence = Pick<Sense, 'written' | 'language' | 'start'>
+
+/** The languages whose words are known. Imported one by one, so that the compiler checks and copies each to dist/. */
 export const languages: readonly Language[] =
   // biome-ignore format: one list
   [ar, cs, da, de, el, en, es, fi, fr, hi, hu, id, it, ja, ko, nl, pl, pt, ru, sv, th, tr, vi, zh]

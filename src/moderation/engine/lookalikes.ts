@@ -32,29 +32,11 @@ const alphabets: Readonly<Record<string, string>> = {
   z: 'ʐᴢᏃꓜⱫⱬƶƵᘔζΖ乙չʑ🅩🆉ȥՀ',
 }
 
-/** Digits and marks that stand in for letters in leetspeak; each may as well be an ordinary digit or mark. */
-const leet: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'il',
-  '2': 'z',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '6': 'gb',
-  '7': 't',
-  '8': 'b',
-  '9': 'gq',
-  '@': 'a',
-  $: 's',
-  '!': 'il',
-  '|': 'il',
-  '+': 't',
-  '#': 'h',
-  '*': 'aeiou',
-}
+/** Digits and marks, each with the letters it stands for in leetspeak; each may be an ordinary digit or mark, too. */
+const LEET = '0o 1il 2z 3e 4a 5s 6gb 7t 8b 9gq @a $s !il |il +t #h *aeiou'
 
-/** Letters that read as others once the text is turned upside down, which also reverses it. */
-const turnedPairs: Readonly<Record<string, string>> = { b: 'q', d: 'p', m: 'w', n: 'u', p: 'd', q: 'b', u: 'n', w: 'm' }
+/** Letters that read as each other once the text is turned upside down, which also reverses it. */
+const TURNED_PAIRS = 'bq dp mw nu'
 
 // Cyrillic letters drawn exactly like Latin ones, and Latin ones that many write without their stroke or dot.
 const twins: Readonly<Record<string, string>> = Object.fromEntries(
@@ -66,11 +48,9 @@ const REGIONAL_INDICATOR_A = 0x1f1e6
 function invert(table: Readonly<Record<string, string>>): Map<number, number[]> {
   const inverted = new Map<number, number[]>()
   for (const [letter, characters] of Object.entries(table)) {
-    for (const character of characters) {
+    for (const character of new Set(characters)) {
       const code = character.codePointAt(0) as number
-      const letters = inverted.get(code) ?? []
-      if (!letters.includes(letter.charCodeAt(0))) letters.push(letter.charCodeAt(0))
-      inverted.set(code, letters)
+      inverted.set(code, [...(inverted.get(code) ?? []), letter.charCodeAt(0)])
     }
   }
   return inverted
@@ -78,15 +58,21 @@ function invert(table: Readonly<Record<string, string>>): Map<number, number[]> 
 
 const lettersOf = invert(alphabets)
 
+const codesOf = (text: string) => [...text].map((character) => character.charCodeAt(0))
+
 const leetLetters = new Map(
-  Object.entries(leet).map(([mark, letters]) => [
-    mark.charCodeAt(0),
-    [...letters].map((letter) => letter.charCodeAt(0)),
-  ]),
+  LEET.split(' ')
+    .map(codesOf)
+    .map(([mark, ...letters]) => [mark, letters]),
 )
 
 const turned = new Map(
-  Object.entries(turnedPairs).map(([letter, other]) => [letter.charCodeAt(0), other.charCodeAt(0)]),
+  TURNED_PAIRS.split(' ')
+    .map(codesOf)
+    .flatMap(([one, other]) => [
+      [one, other],
+      [other, one],
+    ]),
 )
 
 const TURNED = /[ɐɔǝəɟɓɥıɾʞɯɹʇʌʍʎ]/u
@@ -95,11 +81,9 @@ const TURNED = /[ɐɔǝəɟɓɥıɾʞɯɹʇʌʍʎ]/u
 export function lookalikesOf(code: number): readonly number[] {
   if (code >= REGIONAL_INDICATOR_A && code < REGIONAL_INDICATOR_A + 26) return [0x61 + code - REGIONAL_INDICATOR_A]
   const character = String.fromCodePoint(code)
-  const forms = [
-    code,
-    character.toLowerCase().codePointAt(0) as number,
-    character.toUpperCase().codePointAt(0) as number,
-  ]
+  const forms = [character, character.toLowerCase(), character.toUpperCase()].map(
+    (form) => form.codePointAt(0) as number,
+  )
   return [...new Set(forms.flatMap((form) => lettersOf.get(form) ?? []))]
 }
 

@@ -1,27 +1,10 @@
-import { agesIn, lettersOf } from './ages.js'
+import { agesIn, indexed, lettersOf } from './ages.js'
 import { type Cells, MARK, toCells } from './cells.js'
-import { type Language, wordsOf } from './language.js'
+import { type Evidence, type Language, type Role, type Sense, wordsByRole, wordsOf } from './language.js'
 import { undisguise } from './normalize.js'
-import { indexed, type Role, type Sense } from './sense.js'
 import { createTermMatcher, type TermList } from './term-matcher.js'
 
-/** Something in a text that says minor, or sex. */
-interface Evidence {
-  readonly written: string
-  readonly language: number
-  readonly start: number
-}
-
-export interface MinorsRule {
-  /** What a text says, for the questions below. */
-  read(text: string): Meaning
-  /** The words that sexualise a minor; undefined when there are none. */
-  judge(text: Meaning): readonly string[] | undefined
-  /** The words with which a negative prompt asks a sexual prompt for no adulthood; undefined when there are none. */
-  judgeAvoided(prompt: Meaning, negative: string): readonly string[] | undefined
-  /** The words for sex and nudity. */
-  sexualWords(text: Meaning): readonly string[]
-}
+export type MinorsRule = ReturnType<typeof createMinorsRule>
 
 /** Each way of reading a text, with the words whose sense is known. */
 type Meaning = readonly { readonly cells: Cells; readonly senses: readonly Sense[] }[]
@@ -32,14 +15,14 @@ const MOST_GAPS = 4
 const MOST_LETTERS = 40
 
 /** The rule on minors: no word that says minor with one for sex or nudity. Works in time linear in the text. */
-export function createMinorsRule(languages: readonly Language[]): MinorsRule {
+export function createMinorsRule(languages: readonly Language[]) {
   const all = (lines: (language: Language) => readonly string[] | undefined) =>
     languages.flatMap((language) => wordsOf(lines(language), language.groups))
   const ordinaryMinors = all(({ ordinary }) => ordinary?.minors)
   const ordinarySexual = all(({ ordinary }) => ordinary?.sexual)
   const meanings = new Map<TermList, Pick<Sense, 'role' | 'language'>>()
   languages.forEach((language, index) => {
-    for (const [role, lines] of Object.entries(linesOf(language)) as [Role, readonly string[] | undefined][]) {
+    for (const [role, lines] of Object.entries(wordsByRole(language)) as [Role, readonly string[] | undefined][]) {
       const terms = wordsOf(lines, language.groups)
       const ordinary = SEXUAL.includes(role) ? ordinarySexual : ordinaryMinors
       const undisguised = UNDISGUISED.includes(role)
@@ -52,24 +35,30 @@ export function createMinorsRule(languages: readonly Language[]): MinorsRule {
   const read = (text: string): Meaning =>
     matcher.read(text).map(({ cells, found }) => ({
       cells,
-      senses: found.map(({ list, written, start, end }) => {
-        const { role, language } = meanings.get(list) as Pick<Sense, 'role' | 'language'>
-        return { role, language, written, start, end }
-      }),
+      senses: found.map(({ list, ...word }) => ({
+        ...(meanings.get(list) as Pick<Sense, 'role' | 'language'>),
+        ...word,
+      })),
     }))
   const sensesOf = (text: Meaning, roles: readonly Role[]): Sense[] =>
     text.flatMap(({ senses }) => senses.filter(({ role }) => roles.includes(role)))
 
   return {
+    /** What a text says, for the questions below. */
     read,
-    judge: (text) =>
+    /** The words that sexualise a minor; undefined when there are none. */
+    judge: (text: Meaning): string[] | undefined =>
       text.map(({ cells, senses }) => judgeReading(cells, senses, larger)).find((words) => words !== undefined),
-    judgeAvoided(prompt, negative) {
+    /** The words with which a negative prompt asks a sexual prompt for no adulthood; undefined when there are none. */
+    judgeAvoided(prompt: Meaning, negative: string): string[] | undefined {
       const sexual = negative === '' ? [] : sensesOf(prompt, ['sexual', 'nudity'])
       const adulthood = sexual.length === 0 ? [] : sensesOf(read(negative), ['adulthood'])
       return adulthood.length > 0 ? shown(adulthood, sexual) : undefined
     },
-    sexualWords: (text) => [...new Set(sensesOf(text, ['sexual', 'nudity']).map(({ written }) => written))],
+    /** The words for sex and nudity. */
+    sexualWords: (text: Meaning): string[] => [
+      ...new Set(sensesOf(text, ['sexual', 'nudity']).map(({ written }) => written)),
+    ],
   }
 }
 
@@ -81,27 +70,6 @@ const SEXUAL: readonly Role[] = ['sexual', 'sexualHere', 'nudity', 'both']
 
 /** Said of someone and nothing to hide: the shortest words, which are in every second look-alike. */
 const UNDISGUISED: readonly Role[] = ['artworks', 'pointers', 'hints', 'links']
-
-const linesOf = (language: Language): { readonly [role in Role]: readonly string[] | undefined } => ({
-  both: language.both,
-  minors: language.minors,
-  minorsHere: language.ambiguous?.minors,
-  sexual: language.sexual,
-  sexualHere: language.ambiguous?.sexual,
-  nudity: language.nudity,
-  young: language.young,
-  people: language.people,
-  adults: language.adults,
-  adulthood: language.adulthood,
-  artworks: language.artworks,
-  pointers: language.pointers,
-  numbers: language.ages?.numbers,
-  units: language.ages?.units,
-  youngUnits: language.ages?.youngUnits,
-  leads: language.ages?.leads,
-  hints: language.ages?.hints,
-  links: language.ages?.links,
-})
 
 const plainLetters = (word: string): string => {
   const cells = toCells(undisguise(word))
@@ -159,15 +127,13 @@ function areApart(
   minors: readonly Evidence[],
   sexual: readonly Sense[],
 ): boolean {
-  const sentencesOf = (...roles: Role[]) =>
-    new Set(senses.filter(({ role }) => roles.includes(role)).map(({ start }) => sentences[start]))
-  const [adult, art, pointing] = [sentencesOf('adults', 'adulthood'), sentencesOf('artworks'), sentencesOf('pointers')]
-  const young = new Set(minors.map(({ start }) => sentences[start]))
-  const isArt = ({ role, start }: Sense) => {
-    const sentence = sentences[start]
-    return role === 'nudity' && adult.has(sentence) && art.has(sentence) && !young.has(sentence)
-  }
-  return sexual.every(isArt) && minors.every(({ start }) => !pointing.has(sentences[start]))
+  const sentencesOf = (words: readonly Evidence[]) => new Set(words.map(({ start }) => sentences[start]))
+  const withWords = (...roles: Role[]) => sentencesOf(senses.filter(({ role }) => roles.includes(role)))
+  const [adult, art, pointing] = [withWords('adults', 'adulthood'), withWords('artworks'), withWords('pointers')]
+  const young = sentencesOf(minors)
+  const isArt = (sentence: number | undefined) => adult.has(sentence) && art.has(sentence) && !young.has(sentence)
+  const areNudes = sexual.every(({ role, start }) => role === 'nudity' && isArt(sentences[start]))
+  return areNudes && [...young].every((sentence) => !pointing.has(sentence))
 }
 
 const shown = (words: readonly Evidence[], others: readonly Evidence[]): string[] =>

@@ -41,7 +41,7 @@ export function undisguise(text: string): string {
     .normalize('NFKC')
 }
 
-/** The text without the weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is not a weight. */
+/** The text without the weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is no weight. */
 export const stripWeights = (text: string): string => text.replace(WEIGHT, '').replace(BREAK_KEYWORD, ' ')
 
 /** The text as a right-to-left override shows it: each overridden stretch turned round. Undefined without one. */

@@ -11,7 +11,9 @@ export interface Stretch {
 
 /** Finds the phrases of lists, as they are written. */
 export function createPhraseFinder(lists: readonly (readonly string[])[]): (cells: Cells) => Stretch[] {
-  const trie = createTermTrie(lists.flatMap((phrases, list) => phrases.map((phrase) => toPhrase(phrase, list))))
+  const trie = createTermTrie(
+    lists.flatMap((phrases, list) => phrases.flatMap((phrase) => toPhrase(phrase, list) ?? [])),
+  )
   return (cells) => {
     const found: Stretch[] = []
     for (let start = 0; start < cells.options.length; start++) {

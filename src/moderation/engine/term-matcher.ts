@@ -8,7 +8,8 @@ import { createTermTrie, toTerm } from './term-trie.js'
 export interface TermList {
   /**
    * Words or phrases in any alphabet, found as whole words (Latin ones with a plural s too), however disguised. A star
-   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean, Thai and hiragana, which don't part words, are found anywhere.
+   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean, Thai and hiragana, which don't part words, are found
+   * anywhere.
    */
   readonly terms: readonly string[]
   /** Phrases, as written, in which the terms are harmless: "naked eye". Lists may share the same phrases. */
@@ -31,11 +32,6 @@ interface Reading {
   readonly found: readonly Found[]
 }
 
-interface TermMatcher {
-  /** As the text is stored and, where they differ, as it is shown. */
-  read(text: string): readonly Reading[]
-}
-
 // Short words read backwards are too often other words.
 const SHORTEST_REVERSED = 4
 const NO_PHRASES: readonly string[] = []
@@ -44,17 +40,18 @@ const NO_PHRASES: readonly string[] = []
  * Compiles lists into one search, linear in the text. `fillers` are words that may stand between terms written together
  * ("termandterm").
  */
-export function createTermMatcher(lists: readonly TermList[], fillers: readonly string[] = []): TermMatcher {
-  const terms = lists.flatMap((list, index) => (list.undisguised ? [] : list.terms.map((term) => toTerm(term, index))))
-  const fillerTerms = fillers.map((filler) => toTerm(filler, FILLER))
-  const search = createTermSearch(createTermTrie([...terms, ...fillerTerms].filter((term) => term !== undefined)))
+export function createTermMatcher(lists: readonly TermList[], fillers: readonly string[] = []) {
+  const compiled = (terms: readonly string[], list: number) => terms.flatMap((term) => toTerm(term, list) ?? [])
+  const terms = lists.flatMap((list, index) => (list.undisguised ? [] : compiled(list.terms, index)))
+  const search = createTermSearch(createTermTrie([...terms, ...compiled(fillers, FILLER)]))
   const phrases = [...new Set(lists.map(({ ordinary }) => ordinary ?? NO_PHRASES))]
   const findPhrases = createPhraseFinder(phrases)
   const findUndisguised = createPhraseFinder(lists.map((list) => (list.undisguised ? list.terms : NO_PHRASES)))
   const phrasesOf = lists.map(({ ordinary }) => phrases.indexOf(ordinary ?? NO_PHRASES))
 
   return {
-    read: (text) =>
+    /** The text as it is stored and, where they differ, as it is shown. */
+    read: (text: string): Reading[] =>
       readingsOf(text).map((reading) => {
         const cells = toCells(reading)
         const stretches = findPhrases(cells)

@@ -1,21 +1,8 @@
-import { NO_GAP, toCells } from './cells.js'
+import { type Cells, NO_GAP, toCells } from './cells.js'
 import { sharedForm } from './lookalikes.js'
 import { undisguise } from './normalize.js'
 
-/** A tree of symbols (code points) whose nodes are numbers. Two roots: terms that begin a word, and those that need not. */
-export interface TermTrie {
-  readonly wordRoot: number
-  readonly anyRoot: number
-  child(node: number, symbol: number): number | undefined
-  /** The bits (`bitOf`) of the symbols that lead on from a node. */
-  beginningsOf(node: number): number
-  isEnd(node: number): boolean
-  /** The symbol that leads to a node; 0 at the roots. */
-  symbolOf(node: number): number
-  /** The terms that end at a node. */
-  termsAt(node: number): readonly Term[]
-  readonly size: number
-}
+export type TermTrie = ReturnType<typeof createTermTrie>
 
 /** How a written term is to be found. */
 export interface Term {
@@ -46,38 +33,30 @@ const LATIN_WORD = /^[a-zñ ]{3,}$/u
  * A term as the rules write it: words, in any alphabet, with a star where it may go on inside a longer word.
  * Undefined when nothing readable is left of it.
  */
-export function toTerm(written: string, list: number): Term | undefined {
-  const bare = written.trim().replace(STARS, '')
-  const plain = undisguise(bare)
-  const symbols = toCells(plain).options.map(([symbol]) => sharedForm(symbol as number))
-  if (symbols.length === 0) return undefined
-  const unspaced = UNSPACED.test(plain)
-  return {
-    written: bare,
-    list,
-    openStart: unspaced || written.trim().startsWith('*'),
-    openEnd: unspaced || written.trim().endsWith('*'),
-    symbols,
-  }
-}
+export const toTerm = (written: string, list: number): Term | undefined =>
+  compiled(written, list, ({ options }) => options.map(([plain]) => sharedForm(plain as number)))
 
 /** A phrase that is to be found as written only; its symbols have a `WORD_GAP` between words. */
-export function toPhrase(written: string, list: number): Term {
+export const toPhrase = (written: string, list: number): Term | undefined =>
+  compiled(written, list, ({ options, gaps }) =>
+    options.flatMap(([plain], i) => [...(gaps[i] === NO_GAP ? [] : [WORD_GAP]), plain as number]),
+  )
+
+function compiled(written: string, list: number, read: (cells: Cells) => number[]): Term | undefined {
   const bare = written.replace(STARS, '')
-  const { options, gaps } = toCells(undisguise(bare))
-  const symbols = options.flatMap(([plain], i) => [...(gaps[i] === NO_GAP ? [] : [WORD_GAP]), plain as number])
-  const unspaced = UNSPACED.test(bare)
-  return {
-    written: bare,
-    list,
-    openStart: unspaced || written.startsWith('*'),
-    openEnd: unspaced || written.endsWith('*'),
-    symbols,
-  }
+  const plain = undisguise(bare)
+  const symbols = read(toCells(plain))
+  if (symbols.length === 0) return undefined
+  const unspaced = UNSPACED.test(plain)
+  const [openStart, openEnd] = [unspaced || written.startsWith('*'), unspaced || written.endsWith('*')]
+  return { written: bare, list, openStart, openEnd, symbols }
 }
 
-/** The trie of these terms; one that ends in a letter is also found with a plural s. */
-export function createTermTrie(terms: readonly Term[]): TermTrie {
+/**
+ * A tree of the terms' symbols (code points), whose nodes are numbers. It has two roots: for terms that begin a word,
+ * and for those that need not. A term that ends in a Latin letter is also found with a plural s.
+ */
+export function createTermTrie(terms: readonly Term[]) {
   // All edges in one table, at the slot of their hash or the next free one: a search reads it faster than maps.
   const most = terms.reduce((sum, { symbols }) => sum + symbols.length + 1, 0)
   const bits = Math.ceil(Math.log2(2 * most + 2))
@@ -124,10 +103,13 @@ export function createTermTrie(terms: readonly Term[]): TermTrie {
     wordRoot: 0,
     anyRoot: 1,
     child,
-    beginningsOf: (node) => beginnings[node] as number,
-    symbolOf: (node) => symbols[node] as number,
-    isEnd: (node) => ends[node] !== undefined,
-    termsAt: (node) => ends[node] ?? NO_TERMS,
+    /** The bits (`bitOf`) of the symbols that lead on from a node. */
+    beginningsOf: (node: number) => beginnings[node] as number,
+    /** The symbol that leads to a node; 0 at the roots. */
+    symbolOf: (node: number) => symbols[node] as number,
+    isEnd: (node: number) => ends[node] !== undefined,
+    /** The terms that end at a node. */
+    termsAt: (node: number) => ends[node] ?? NO_TERMS,
     size: symbols.length,
   }
 }

@@ -1,8 +1,8 @@
 import sharp from 'sharp'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { A1111Server, ServerModel } from '../../../src/inference/a1111/discovery.js'
-import { readReply } from '../../../src/inference/a1111/reply.js'
-import type { ServerSampler } from '../../../src/inference/sd-samplers.js'
+import { readReply } from '../../../src/inference/a1111/txt2img.js'
+import type { ServerSampler } from '../../../src/inference/samplers.js'
 import { aRequest, failureOf } from './given.js'
 
 const model: ServerModel = {

@@ -151,7 +151,7 @@ it('gives up a hanging server at the time limit', async () => {
 
 /** Puts a prompt into the queue as another client does. @returns its id */
 async function givenPrompt(url: string, client_id?: unknown): Promise<string> {
-  const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', scheduler: 'normal' })
+  const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', schedule: 'normal' })
   const response = await fetch(`${url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes, client_id }) })
   return ((await response.json()) as { prompt_id: string }).prompt_id
 }

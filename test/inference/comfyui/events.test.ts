@@ -86,7 +86,7 @@ describe('previews', () => {
 describe.each(['old', '0.3.64', 'new'] as const)('somebody else’s prompt on version %s', (version) => {
   it('that was sent without a client, so that all hear of it, gives neither previews nor progress', async () => {
     const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 300 })
-    const { nodes } = graphOf(aRequest({ steps: 30 }), PONY, { name: 'euler', scheduler: 'normal' })
+    const { nodes } = graphOf(aRequest({ steps: 30 }), PONY, { name: 'euler', schedule: 'normal' })
     await fetch(`${standIn.url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes }) })
     const [other] = await queue()
     const shown = new Set<string>()

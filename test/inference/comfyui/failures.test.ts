@@ -244,7 +244,7 @@ describe('a prompt is not lost when', () => {
     const { standIn } = await givenBackend()
     const http = givenHttp(standIn.inferenceUrl)
     const { signal } = new AbortController()
-    const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', scheduler: 'normal' })
+    const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', schedule: 'normal' })
     const { prompt_id: id } = JSON.parse((await http.post('/prompt', { prompt: nodes }, signal)).text)
     await until(async () => (await http.get('/queue', signal)).text.includes('"queue_running":[]'), 'the end')
     standIn.set({ fault: { status: 200, body: {} }, on: 'GET /history', times: 1 })

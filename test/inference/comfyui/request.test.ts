@@ -37,7 +37,7 @@ describe('a prompt', () => {
       ...{ prompt: 'a lighthouse', negativePrompt: 'blurry', width: 64, height: 64, steps: 2, cfgScale: 7 },
       seeds: [42],
     })
-    const sampler = { name: 'euler_ancestral', scheduler: 'normal' }
+    const sampler = { name: 'euler_ancestral', schedule: 'normal' }
     const { nodes } = graphOf(request, 'noise-sd15.safetensors', sampler)
     // But for the node that keeps the image.
     expect(JSON.stringify({ ...nodes, '9': undefined })).toBe(JSON.stringify({ ...ran, '9': undefined }))

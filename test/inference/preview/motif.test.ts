@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { motifOf } from '../../../src/inference/preview/motif.js'
+import { motifOf } from '../../../src/inference/preview/scene.js'
 
 const read = (prompt: string, negativePrompt = '', seed = 1) => motifOf({ prompt, negativePrompt, model: 'any', seed })
 

@@ -1,9 +1,39 @@
 import { z } from 'zod'
-import type { InferredImage, MadeWith } from '../../generation/run/backend.js'
-import { failure } from '../backend-failure.js'
-import { type Bad, drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
-import { type A1111Server, bareName } from './discovery.js'
-import type { Asked } from './request.js'
+import type { InferredImage } from '../../generation/run/backend.js'
+import { type Bad, badOutput, failure } from '../backend-failure.js'
+import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
+import type { Asked } from '../server-backend.js'
+import { type A1111Server, bareName, type ServerModel } from './discovery.js'
+
+/** One txt2img call; its seeds are consecutive. */
+export type A1111Asked = Asked<A1111Server, ServerModel>
+
+/** The body of POST /sdapi/v1/txt2img. */
+export function txt2imgBody({ request, server: { dialect }, model, sampler, seeds }: A1111Asked): object {
+  return {
+    prompt: request.prompt,
+    negative_prompt: request.negativePrompt,
+    width: request.width,
+    height: request.height,
+    steps: request.steps,
+    cfg_scale: request.cfgScale,
+    seed: seeds[0],
+    batch_size: seeds.length,
+    n_iter: 1,
+    sampler_name: sampler.name,
+    ...(dialect !== 'sdnext' && sampler.schedule && { scheduler: sampler.schedule }),
+    override_settings: {
+      sd_model_checkpoint: model.title,
+      ...(dialect === 'sdnext' && { schedulers_sigma: sampler.schedule }),
+    },
+    // Restoring would load the previous model again after every job.
+    override_settings_restore_afterwards: false,
+    send_images: true,
+    save_images: false,
+    do_not_save_grid: true,
+    force_task_id: request.attemptId,
+  }
+}
 
 const txt2imgReply = z.object({ images: z.array(z.string()), info: z.string() })
 const replyInfo = z.object({
@@ -12,7 +42,7 @@ const replyInfo = z.object({
   sampler_name: z.string().nullish(),
   sd_model_name: z.string().nullish(),
   sd_model_hash: z.string().nullish(),
-  extra_generation_params: z.record(z.string(), z.unknown()).nullish(),
+  extra_generation_params: z.object({ 'Schedule type': z.string().optional().catch(undefined) }).nullish(),
   infotexts: z.array(z.string()).nullish(),
   version: z.string().nullish(),
 })
@@ -23,9 +53,9 @@ type ReplyInfo = z.infer<typeof replyInfo>
  * have, and answer an interrupted job like a finished one, so nothing of it is believed unseen.
  * @throws BackendError `bad_output`, or `model_missing` when another checkpoint drew them
  */
-export async function readReply(text: string, asked: Asked): Promise<InferredImage[]> {
-  const { server, seeds } = asked
-  const bad = (what: string, cause?: unknown) => failure('bad_output', `${server.name} ${what}`, cause)
+export async function readReply(text: string, asked: A1111Asked): Promise<InferredImage[]> {
+  const { server, sampler, seeds } = asked
+  const bad = badOutput(server.name)
   const { images, info } = parseReply(text, bad)
   if (info.all_seeds.length !== seeds.length || info.all_seeds.some((seed, n) => seed !== seeds[n]))
     throw bad(`drew the seeds ${info.all_seeds.slice(0, 8)} instead of ${seeds}`)
@@ -36,7 +66,13 @@ export async function readReply(text: string, asked: Asked): Promise<InferredIma
   const said = fieldsOf(info.infotexts?.[first] ?? info.infotexts?.[0] ?? '')
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
-  const madeWith = madeBy(info, said, asked)
+  const madeWith = {
+    // A1111 by its age, or Forge; which of them, the version says.
+    backend: server.dialect === 'legacy' ? 'a1111' : server.dialect,
+    version: info.version || said('Version') || null,
+    sampler: sampler.name,
+    scheduler: sampler.schedule ?? null,
+  }
   return Promise.all(
     batch.map(async (image, n) => {
       const { bytes } = await drawnImage(image, asked.request, bad)
@@ -44,14 +80,6 @@ export async function readReply(text: string, asked: Asked): Promise<InferredIma
     }),
   )
 }
-
-const madeBy = (info: ReplyInfo, said: Fields, { server: { dialect }, sampler }: Asked): MadeWith => ({
-  // A1111 by its age, or Forge; which of them, the version says.
-  backend: dialect === 'legacy' ? 'a1111' : dialect,
-  version: info.version || said('Version') || null,
-  sampler: sampler.name,
-  scheduler: sampler.schedule ?? null,
-})
 
 function parseReply(text: string, bad: Bad) {
   try {
@@ -62,7 +90,7 @@ function parseReply(text: string, bad: Bad) {
   }
 }
 
-function requireModel(info: ReplyInfo, said: Fields, { server, model }: Asked): void {
+function requireModel(info: ReplyInfo, said: Fields, { server, model }: A1111Asked): void {
   const name = info.sd_model_name || said('Model')
   const hash = info.sd_model_hash || said('Model hash')
   // A hash is computed when a model is first loaded: the listing may not have known it yet.
@@ -76,18 +104,15 @@ function requireModel(info: ReplyInfo, said: Fields, { server, model }: Asked): 
   }
 }
 
-function requireAskedSampler(info: ReplyInfo, said: Fields, { server, sampler }: Asked, bad: Bad): void {
+function requireAskedSampler(info: ReplyInfo, said: Fields, { server, sampler }: A1111Asked, bad: Bad): void {
   const name = info.sampler_name ?? said('Sampler')
   if (name !== sampler.name) throw bad(`sampled with "${name}" instead of "${sampler.name}"`)
-  const schedule = scheduleOf(info, said, server.dialect)
-  // They are held to it where they say it.
+  const schedule =
+    server.dialect === 'sdnext'
+      ? said('Sampler sigma')
+      : (info.extra_generation_params?.['Schedule type'] ?? said('Schedule type'))
+  // Not every server names its schedule.
   const isAsked = schedule === undefined || schedule === sampler.schedule
   const isFixed = sampler.schedule !== undefined && sampler.schedule !== 'Automatic'
   if (isFixed && !isAsked) throw bad(`used the schedule "${schedule}" instead of "${sampler.schedule}"`)
-}
-
-function scheduleOf(info: ReplyInfo, said: Fields, dialect: A1111Server['dialect']): string | undefined {
-  if (dialect === 'sdnext') return said('Sampler sigma')
-  const schedule = info.extra_generation_params?.['Schedule type']
-  return typeof schedule === 'string' ? schedule : said('Schedule type')
 }

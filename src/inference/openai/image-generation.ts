@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import type { InferenceRequest, InferredImage } from '../../generation/run/backend.js'
+import { badOutput, failure } from '../backend-failure.js'
+import { drawnImage, fieldsOf } from '../drawn-image.js'
+import type { Asked, Call } from '../server-backend.js'
+import type { ServerHttp } from '../server-http.js'
+import { jsonReply } from '../server-reply.js'
+import type { Declaration } from './declaration.js'
+
+const generationReply = z.object({
+  data: z.array(z.object({ b64_json: z.string().nullish() })),
+  model: z.string().nullish(),
+})
+
+/**
+ * One image. The replies say nothing of seed or sampler; an image that names its seed must name the right one, so that
+ * a server which ignores seeds is found out.
+ * @throws BackendError, or the signal's reason when it aborted
+ */
+export async function infer(
+  http: ServerHttp,
+  asked: Asked<unknown>,
+  { stop, drawn }: Call,
+  negative: Declaration['negative'],
+): Promise<InferredImage[]> {
+  const { request, model, sampler } = asked
+  const seed = asked.seeds[0] as number
+  const texts = textsOf(request, negative)
+  const reply = await http.post('/images/generations', generationBody(asked, texts, negative), stop, (status) => {
+    if (status === 200) drawn()
+  })
+  const { data, model: drawnBy } = jsonReply(http.name, reply, generationReply, { prompts: Object.values(texts) })
+  if (drawnBy && drawnBy !== model)
+    throw failure('model_missing', `${http.name} drew with "${drawnBy}" instead of "${model}"`)
+  const bad = badOutput(http.name)
+  const [image, ...others] = data
+  if (!image || others.length > 0) throw bad(`sent ${data.length} images instead of 1`)
+  if (!image.b64_json) throw bad('sent no image data')
+  const { bytes, infotext = '' } = await drawnImage(image.b64_json, request, bad)
+  const drawnSeed = fieldsOf(infotext)('Seed')
+  if (drawnSeed !== undefined && drawnSeed !== `${seed}`) throw bad(`drew the seed ${drawnSeed} instead of ${seed}`)
+  // The sampler is what the operator has declared: the API has no field for it, nor for a version.
+  return [{ bytes, seed, madeWith: { backend: 'openai', version: null, sampler: sampler.name, scheduler: null } }]
+}
+
+/**
+ * The body of POST /v1/images/generations for one image. Each server reads some of the names of what OpenAI's API does
+ * not have, and ignores the others: `step` is LocalAI's, `num_inference_steps` and `guidance_scale` are vLLM-Omni's and
+ * SGLang's.
+ */
+const generationBody = (
+  { request, model, seeds }: Asked<unknown>,
+  texts: ReturnType<typeof textsOf>,
+  negative: Declaration['negative'],
+) => ({
+  model,
+  prompt: negative === 'pipe' && texts.negative ? `${texts.prompt}|${texts.negative}` : texts.prompt,
+  negative_prompt: texts.negative,
+  n: 1,
+  size: `${request.width}x${request.height}`,
+  response_format: 'b64_json',
+  output_format: 'png',
+  seed: seeds[0],
+  steps: request.steps,
+  step: request.steps,
+  num_inference_steps: request.steps,
+  cfg_scale: request.cfgScale,
+  guidance_scale: request.cfgScale,
+})
+
+function textsOf(request: InferenceRequest, negative: Declaration['negative']) {
+  // A user's own | would cut the prompt off and put its rest in the place of the negative one.
+  const sent = (text: string) => withoutExtraArgs(negative === 'pipe' ? text.replaceAll('|', ',') : text)
+  return { prompt: sent(request.prompt), negative: sent(request.negativePrompt) }
+}
+
+/**
+ * A prompt without the tag in which stable-diffusion.cpp's compatible APIs obey JSON: it would let a user change size,
+ * count and seed. Repeated, because what is left may form the tag anew.
+ */
+function withoutExtraArgs(prompt: string): string {
+  const withoutElements = prompt.replace(/<sd_cpp_extra_args>.*?<\/sd_cpp_extra_args>/gs, '')
+  const without = withoutElements === prompt ? prompt.replace(/<\/?sd_cpp_extra_args>/g, '') : withoutElements
+  return without === prompt ? prompt : withoutExtraArgs(without)
+}

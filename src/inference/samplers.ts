@@ -1,0 +1,84 @@
+import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../generation/sampler.js'
+
+/**
+ * The kinds of server, by their names for samplers and schedules:
+ * - `a1111`: AUTOMATIC1111 1.9 and newer, Forge: the names of infotexts
+ * - `legacy`: AUTOMATIC1111 before 1.9: one name for sampler and schedule
+ * - `sdnext`: SD.Next, where the schedule is the option `schedulers_sigma`
+ * - `sdcpp`: stable-diffusion.cpp's sd-server, which calls a sampler a method
+ * - `comfyui`: ComfyUI's KSampler
+ */
+export type Dialect = 'a1111' | 'legacy' | keyof typeof PLAIN_SCHEDULES
+
+/** A sampler and its noise schedule under a server's own names. */
+export interface ServerSampler {
+  readonly name: string
+  readonly schedule: string | undefined
+}
+
+/** The schedule that is linear in the timestep; Karras's is `karras` for all of them. */
+const PLAIN_SCHEDULES = { sdnext: 'default', sdcpp: 'discrete', comfyui: 'normal' }
+
+/**
+ * Only the same algorithm with the same schedule counts. A server without it refuses the sampler and does not get the
+ * nearest one (stable-diffusion.cpp's ddim_trailing and ipndm are near ddim and pndm). ComfyUI's SDE samplers are those
+ * with noise from the CPU: the ones called `…_gpu` draw another image on every kind of GPU.
+ */
+const NAMES: Record<Sampler, { readonly [dialect in keyof typeof PLAIN_SCHEDULES]?: string }> = {
+  euler_a: { sdnext: 'Euler a', sdcpp: 'euler_a', comfyui: 'euler_ancestral' },
+  euler: { sdnext: 'Euler', sdcpp: 'euler', comfyui: 'euler' },
+  dpmpp_2m_karras: { sdnext: 'DPM++ 2M', sdcpp: 'dpm++2m', comfyui: 'dpmpp_2m' },
+  dpmpp_2m_sde_karras: { sdnext: 'DPM++ 2M SDE', sdcpp: 'dpm++2m_sde_bt', comfyui: 'dpmpp_2m_sde' },
+  dpmpp_2m: { sdnext: 'DPM++ 2M', sdcpp: 'dpm++2m', comfyui: 'dpmpp_2m' },
+  dpmpp_sde: { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
+  dpmpp_sde_karras: { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
+  ddim: { sdnext: 'DDIM', comfyui: 'ddim' },
+  ddpm: { sdnext: 'DDPM', comfyui: 'ddpm' },
+  heun: { sdnext: 'Heun', sdcpp: 'heun', comfyui: 'heun' },
+  lms: { sdnext: 'LMSD', sdcpp: 'lms', comfyui: 'lms' },
+  lms_karras: { sdnext: 'LMSD', sdcpp: 'lms', comfyui: 'lms' },
+  dpm2: { sdnext: 'KDPM2', sdcpp: 'dpm2', comfyui: 'dpm_2' },
+  dpm2_a: { sdnext: 'KDPM2 a', comfyui: 'dpm_2_ancestral' },
+  unipc: { sdnext: 'UniPC', comfyui: 'uni_pc' },
+  pndm: { sdnext: 'PNDM' },
+  deis: { sdnext: 'DEIS', comfyui: 'deis' },
+  dpm_sde_karras: { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
+}
+
+/** Only Forge has these two under their A1111 names: a server that does not list them does not have them. */
+const FORGE_ONLY: readonly Sampler[] = ['ddpm', 'deis']
+
+function serverSampler(sampler: Sampler, dialect: Dialect): ServerSampler | undefined {
+  const [infotextName, infotextSchedule] = INFOTEXT_SAMPLERS[sampler]
+  const isKarras = infotextSchedule === 'Karras'
+  if (dialect === 'a1111') return { name: infotextName, schedule: infotextSchedule }
+  if (dialect === 'legacy') {
+    if (FORGE_ONLY.includes(sampler)) return undefined
+    return { name: isKarras ? `${infotextName} Karras` : infotextName, schedule: undefined }
+  }
+  const name = NAMES[sampler][dialect]
+  if (name === undefined) return undefined
+  if (dialect === 'comfyui' && sampler === 'ddim') return { name, schedule: 'ddim_uniform' }
+  return { name, schedule: isKarras ? 'karras' : PLAIN_SCHEDULES[dialect] }
+}
+
+interface Listed {
+  readonly samplers: readonly string[] | undefined
+  readonly schedules: readonly string[] | undefined
+}
+
+/**
+ * Our samplers that a server has, under its own names. Servers answer an unknown name with their default sampler
+ * instead of an error, so the listing decides; without one (`undefined`) the server counts as having all.
+ */
+export function samplersOf(dialect: Dialect, { samplers, schedules }: Listed): ReadonlyMap<Sampler, ServerSampler> {
+  const available = new Map<Sampler, ServerSampler>()
+  for (const sampler of SAMPLERS) {
+    const named = serverSampler(sampler, dialect)
+    if (!named) continue
+    const hasName = samplers?.includes(named.name) ?? !(dialect === 'a1111' && FORGE_ONLY.includes(sampler))
+    const hasSchedule = named.schedule === undefined || (schedules?.includes(named.schedule) ?? true)
+    if (hasName && hasSchedule) available.set(sampler, named)
+  }
+  return available
+}

@@ -1,0 +1,239 @@
+import { linkedSignal } from '../abort-signals.js'
+import type {
+  BackendError,
+  Capabilities,
+  InferenceBackend,
+  InferenceOptions,
+  InferenceRequest,
+  InferredImage,
+} from '../generation/run/backend.js'
+import type { Sampler } from '../generation/sampler.js'
+import { callFailure, failure, samplerUnavailable, unsupported } from './backend-failure.js'
+import { probe } from './recognize.js'
+import type { ServerSampler } from './samplers.js'
+import type { ServerHttp } from './server-http.js'
+
+/** One inference of a server: what it asks for, against which the answer is held. */
+export interface Asked<Server, Model = string> {
+  readonly request: InferenceRequest
+  readonly server: Server
+  /** The model under the server's own name. */
+  readonly model: Model
+  readonly sampler: ServerSampler
+  /** The seeds of this inference, one per image. */
+  readonly seeds: readonly number[]
+}
+
+/** How many others the server works for first, as far as it tells; 0: for us. Until told, the time counts as drawing. */
+export type Waiting = (before: number) => void
+
+/** How one inference is stopped and followed. */
+export interface Call {
+  /** Aborts when the inference is no longer wanted. */
+  readonly stop: AbortSignal
+  readonly waiting: Waiting
+  /** Told the fraction done, 0 to 1. */
+  readonly report: (fraction: number) => void
+  readonly onPreview: InferenceOptions['onPreview'] | undefined
+  /** The server is done and may be asked for the next; only the answer is on its way. */
+  readonly drawn: () => void
+  readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
+}
+
+/** What a server was found to be and to have. */
+interface Discovered {
+  /** Its address without credentials. */
+  readonly name: string
+  readonly samplers: ReadonlyMap<Sampler, ServerSampler>
+}
+
+interface ServerKind<Server extends Discovered, Model> {
+  readonly http: ServerHttp
+  /** One `generate`, but for the time that the server works for others first. */
+  readonly timeoutMs: number
+  /** That time, in all; as long as `timeoutMs` unless given. */
+  readonly queueMs?: number | undefined
+  /** Use what was discovered until a generation fails, instead of asking before each. */
+  readonly remembers?: boolean
+  /** `known`: what it last was, unless a generation has failed since. */
+  discover(signal: AbortSignal, known: Server | undefined): Promise<Server>
+  offers(server: Server): Omit<Capabilities, 'samplers'>
+  modelOf(server: Server, filename: string): Model | undefined
+  /** The seeds parted into what is drawn by one inference each. */
+  runsOf(seeds: readonly number[]): readonly (readonly number[])[]
+  infer(asked: Asked<Server, Model>, call: Call): Promise<InferredImage[]>
+}
+
+/** A backend for one kind of server: everything but the protocol. */
+export function serverBackend<Server extends Discovered, Model>(kind: ServerKind<Server, Model>): InferenceBackend {
+  const { http, timeoutMs, remembers = false } = kind
+  const { name } = http
+  let known: Server | undefined
+
+  async function ask(signal: AbortSignal): Promise<Server> {
+    known = await probe({ http, signal, timeoutMs }, (limited) => kind.discover(limited, known))
+    return known
+  }
+
+  /** @throws BackendError `model_missing`, `unsupported`, or what asking the server failed with */
+  async function prepare(request: InferenceRequest, stop: AbortSignal): Promise<Omit<Asked<Server, Model>, 'seeds'>> {
+    const remembered = remembers && known && kind.modelOf(known, request.model) !== undefined ? known : undefined
+    const server = remembered ?? (await ask(stop))
+    const model = kind.modelOf(server, request.model)
+    if (model === undefined) throw failure('model_missing', `${name} does not list "${request.model}"`)
+    const sampler = server.samplers.get(request.sampler)
+    if (!sampler) throw samplerUnavailable(name, request.sampler)
+    requireKept(name, kind.offers(server), request)
+    return { request, server, model, sampler }
+  }
+
+  async function draw(request: InferenceRequest, call: Call): Promise<InferredImage[]> {
+    const asked = await prepare(request, call.stop)
+    const images: InferredImage[] = []
+    const total = request.seeds.length
+    for (const seeds of kind.runsOf(request.seeds)) {
+      const done = images.length
+      const report = (fraction: number) => call.report((done + fraction * seeds.length) / total)
+      const isLast = done + seeds.length === total
+      const drawn = isLast ? call.drawn : () => undefined
+      images.push(...(await kind.infer({ ...asked, seeds }, { ...call, report, drawn })))
+      report(1)
+    }
+    return images
+  }
+
+  return {
+    name,
+
+    async capabilities(signal) {
+      try {
+        const server = await ask(signal)
+        return { ...kind.offers(server), samplers: [...server.samplers.keys()] }
+      } catch (error) {
+        throw callFailure(name, signal, error)
+      }
+    },
+
+    generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
+      limited({ name, signal, timeoutMs, queueMs: kind.queueMs, onWaiting }, async (stop, waiting) => {
+        const call = { stop, waiting, report: risingProgress(onProgress), onPreview, drawn: once(onDrawn), hasEnded }
+        try {
+          return await draw(request, call)
+        } catch (error) {
+          if (!signal.aborted) known = undefined // whatever failed, the server may be another one by now
+          throw error
+        }
+      }),
+
+    close: () => http.close(),
+  }
+}
+
+/**
+ * Refuses what the server would silently change: a seed that it can't keep, a size that it would round, a cfg_scale
+ * beyond its own.
+ */
+function requireKept(
+  name: string,
+  { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Omit<Capabilities, 'samplers'>,
+  { seeds, width, height, cfgScale }: InferenceRequest,
+): void {
+  if (seeds.some((seed) => seed > maxSeed))
+    throw unsupported(
+      `${name} keeps no seed above ${maxSeed}`,
+      `Seeds above ${maxSeed} are not available on the GPU servers.`,
+    )
+  if (width % sizeMultiple !== 0 || height % sizeMultiple !== 0)
+    throw unsupported(
+      `${name} rounds ${width}x${height} to multiples of ${sizeMultiple}`,
+      `Only sizes in multiples of ${sizeMultiple} are available on the GPU servers.`,
+    )
+  if (cfgScale > maxCfgScale)
+    throw unsupported(
+      `${name} takes no cfg_scale above ${maxCfgScale}`,
+      `A cfg_scale above ${maxCfgScale} is not available on the GPU servers.`,
+    )
+}
+
+/** Servers give image n the seed + n and never wrap: a batch that passes 2^32 - 1 becomes two inferences. */
+export function consecutiveRuns(seeds: readonly number[]): number[][] {
+  const runs: number[][] = []
+  for (const seed of seeds) {
+    const run = runs.at(-1)
+    if (run && run.at(-1) === seed - 1) run.push(seed)
+    else runs.push([seed])
+  }
+  return runs
+}
+
+/** A report of progress that never falls and never throws: progress is a courtesy. */
+function risingProgress(report: ((progress: number) => void) | undefined): (progress: number) => void {
+  let highest = 0
+  return (progress) => {
+    if (progress <= highest) return
+    highest = progress
+    try {
+      report?.(progress)
+    } catch {
+      // the listener's trouble, not the generation's
+    }
+  }
+}
+
+function once(tell: (() => void) | undefined): () => void {
+  let told = false
+  return () => {
+    if (!told) tell?.()
+    told = true
+  }
+}
+
+interface Limits {
+  readonly name: string
+  readonly signal: AbortSignal
+  readonly onWaiting: Waiting | undefined
+  readonly timeoutMs: number
+  readonly queueMs?: number | undefined
+}
+
+/**
+ * Runs `work` within its time: the time in a server's queue, behind what nobody here could stop, counts apart from the
+ * drawing.
+ * @throws BackendError only: `canceled` when the signal aborted, `timeout` after `timeoutMs` of drawing, `busy` after
+ *   `queueMs` of waiting, or what the work failed with
+ */
+async function limited<T>(
+  { name, signal, timeoutMs, queueMs = timeoutMs, onWaiting }: Limits,
+  work: (stop: AbortSignal, waiting: Waiting) => Promise<T>,
+): Promise<T> {
+  const over = new AbortController()
+  const stop = linkedSignal([signal, over.signal])
+  const phases = {
+    drawing: { leftMs: timeoutMs, fail: () => failure('timeout', `${name} took longer than ${timeoutMs} ms`) },
+    waiting: { leftMs: queueMs, fail: () => failure('busy', `${name} did not begin within ${queueMs} ms`) },
+  }
+  let phase = phases.drawing
+  let since = performance.now()
+  const start = () => setTimeout(() => over.abort(phase.fail()), phase.leftMs)
+  let timer = start()
+  const enter = (next: typeof phase) => {
+    if (next === phase) return
+    clearTimeout(timer)
+    phase.leftMs -= performance.now() - since
+    phase = next
+    since = performance.now()
+    timer = start()
+  }
+  try {
+    return await work(stop.signal, (before) => {
+      enter(before > 0 ? phases.waiting : phases.drawing)
+      onWaiting?.(before)
+    })
+  } catch (error) {
+    if (over.signal.aborted && !signal.aborted) throw over.signal.reason as BackendError
+    throw callFailure(name, signal, error)
+  } finally {
+    clearTimeout(timer)
+    stop.clear()
+  }
+}
