@@ -1,6 +1,5 @@
 /** The log of a process, and the outages of Postgres and Redis in it. */
 import { type Logger, pino } from 'pino'
-import sonicBoom from 'sonic-boom'
 
 /** Pino's number. */
 const ERROR = 50
@@ -8,13 +7,14 @@ const ERROR = 50
 /** Bytes of lines that wait for a reader of stderr; beyond this, new lines are dropped. */
 const LONGEST_BACKLOG = 16 * 1024 * 1024
 
-const stderr = new sonicBoom.SonicBoom({ fd: 2, maxLength: LONGEST_BACKLOG })
-stderr.on('error', () => {}) // nothing reads it any more
-process.on('exit', () => {
+const stderr = pino.destination({ dest: 2, maxLength: LONGEST_BACKLOG })
+const flush = stderr.flushSync.bind(stderr)
+// Runs at exit, where an error of a reader that has gone would hide the exit code. (sonic-boom 4 retried it for ever.)
+stderr.flushSync = () => {
   try {
-    stderr.flushSync()
+    flush()
   } catch {}
-})
+}
 
 /** One logger per process: JSON lines on stderr. Bodies are never logged; keys and prompts are redacted. */
 export function createLogger(level: string, process: string): Logger {
