@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { generations as g } from '../db/schema.js'
-import type { HeldLock } from '../generation/ports.js'
+import type { HeldLock } from '../generation/shared-ports.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
 import { counted, type Look, suspected } from './check.js'

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { LiveBoard, PreviewBoard, ProgressBoard } from '../generation/ports.js'
+import type { LiveBoard, PreviewBoard, ProgressBoard } from '../generation/shared-ports.js'
 import type { Database } from './client.js'
 import { generationPreviews, generationProgress } from './process-schema.js'
 import { param, statement } from './statement.js'

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Delivery } from '../generation/ports.js'
 import type { ReconcileStore } from '../generation/repair/ports.js'
+import type { Delivery } from '../generation/shared-ports.js'
 import type { Database } from './client.js'
 import { unrung } from './process-schema.js'
 import { generations as g } from './schema.js'

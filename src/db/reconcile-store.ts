@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { DEADLINE_PASSED, LACKING, type Lacking, MAX_DEATHS, WORKER_LOST } from '../generation/failure-reason.js'
-import type { Delivery } from '../generation/ports.js'
 import type { ReconcileStore } from '../generation/repair/ports.js'
+import type { Delivery } from '../generation/shared-ports.js'
 import { CLEAN_BACKENDS, SOME_UNSERVED, UNSERVABLE } from './backend-store.js'
 import type { Database } from './client.js'
 import { type FailureRule, failingInPages, failureRule } from './failure-store.js'

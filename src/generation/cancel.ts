@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../failpoint.js'
-import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './ports.js'
+import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './shared-ports.js'
 
 export interface CancelStore {
   /** Ends a generation, with a refund; `onlyQueued`: unless it has started. Undefined: there was nothing to end. */

@@ -6,7 +6,7 @@ import type { TimeLeftPorts } from '../generation/follow/eta.js'
 import type { Following, GenerationWatch } from '../generation/follow/follow.js'
 import type { HistoryStore, LedgerStore } from '../generation/library/history.js'
 import type { ImageRemovals } from '../generation/library/takedown.js'
-import type { ImageFiles, ImageStore } from '../generation/ports.js'
+import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
 import type { SubmitPorts } from '../generation/submit/submission.js'
 import type { EndpointPorts } from '../webhooks/endpoints.js'
 

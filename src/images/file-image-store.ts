@@ -4,7 +4,7 @@ import { type FileHandle, open, rename, rm, stat, unlink } from 'node:fs/promise
 import { join } from 'node:path'
 import sharp, { type Sharp } from 'sharp'
 import { SLUG } from '../generation/generation.js'
-import type { ImageFiles, ImageStore } from '../generation/ports.js'
+import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
 import { decodable } from '../image-bytes.js'
 
 /** Group reads, too: a web server in front may serve the directory. A stricter umask is respected. */

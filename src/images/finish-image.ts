@@ -1,8 +1,8 @@
 import { webcrypto } from 'node:crypto'
 import sharp from 'sharp'
-import type { PreviewBoard } from '../generation/ports.js'
 import { BackendError } from '../generation/run/backend.js'
 import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
+import type { PreviewBoard } from '../generation/shared-ports.js'
 import { openImage } from './file-image-store.js'
 import { generatedByAi, publishablePng } from './png-text.js'
 

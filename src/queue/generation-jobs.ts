@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import type { GenerationQueue } from '../generation/ports.js'
+import type { GenerationQueue } from '../generation/shared-ports.js'
 import { jobQueue, openQueue, type QueueConnection } from './job-queue.js'
 import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
 

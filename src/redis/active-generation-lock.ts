@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { guardOff } from '../failpoint.js'
-import type { ActiveGenerationLock, HeldLock } from '../generation/ports.js'
+import type { ActiveGenerationLock, HeldLock } from '../generation/shared-ports.js'
 import { type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { LiveBoard } from '../generation/ports.js'
+import type { LiveBoard } from '../generation/shared-ports.js'
 import { type RedisAvailability, redisAvailability } from './client.js'
 
 const TTL_SECONDS = 60

@@ -1,6 +1,6 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { GenerationStatus, GenerationView } from '../generation.js'
-import { PREVIEWS_EVERY_MS, type PreviewBoard } from '../ports.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard } from '../shared-ports.js'
 import { BEGUN, drawnSoFar, type Polled, type PollPorts } from './poll.js'
 
 /** Tells of changes of any number of generations. While nothing changes it holds no connection of the pool. */

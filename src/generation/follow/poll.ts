@@ -1,7 +1,7 @@
 import type { Account } from '../../account/account.js'
 import { generationNotFound } from '../../errors.js'
 import { GENERATION_ID, type GenerationView } from '../generation.js'
-import type { ProgressBoard } from '../ports.js'
+import type { ProgressBoard } from '../shared-ports.js'
 
 export interface PollStore {
   /** The account's own generation; another account's is as absent as one that never existed. */

@@ -1,5 +1,5 @@
 import { SLUG } from '../generation.js'
-import type { ImageStore } from '../ports.js'
+import type { ImageStore } from '../shared-ports.js'
 
 export interface RemovedImage {
   readonly at: Date

@@ -1,7 +1,7 @@
 import type { Log } from '../../log.js'
 import type { EndedGeneration, LeftoverPorts } from '../cancel.js'
 import type { Lacking } from '../failure-reason.js'
-import type { Delivery } from '../ports.js'
+import type { Delivery } from '../shared-ports.js'
 
 /** What the rules read and repair in Postgres. Each statement has its own condition, so two reconcilers at once do no harm. */
 export interface ReconcileStore {

@@ -1,5 +1,5 @@
 import { failpoint, guardOff } from '../../failpoint.js'
-import { LOCK_MARGIN_MS } from '../ports.js'
+import { LOCK_MARGIN_MS } from '../shared-ports.js'
 import type { ReconcilePorts } from './ports.js'
 
 /** Whether Redis has lost its keys. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../abort-signals.js'
 import { seedsOf } from '../generation.js'
-import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../ports.js'
+import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../shared-ports.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'

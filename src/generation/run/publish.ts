@@ -1,5 +1,5 @@
 import { failpoint } from '../../failpoint.js'
-import type { ImageStore } from '../ports.js'
+import type { ImageStore } from '../shared-ports.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
 import { retryFor } from './retry-for.js'

@@ -1,7 +1,7 @@
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { Generation, GenerationRequest, SubmittedGeneration } from '../generation.js'
-import type { ActiveGenerationLock, GenerationQueue } from '../ports.js'
 import type { ReconcileStore } from '../repair/ports.js'
+import type { ActiveGenerationLock, GenerationQueue } from '../shared-ports.js'
 import type { IdempotencyRequest, IdempotencyStore } from './reservation.js'
 
 export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl'> {

@@ -10,7 +10,7 @@ import {
 } from '../../errors.js'
 import { failpoint, guardOff } from '../../failpoint.js'
 import { type Generation, newGeneration, newGenerationId, priceOf } from '../generation.js'
-import { LOCK_MARGIN_MS } from '../ports.js'
+import { LOCK_MARGIN_MS } from '../shared-ports.js'
 import { underReservation } from './reservation.js'
 import type { InsertOutcome, Moderator, Submission, SubmitPorts, Submitted } from './submission.js'
 

@@ -1,4 +1,4 @@
-/** What generations ask of the outside, besides Postgres. */
+/** What several steps of a generation ask of Redis, the queue and the image store. */
 
 /** A lock ends this long after its generation's deadline, so that it never ends before the generation. */
 export const LOCK_MARGIN_MS = 60_000
