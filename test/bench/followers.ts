@@ -3,7 +3,7 @@ import { Agent, request } from 'undici'
 import { newGenerationId } from '../../src/generation/generation.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { standInWorker } from '../support/stand-in-worker.js'
-import { startBenchStack } from './stack.js'
+import { residentMiB, startBenchStack } from './stack.js'
 
 const FOLLOWERS = Number(process.env.BENCH_FOLLOWERS ?? 1000)
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 6)
@@ -12,7 +12,7 @@ const POLL_EVERY_MS = 20
 const SUBMIT_EVERY_MS = 100
 const OF_THE_SERVER = `datname = current_database() AND application_name = 'easel'`
 
-const stack = await startBenchStack(true)
+const stack = await startBenchStack()
 const { url, db } = stack
 const followers = await givenUsers(FOLLOWERS)
 const others = await givenUsers(Math.ceil((SECONDS * 6 * 1000) / SUBMIT_EVERY_MS))
@@ -24,7 +24,7 @@ const received = { answers: 0, bytes: 0 }
 try {
   await measure() // warms everything up
   const idleBefore = await measure()
-  const before = await stack.residentMiB()
+  const before = await residentMiB(stack.server.pid)
   const streams = await openAll(async (id, user) => {
     const { body } = await ask(user, `${id}/events`)
     await new Promise<void>((resolve) => {
@@ -35,7 +35,7 @@ try {
       body.on('error', () => resolve())
     })
   }, queued)
-  const withStreams = await stack.residentMiB()
+  const withStreams = await residentMiB(stack.server.pid)
   const polls = await openAll(async (id, user) => {
     void ask(user, `${id}?wait=30`)
       .then(({ body }) => body.dump())
@@ -49,7 +49,7 @@ try {
   const connections = await busyConnections()
   const waiting = await measure()
   const moving = await measure(claimOnceASecond())
-  const after = await stack.residentMiB()
+  const after = await residentMiB(stack.server.pid)
   const open = await allConnections()
   // Closes every stream and every wait.
   await agent.destroy()

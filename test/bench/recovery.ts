@@ -11,9 +11,9 @@ const WAITING = Number(process.env.BENCH_WAITING ?? 100_000)
 const SECONDS = 5
 const SUBMIT_EVERY_MS = 50
 
-const stack = await startBenchStack(true)
+const stack = await startBenchStack()
 const { url, db } = stack
-const redis = new Redis(stack.redisUrl as string)
+const redis = new Redis(stack.redisUrl)
 const others: GivenUser[] = []
 try {
   await givenWaiting()

@@ -1,130 +1,210 @@
-/** `npm run bench`: what Easel costs over the bare libraries, as ratios measured in one run. */
-import { newGenerationId } from '../../src/generation/generation.js'
-import { type GivenUser, givenUser } from '../support/givens.js'
-import { startBareStack } from './bare-stack.js'
-import { type Load, load } from './load.js'
-import { type BenchStack, startBenchStack } from './stack.js'
+/**
+ * `npm run bench`: Easel against a bare rival on the same libraries (rival.ts), in alternating rounds of one run. Each
+ * round is a pair; the figures are medians over the rounds. `--json FILE` also writes them there, `--case NAME` measures
+ * only the cases whose name contains it.
+ */
+import { writeFile } from 'node:fs/promises'
+import { availableParallelism, cpus, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
+import { Redis } from 'ioredis'
+import { Figures } from './figures.js'
+import { type BenchUser, givenGenerations, givenUsers } from './givens.js'
+import { benchGpuCases } from './gpu-cases.js'
+import { type Load, type LoadRequest, startLoadGenerator } from './load.js'
+import { cpuOf, residentMiB, type Started, startBenchStack } from './stack.js'
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
-const CONNECTIONS = 10
+const { values: flags } = parseArgs({ options: { json: { type: 'string' }, case: { type: 'string', default: '' } } })
 
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 1.5)
+const CONNECTIONS = 16
+const USERS = 10_000
+/** How many have an active generation; the others may submit. */
+const ACTIVE = 1000
+const RIVAL = 'node_modules/.cache/easel-bench/rival.mjs'
+const SUBMISSION = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: 10 })
+
+const wanted = (name: string) => name.includes(flags.case)
+const figures = new Figures()
 const stack = await startBenchStack()
-const bare = await startBareStack(stack.databaseUrl)
+const generator = startLoadGenerator()
 try {
-  console.log(`${CONNECTIONS} connections, ${SECONDS} s each, ${stack.redisUrl ? 'with' : 'without'} Redis\n`)
-  await benchPolls(stack)
-  await benchQueuePosition(stack)
-  await benchSubmits(stack)
+  await build({
+    entryPoints: ['test/bench/rival.ts'],
+    outfile: RIVAL,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  })
+  const rival = await stack.launch([RIVAL])
+  const users = await givenUsers(stack.db, USERS)
+  console.log(
+    `${availableParallelism()} cores, ${USERS} users, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s`,
+  )
+  await benchRequests(rival, users)
+  await benchGpuCases({ stack, rival, rivalScript: RIVAL, generator, users: users.slice(2 * ACTIVE), figures, wanted })
+  await benchStarts()
+  if (wanted('memory'))
+    figures.add('server memory, idle, MiB', await residentMiB(stack.server.pid), await residentMiB(rival.pid))
 } finally {
-  await bare.close()
+  generator.stop()
   await stack.close()
 }
-
-async function benchPolls({ url, db }: BenchStack): Promise<void> {
-  const user = await givenUser(db)
-  const id = await givenWaiting(user, 1, 'processing')
-  const poll = () => ({ method: 'GET' as const, path: `/api/v1/generate/${id}`, headers: auth(user) })
-  const [ours, theirs] = await inTurns(
-    () => load(url, poll, { connections: CONNECTIONS, seconds: SECONDS, status: 200 }),
-    () =>
-      load(bare.url, () => ({ method: 'GET', path: '/rows/7' }), {
-        connections: CONNECTIONS,
-        seconds: SECONDS,
-        status: 200,
-      }),
-  )
-  report('poll, authenticated and rate-limited / bare read', ours, theirs)
-}
-
-async function benchQueuePosition({ url, db }: BenchStack): Promise<void> {
-  const user = await givenUser(db)
-  const lengths = [10, 1000, 100_000]
-  let few: Load | undefined
-  for (const length of lengths) {
-    await db.pool.query(
-      `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status = 'queued'`,
-    )
-    const id = await givenWaiting(user, length, 'queued')
-    await db.pool.query('ANALYZE generations')
-    const poll = () => ({ method: 'GET' as const, path: `/api/v1/generate/${id}`, headers: auth(user) })
-    const measured = await load(url, poll, { connections: CONNECTIONS, seconds: SECONDS, status: 200 })
-    few ??= measured
-    report(`queued poll, ${length} waiting / ${lengths[0]} waiting`, measured, few)
+console.log(figures.table())
+if (flags.json) {
+  const machine = {
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model,
+    memoryBytes: totalmem(),
+    node: process.version,
   }
+  await writeFile(flags.json, `${JSON.stringify({ at: new Date(), machine, figures: figures.all }, null, 2)}\n`)
 }
 
-async function benchSubmits({ url, db }: BenchStack): Promise<void> {
-  await db.pool.query(
-    `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status = 'queued'`,
+async function benchRequests(rival: Started, users: readonly BenchUser[]): Promise<void> {
+  const [withQueued, withProcessing] = [users.slice(0, ACTIVE), users.slice(ACTIVE, 2 * ACTIVE)]
+  const free = users.slice(2 * ACTIVE)
+  const queued = await givenGenerations(stack.db, withQueued, 'queued')
+  const processing = await givenGenerations(stack.db, withProcessing, 'processing')
+  const polls = (of: readonly BenchUser[], ids: readonly string[]) =>
+    of.map((user, i) => get(user, `/api/v1/generate/${ids[i]}`))
+  const finished = polls(
+    users,
+    users.map((user) => user.finished),
   )
-  // Each user may have one active generation, so each submit is another user's.
-  const users: GivenUser[] = []
-  while (users.length < SECONDS * 1500)
-    users.push(...(await Promise.all(Array.from({ length: 4 }, () => givenUser(db)))))
-  // Noting a key's first use is no part of submitting.
-  await db.pool.query('UPDATE api_keys SET last_used_at = now()')
-  const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: 10 })
-  const json = { 'content-type': 'application/json' }
-  const submit = (n: number) => ({
-    method: 'POST' as const,
-    path: '/api/v1/generate',
-    body,
-    headers: { ...json, ...auth(users[n % users.length] as GivenUser) },
+
+  const against = (name: string, requests: readonly LoadRequest[], status = 200) =>
+    rounds(name, rival, { ours: requests, theirs: requests, status })
+  await against('poll, finished', finished)
+  await against('poll, processing', polls(withProcessing, processing))
+  await against('poll, queued', polls(withQueued, queued))
+  const known = finished.slice(0, 500)
+  await rounds('poll, not modified (304)', rival, {
+    ours: await withTags(stack.url, known),
+    theirs: await withTags(rival.url, known),
+    status: 304,
   })
-  const [ours, theirs] = await inTurns(
-    async () => {
-      const measured = await load(url, submit, { connections: CONNECTIONS, seconds: SECONDS / 2, status: 201 })
-      await freeEveryone()
-      return measured
+  await against(
+    'account',
+    users.map((user) => get(user, '/api/v1/account')),
+  )
+  await against(
+    'models',
+    users.map((user) => get(user, '/api/v1/models')),
+  )
+
+  const redis = new Redis(stack.redisUrl)
+  for (const [i, { id }] of withQueued.entries()) await redis.set(`rival:lock:${id}`, queued[i] as string)
+  redis.disconnect()
+  await against('submit, refused (429)', withQueued.map(submission), 429)
+
+  let round = 0
+  await rounds('submit', rival, {
+    // Each user may have one active generation. Which of them submit first changes, so that all keys are used.
+    ours: () => rotated(free.map(submission), round++ * 977),
+    theirs: () => rotated(free.map(submission), round * 977),
+    status: 201,
+    afterOurs: () => cancelAll(free),
+    afterTheirs: async () => {
+      await fetch(`${rival.url}/free`, { method: 'POST' })
     },
-    () =>
-      load(bare.url, () => ({ method: 'POST', path: '/rows', body, headers: json }), {
-        connections: CONNECTIONS,
-        seconds: SECONDS / 2,
-        status: 201,
-      }),
-  )
-  report('submit (moderate, lock, charge, store, enqueue) / bare insert', ours, theirs)
+  })
+}
 
-  async function freeEveryone(): Promise<void> {
-    await db.pool.query(
-      `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status = 'queued'`,
-    )
+type Requests = readonly LoadRequest[] | (() => readonly LoadRequest[])
+
+interface Pair {
+  readonly ours: Requests
+  readonly theirs: Requests
+  readonly status: number
+  readonly afterOurs?: () => Promise<void>
+  readonly afterTheirs?: () => Promise<void>
+}
+
+/** Easel, rival, Easel, rival: what else the machine does meets both alike. The first round only warms up. */
+async function rounds(name: string, rival: Started, { ours, theirs, status, ...after }: Pair): Promise<void> {
+  if (!wanted(name)) return
+  const measure = async ({ url, pid }: Started, requests: Requests) => {
+    const cpu = async () => (await cpuOf(pid)) + (await stack.servicesCpu())
+    const before = await cpu()
+    const list = typeof requests === 'function' ? requests() : requests
+    const once = typeof requests === 'function'
+    const options = { url, requests: list, connections: CONNECTIONS, seconds: SECONDS, status, once }
+    const load = await generator.load(options)
+    return { load, cpuMs: (((await cpu()) - before) * 1000) / load.answered }
   }
+  const measured: { readonly load: Load; readonly cpuMs: number }[][] = []
+  for (let n = 0; n <= ROUNDS; n++) {
+    const first = await measure(stack.server, ours)
+    await after.afterOurs?.()
+    const second = await measure(rival, theirs)
+    await after.afterTheirs?.()
+    if (n > 0) measured.push([first, second])
+  }
+  const both = (of: (it: { load: Load; cpuMs: number }) => number) =>
+    [0, 1].map((side) => measured.map((pair) => of(pair[side] as { load: Load; cpuMs: number }))) as [
+      number[],
+      number[],
+    ]
+  figures.addRounds(`${name}, requests/s`, ...both(({ load }) => load.answered / load.seconds))
+  figures.addRounds(`${name}, p50 ms`, ...both(({ load }) => load.p50))
+  figures.addRounds(`${name}, p99 ms`, ...both(({ load }) => load.p99))
+  figures.addRounds(`${name}, CPU ms per request`, ...both(({ cpuMs }) => cpuMs))
 }
 
-/** The given number of generations in the queue, the last of them the user's. */
-async function givenWaiting(user: GivenUser, count: number, status: 'queued' | 'processing'): Promise<string> {
-  const id = newGenerationId()
-  // Metered ones, which one user may have any number of.
-  await stack.db.pool.query(
-    `INSERT INTO generations (id, user_id, api_key_id, lane, metered, status, model_version_id, model_name, filename, prompt,
-       negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at, lease_until)
-     SELECT CASE WHEN n = $2 THEN $1 ELSE 'gen_' || md5($1 || n) END, $3, $4, 'personal', true, $5, 1, 'm', 'f', 'p',
-       '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s'], 0, now() + interval '1 hour', now() + interval '1 hour'
-       FROM generate_series(1, $2::integer) n`,
-    [id, count, user.id, user.keyId, status],
+/** From the start of a process to its first "ready". */
+async function benchStarts(): Promise<void> {
+  if (!wanted('cold start')) return
+  const [ours, theirs]: [number[], number[]] = [[], []]
+  for (let n = 0; n < ROUNDS; n++) {
+    for (const [script, times] of [
+      ['dist/server.js', ours],
+      [RIVAL, theirs],
+    ] as const) {
+      const started = await stack.launch([script])
+      times.push(started.readyAfterMs)
+      await started.stop()
+    }
+  }
+  figures.addRounds('cold start to ready, ms', ours, theirs)
+}
+
+/** Ends whatever the users have waiting, as they would. */
+async function cancelAll(users: readonly BenchUser[]): Promise<void> {
+  const keys = new Map(users.map(({ id, key }) => [id, key]))
+  const { rows } = await stack.db.pool.query<{ id: string; user_id: string }>(
+    `SELECT id, user_id FROM generations WHERE status = 'queued'`,
   )
-  return id
+  const requests = rows.flatMap(({ id, user_id }): LoadRequest[] => {
+    const key = keys.get(user_id)
+    return key
+      ? [{ method: 'POST', path: `/api/v1/generate/${id}/cancel`, headers: { authorization: `Bearer ${key}` } }]
+      : []
+  })
+  const { url } = stack
+  await generator.load({ url, requests, connections: CONNECTIONS, seconds: 60, status: 200, once: true })
 }
 
-/** A, B, A, B: what else the machine does meanwhile hits both. The better run of each counts. */
-async function inTurns(a: () => Promise<Load>, b: () => Promise<Load>): Promise<[Load, Load]> {
-  const runs = [await a(), await b(), await a(), await b()] as const
-  const best = (x: Load, y: Load) => (x.perSecond > y.perSecond ? x : y)
-  return [best(runs[0], runs[2]), best(runs[1], runs[3])]
+function get({ key }: BenchUser, path: string): LoadRequest {
+  return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } }
 }
 
-function auth({ key }: GivenUser): Record<string, string> {
-  return { authorization: `Bearer ${key}` }
+function submission({ key }: BenchUser): LoadRequest {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return { method: 'POST', path: '/api/v1/generate', headers, body: SUBMISSION }
 }
 
-function report(name: string, ours: Load, theirs: Load): void {
-  const shown = ({ perSecond, p50, p99 }: Load) =>
-    `${Math.round(perSecond).toString().padStart(6)}/s  p50 ${p50.toFixed(2).padStart(6)} ms  p99 ${p99.toFixed(2).padStart(7)} ms`
-  console.log(name)
-  console.log(`  ${shown(ours)}\n  ${shown(theirs)}`)
-  console.log(
-    `  throughput × ${(ours.perSecond / theirs.perSecond).toFixed(2)}   p50 × ${(ours.p50 / theirs.p50).toFixed(2)}\n`,
-  )
+async function withTags(url: string, requests: readonly LoadRequest[]): Promise<LoadRequest[]> {
+  const tagged: LoadRequest[] = []
+  for (const request of requests) {
+    const { headers } = await fetch(url + request.path, { headers: request.headers })
+    tagged.push({ ...request, headers: { ...request.headers, 'if-none-match': headers.get('etag') ?? '' } })
+  }
+  return tagged
+}
+
+function rotated<T>(list: readonly T[], by: number): T[] {
+  const at = by % list.length
+  return [...list.slice(at), ...list.slice(0, at)]
 }
