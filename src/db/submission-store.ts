@@ -102,7 +102,7 @@ const CHARGE = statement<{ balance: number }>('balance_after_charge')`
 
 export const submissionStore = (db: Database): SubmissionStore => ({
   async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
-    const values = { webhookUrl: undefined, ...generation, deadlineSeconds, idempotencyKey }
+    const values = { ...generation, deadlineSeconds, idempotencyKey }
     try {
       return generation.metered
         ? await insertMetered(db, generation, concurrency, values)
