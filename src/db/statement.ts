@@ -45,7 +45,9 @@ function prepared<Row>(name: string, template: SQL): Statement<Row> {
 
   const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
     const given = new Map(Object.entries(values))
-    return on.query({ name, text, values: inOrder.map((it) => given.get(it) ?? null) }) as Promise<pg.QueryResult<never>>
+    return on.query({ name, text, values: inOrder.map((it) => given.get(it) ?? null) }) as Promise<
+      pg.QueryResult<never>
+    >
   }
   return {
     rows: async (on, values) => (await query(on, values)).rows,
@@ -66,7 +68,10 @@ export const pick = <Table extends PgTable, Name extends keyof Table>(table: Tab
   Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
 
 /** Parameters named like columns of a table, with their types. */
-export const given = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
+export const given = <Table extends PgTable, Name extends string & keyof Table>(
+  table: Table,
+  ...names: readonly Name[]
+) =>
   Object.fromEntries(
     names.map((name) => [name, sql`${param(name)}::${sql.raw((table[name] as Column).getSQLType())}`]),
   ) as Record<Name, SQL>
