@@ -68,10 +68,7 @@ export const pick = <Table extends PgTable, Name extends keyof Table>(table: Tab
   Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
 
 /** Parameters named like columns of a table, with their types. */
-export const given = <Table extends PgTable, Name extends string & keyof Table>(
-  table: Table,
-  ...names: readonly Name[]
-) =>
+export const given = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
   Object.fromEntries(
     names.map((name) => [name, sql`${param(name)}::${sql.raw((table[name] as Column).getSQLType())}`]),
   ) as Record<Name, SQL>

@@ -85,11 +85,6 @@ export const shown = { prompt: z.string(), ...settings }
 
 /** An example of it. */
 export const EXAMPLE_SHOWN = {
-  prompt: EXAMPLE.prompt,
-  negative_prompt: '',
-  ...DEFAULT_SIZE,
-  batch_size: 1,
-  steps: 30,
-  cfg_scale: 7,
-  sampler: 'euler_a',
+  ...{ prompt: EXAMPLE.prompt, negative_prompt: '', ...DEFAULT_SIZE, batch_size: 1 },
+  ...{ steps: 30, cfg_scale: 7, sampler: 'euler_a' },
 } as const
