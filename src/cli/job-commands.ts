@@ -6,7 +6,7 @@ import { type FoundGeneration, operatorGenerationStore } from '../db/history-sto
 import { imageRemovals } from '../db/image-records.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
-import type { GenerationStatus } from '../generation/generation.js'
+import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import { removeImage } from '../generation/library/takedown.js'
 import { fileImageStore } from '../images/file-image-store.js'
 import { createImageStore } from '../images/open-image-store.js'
@@ -114,6 +114,12 @@ const imagesOf = ({ storagePath, cdnBaseUrl }: Config) => fileImageStore({ root:
 
 const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)
 
+/** How it is drawn: without the texts and the size, which have their own places. */
+const SETTINGS = DRAWING.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
+
+/** `cfgScale` becomes `cfg scale`. */
+const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
 const jobJson = (
   { generation: g, username, key, images, entries }: FoundGeneration,
   url: (slug: string) => string,
@@ -124,7 +130,7 @@ const jobJson = (
   ...jsonOf(g, 'lane', 'metered'),
   credits_charged: g.cost,
   ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
-  ...jsonOf(g, 'steps', 'cfgScale', 'sampler', 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
+  ...jsonOf(g, ...SETTINGS, 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
   ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
   images: images.map((image) => ({
     slug: image.slug,
@@ -145,7 +151,8 @@ function jobText({ generation: g, username, key, images, entries }: FoundGenerat
       prompt: g.prompt,
       'negative prompt': g.negativePrompt,
       images: `${g.batchSize} of ${g.width} × ${g.height}`,
-      ...{ steps: g.steps, 'cfg scale': g.cfgScale, sampler: g.sampler, seed: g.seed },
+      ...Object.fromEntries(SETTINGS.map((name) => [inWords(name), g[name]])),
+      seed: g.seed,
       attempt: `${g.attempt} (${g.tries} counted as tries, ${g.deaths} ended by a worker's death)`,
       ...{ worker: g.worker, backend: g.backend },
       ...{ created: g.createdAt, started: g.startedAt, finished: g.finishedAt },

@@ -31,7 +31,7 @@ const ANNOUNCE = statement('announce_backend')`
   })}`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, maxCfgScale: undefined, ...serves }),
+  announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, ...serves }),
 })
 
 // A backend that is down might have any model, so generations wait for it; except for one that has refused since its

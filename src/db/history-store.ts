@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/pg-core'
-import type { GenerationStatus } from '../generation/generation.js'
+import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import type { GenerationFilter, HistoryStore, OwnImage, PastGeneration } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
 import type { Database } from './client.js'
@@ -18,15 +18,12 @@ interface Place {
   readonly seq: number
 }
 
-const MADE_FROM = {
-  ...pick(g, 'modelVersionId', 'modelName', 'filename'),
-  ...pick(g, 'prompt', 'negativePrompt', 'steps', 'cfgScale', 'sampler'),
-}
+const MADE_FROM = pick(g, 'modelVersionId', 'modelName', 'filename', ...DRAWING)
 
 const GENERATION = named({
   ...PLACE,
   ...MADE_FROM,
-  ...pick(g, 'id', 'lane', 'metered', 'status', 'width', 'height', 'batchSize', 'seed', 'error'),
+  ...pick(g, 'id', 'lane', 'metered', 'status', 'batchSize', 'seed', 'error'),
   ...pick(g, 'createdAt', 'startedAt', 'finishedAt'),
   charged: g.cost,
   refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
@@ -37,8 +34,8 @@ const GENERATION = named({
 })
 
 const IMAGE = {
-  ...pick(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
   ...MADE_FROM,
+  ...pick(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
 }
 
 const FIND_IMAGE = statement<OwnImage>('find_own_image')`

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
-import { MAX_SEED } from '../generation/generation.js'
+import { DRAWING, MAX_SEED } from '../generation/generation.js'
 import type { ClaimedGeneration, RunStore, Serves } from '../generation/run/claim.js'
 import type { Database } from './client.js'
 import { failStatement } from './failure-store.js'
@@ -116,9 +116,8 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     })}
      WHERE ${g.id} = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
     RETURNING ${named({
-      ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt'),
-      ...pick(g, 'width', 'height', 'batchSize', 'steps', 'cfgScale', 'sampler', 'seed', 'slugs', 'cost'),
-      ...pick(g, 'attempt', 'tries'),
+      ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
+      ...pick(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries'),
       accountId: g.userId,
       keyId: g.apiKeyId,
     })}

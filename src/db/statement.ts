@@ -2,7 +2,7 @@
  * Statements that Drizzle's builder cannot express, or that run all the time: a template over the schema, compiled once
  * and prepared by name. Everything else uses the builder.
  */
-import { type Column, fillPlaceholders, is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type Column, is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type pg from 'pg'
@@ -12,7 +12,7 @@ export interface Queryable {
   query(config: pg.QueryConfig): Promise<pg.QueryResult>
 }
 
-/** `values` has each parameter by its name; undefined means null. */
+/** `values` has each parameter by its name; what is missing or undefined is null. */
 export interface Statement<Row> {
   rows(on: Queryable, values?: object): Promise<Row[]>
   first(on: Queryable, values?: object): Promise<Row | undefined>
@@ -42,11 +42,12 @@ function prepared<Row>(name: string, template: SQL): Statement<Row> {
   // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
   const inOrder = [...new Set(names)]
   const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
-  const placeholders = inOrder.map((it) => sql.placeholder(it))
 
   const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
-    const given = fillPlaceholders(placeholders, values as Record<string, unknown>)
-    return on.query({ name, text, values: given.map((value) => value ?? null) }) as Promise<pg.QueryResult<never>>
+    const given = new Map(Object.entries(values))
+    return on.query({ name, text, values: inOrder.map((it) => given.get(it) ?? null) }) as Promise<
+      pg.QueryResult<never>
+    >
   }
   return {
     rows: async (on, values) => (await query(on, values)).rows,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { serviceUnavailable } from '../errors.js'
-import type { Generation, SubmittedGeneration } from '../generation/generation.js'
+import { DRAWING, type Generation, type SubmittedGeneration } from '../generation/generation.js'
 import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
@@ -15,8 +15,8 @@ const COST = sql`${param('cost')}::bigint`
 const RESERVATION = sql`${param('idempotencyKey')}::text`
 
 const STORE = insertInto(g, {
-  ...given(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt'),
-  ...given(g, 'width', 'height', 'batchSize', 'steps', 'cfgScale', 'sampler', 'seed', 'slugs', 'cost', 'webhookUrl'),
+  ...given(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
+  ...given(g, 'batchSize', 'seed', 'slugs', 'cost', 'webhookUrl'),
   userId: ACCOUNT,
   apiKeyId: KEY,
   deadlineAt: sql`now() + make_interval(secs => ${param('deadlineSeconds')}::float8)`,
@@ -102,7 +102,7 @@ const CHARGE = statement<{ balance: number }>('balance_after_charge')`
 
 export const submissionStore = (db: Database): SubmissionStore => ({
   async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
-    const values = { webhookUrl: undefined, ...generation, deadlineSeconds, idempotencyKey }
+    const values = { ...generation, deadlineSeconds, idempotencyKey }
     try {
       return generation.metered
         ? await insertMetered(db, generation, concurrency, values)

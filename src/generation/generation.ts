@@ -19,6 +19,21 @@ export interface Drawing {
   readonly sampler: Sampler
 }
 
+/** The names of a drawing's parameters; stores, answers and `easel jobs show` go by them. */
+export const DRAWING = Object.keys({
+  prompt: true,
+  negativePrompt: true,
+  width: true,
+  height: true,
+  steps: true,
+  cfgScale: true,
+  sampler: true,
+} satisfies Record<keyof Drawing, true>) as readonly (keyof Drawing)[]
+
+/** Without what else a generation has. */
+export const drawingOf = (it: Drawing) =>
+  Object.fromEntries(DRAWING.map((name) => [name, it[name]])) as unknown as Drawing
+
 /** What to draw, as either interface asks for it. */
 export interface GenerationRequest extends Drawing {
   readonly batchSize: number

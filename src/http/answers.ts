@@ -1,4 +1,4 @@
-/** Views of the core's values, entity tags, and the values of examples. */
+/** Views of the core's values and the way back, entity tags, and the values of examples. */
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
 
@@ -9,6 +9,8 @@ type CoreValue<V> = V extends readonly (infer Item)[] ? readonly Item[] : string
 
 type CoreFields<View> = { readonly [Name in keyof View & string as CamelCase<Name>]: CoreValue<View[Name]> }
 
+type CoreNames<Body> = { readonly [Name in keyof Body & string as CamelCase<Name>]: Body[Name] }
+
 /** Shows the fields of a core value that the schema names: camelCase becomes snake_case, dates become ISO 8601. */
 export function viewOf<Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,
@@ -16,11 +18,19 @@ export function viewOf<Shape extends z.ZodRawShape>(
 ): z.output<z.ZodObject<Shape>> {
   const fields = new Map(Object.entries(value))
   const shown = Object.keys(shape).map((name) => {
-    const field = fields.get(name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+    const field = fields.get(camelCase(name))
     return [name, field instanceof Date ? field.toISOString() : field]
   })
   return Object.fromEntries(shown)
 }
+
+/** The opposite of a view: the fields of a body that the shape names, as the core calls them. */
+export function coreOf<Shape extends z.ZodRawShape>(shape: Shape, body: z.output<z.ZodObject<Shape>>) {
+  const fields = Object.keys(shape).map((name) => [camelCase(name), body[name as keyof typeof body]])
+  return Object.fromEntries(fields) as CoreNames<typeof body>
+}
+
+const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** A strong entity tag: the same for the same body. */
 export const etagOf = (body: object): string => `"${hash('sha1', JSON.stringify(body), 'base64url').slice(0, 16)}"`

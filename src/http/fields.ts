@@ -1,15 +1,6 @@
 /** The fields of bodies and queries. Every message names its field and says what it should be. */
 import { z } from 'zod'
-import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { Place } from '../page.js'
-
-export const MAX_PROMPT_LENGTH = 2000
-export const MIN_SIDE = 256
-export const MAX_SIDE = 2048
-export const MAX_PIXELS = 2048 * 1536
-export const DEFAULT_SIZE = { width: 832, height: 1216 } as const
-/** The seed that means a random one. */
-export const RANDOM_SEED = -1
 
 export const body = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, 'The request body must be a JSON object.')
@@ -33,25 +24,6 @@ export const validText = (name: string) =>
     `${name} must be valid Unicode text without NUL characters.`,
   ] as const
 
-const promptText = (name: string) =>
-  z
-    .string(required(`${name} is required and must be a string.`, `${name} must be a string.`))
-    .refine(...validText(name))
-    .refine(
-      // Code points, not UTF-16 units: an emoji is one character.
-      (value) => value.length <= MAX_PROMPT_LENGTH || [...value].length <= MAX_PROMPT_LENGTH,
-      `${name} must be at most ${MAX_PROMPT_LENGTH} characters.`,
-    )
-
-const promptMeta = { maxLength: MAX_PROMPT_LENGTH }
-export const prompt = promptText('prompt')
-  .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
-  .meta({ ...promptMeta, minLength: 1, description: 'What to draw' })
-export const negativePrompt = withDefault(
-  promptText('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' }),
-  '',
-)
-
 export interface Range {
   readonly min: number
   readonly max: number
@@ -66,36 +38,6 @@ export const integer = (name: string, range: Range) =>
   number(name, range, 'an integer')
     .refine(Number.isInteger, `${name} must be an integer from ${range.min} to ${range.max}.`)
     .meta({ type: 'integer' })
-
-export const side = (name: string) =>
-  integer(name, { min: MIN_SIDE, max: MAX_SIDE })
-    .multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
-    .meta({ type: 'integer', description: `Pixels; width × height is at most ${MAX_PIXELS}` })
-
-export const size = {
-  width: withDefault(side('width'), DEFAULT_SIZE.width),
-  height: withDefault(side('height'), DEFAULT_SIZE.height),
-}
-
-/** A check of both sides, and its issue. */
-export const fitsCanvas: [(size: { width: number; height: number }) => boolean, { path: string[]; message: string }] = [
-  ({ width, height }) => width * height <= MAX_PIXELS,
-  { path: ['width'], message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).` },
-]
-
-const SEED_ISSUE = `seed must be an integer from 0 to ${MAX_SEED}, or ${RANDOM_SEED} for a random one.`
-
-/** -1 means random, and so does leaving it out. */
-export const seed = z
-  .number(SEED_ISSUE)
-  .refine((value) => Number.isInteger(value) && value >= RANDOM_SEED && value <= MAX_SEED, SEED_ISSUE)
-  .meta({
-    ...{ type: 'integer', minimum: RANDOM_SEED, maximum: MAX_SEED },
-    description: `${RANDOM_SEED} means random; image n uses seed + n`,
-  })
-  .nullish()
-  .meta({ default: RANDOM_SEED })
-  .transform((value) => (value === null || value === RANDOM_SEED ? undefined : value))
 
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, `${name} must be one of: ${values.join(', ')}.`)

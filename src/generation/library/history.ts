@@ -13,7 +13,11 @@ export interface GenerationFilter {
   readonly until?: Date | undefined
 }
 
-export interface PastGeneration extends Omit<Generation, 'accountId' | 'keyId' | 'slugs' | 'cost'> {
+/** As a store has it: what may be left out is null there. */
+type Stored<What> = { readonly [Name in keyof What]-?: Exclude<What[Name], undefined> }
+
+export interface PastGeneration
+  extends Stored<Omit<Generation, 'accountId' | 'keyId' | 'slugs' | 'cost' | 'webhookUrl'>> {
   readonly status: GenerationStatus
   readonly error: string | null
   readonly createdAt: Date
@@ -27,7 +31,7 @@ export interface PastGeneration extends Omit<Generation, 'accountId' | 'keyId' |
 }
 
 /** An image as its owner sees it. */
-export interface OwnImage extends Drawing, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
+export interface OwnImage extends Stored<Drawing>, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
   readonly slug: string
   readonly generationId: string
   readonly seed: number

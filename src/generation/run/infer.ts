@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../abort-signals.js'
-import { seedsOf } from '../generation.js'
+import { drawingOf, seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../shared-ports.js'
 import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
@@ -24,7 +24,7 @@ export async function infer(
   stop: AbortSignal,
   turn: GpuTurn,
 ): Promise<InferredImage[]> {
-  const { id, seed, batchSize, prompt, negativePrompt, width, height, steps, cfgScale, sampler } = generation
+  const { id, seed, batchSize } = generation
   let shownAt = 0
   const show = (value: number) => void progress.set(id, generation.attempt, value).catch(() => undefined)
   let waitsFor = 0
@@ -58,7 +58,7 @@ export async function infer(
   // The progress of the attempt before no longer counts.
   if (generation.attempt > 1) show(-1)
   const request = {
-    ...{ prompt, negativePrompt, width, height, steps, cfgScale, sampler },
+    ...drawingOf(generation),
     ...{ attemptId: randomUUID(), attempt: `${id}-${generation.attempt}` },
     ...{ model: generation.filename, seeds: seedsOf(seed, batchSize) },
   }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { GenerationRequest } from '../../generation/generation.js'
 import type { Submitted } from '../../generation/submit/submission.js'
-import { EXAMPLE, viewOf } from '../answers.js'
+import { coreOf, EXAMPLE, viewOf } from '../answers.js'
+import * as drawing from '../drawing-fields.js'
 import { createImageRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
 import { idempotencyKeyHeader } from '../submission.js'
@@ -16,27 +17,24 @@ export const DEFAULTS = {
   model: 'noobai-xl',
   steps: 28,
   cfg_scale: 7,
-  ...field.DEFAULT_SIZE,
+  ...drawing.DEFAULT_SIZE,
   sampler: 'dpm-2m-karras',
 } as const
 
 /** What to draw and how, except for the size. */
 export const drawingFields = {
-  prompt: field.prompt,
-  negative_prompt: field.negativePrompt,
+  ...drawing.fields,
   steps: field.withDefault(field.integer('steps', LIMITS.steps), DEFAULTS.steps),
   cfg_scale: field.withDefault(field.number('cfg_scale', LIMITS.cfg_scale), DEFAULTS.cfg_scale),
   sampler: field.withDefault(field.choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
-  seed: field.seed,
+  seed: drawing.seed,
 }
 
 /** The fields of a body as the core's request. */
 export const requestOf = (
-  { prompt, negative_prompt: negativePrompt, steps, cfg_scale: cfgScale, sampler, seed }: Drawing,
+  body: z.output<z.ZodObject<typeof drawingFields>>,
   size: Pick<GenerationRequest, 'width' | 'height' | 'batchSize'>,
-): GenerationRequest => ({ prompt, negativePrompt, ...size, steps, cfgScale, sampler: samplerOf[sampler], seed })
-
-type Drawing = z.output<z.ZodObject<typeof drawingFields>>
+): GenerationRequest => ({ ...coreOf(drawingFields, body), ...size, sampler: samplerOf[body.sampler] })
 
 const createImageModel = field.choice('model', CREATE_IMAGE_MODELS)
 
@@ -44,13 +42,13 @@ export const createImageBody = field
   .body({
     ...drawingFields,
     model: field.withDefault(createImageModel, DEFAULTS.model),
-    ...field.size,
+    ...drawing.size,
     webhook_url: z.string('webhook_url must be a string.').nullish(),
   })
-  .refine(...field.fitsCanvas)
-  .transform(({ model, width, height, webhook_url: webhookUrl, ...drawing }) => ({
+  .refine(...drawing.fitsCanvas)
+  .transform(({ model, width, height, webhook_url: webhookUrl, ...asked }) => ({
     model,
-    request: requestOf(drawing, { width, height, batchSize: 1 }),
+    request: requestOf(asked, { width, height, batchSize: 1 }),
     /** Receives the result; the answer does not wait for it then. */
     webhookUrl: webhookUrl ?? undefined,
   }))

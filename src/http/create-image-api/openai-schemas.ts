@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import { EXAMPLE } from '../answers.js'
+import { fitsCanvas, LIMITS, side } from '../drawing-fields.js'
 import { openAiRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
 import { idempotencyKeyHeader } from '../submission.js'
@@ -10,9 +11,7 @@ const AUTO = 'auto'
 const AUTO_SIZE = { width: 1024, height: 1024 }
 const SIZE_FORM = `size must be "${AUTO}" or <width>x<height> such as 1024x1024.`
 
-const sides = z
-  .object({ width: field.side("size's width"), height: field.side("size's height") }, SIZE_FORM)
-  .refine(...field.fitsCanvas)
+const sides = z.object({ width: side("size's width"), height: side("size's height") }, SIZE_FORM).refine(...fitsCanvas)
 
 const size = z.string(SIZE_FORM).transform((value, context) => {
   if (value === AUTO) return AUTO_SIZE
@@ -23,7 +22,6 @@ const size = z.string(SIZE_FORM).transform((value, context) => {
   return z.NEVER
 })
 
-const BATCH = { min: 1, max: 4 }
 const MODEL_FORM = 'model must be the ID of a model: GET /v1/models lists them.'
 
 /** A field of OpenAI's that may only ask for what the server does anyway. */
@@ -44,7 +42,7 @@ export const openAiBody = field
     ...drawingFields,
     ...ignoredFields,
     model: field.withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
-    n: field.withDefault(field.integer('n', BATCH), 1),
+    n: field.withDefault(field.integer('n', LIMITS.batch_size), 1),
     size: size
       .nullish()
       .meta({ default: AUTO })

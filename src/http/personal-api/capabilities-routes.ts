@@ -5,11 +5,11 @@ import { SAMPLERS } from '../../generation/sampler.js'
 import { etagOf, isKnownTag, viewOf } from '../answers.js'
 import * as createImage from '../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
+import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { MAX_PIXELS, MAX_PROMPT_LENGTH, MAX_SIDE, MIN_SIDE, RANDOM_SEED } from '../fields.js'
 import type { RateLimitOptions } from '../rate-limit.js'
-import { DEFAULTS, LIMITS, settings } from './generation-schemas.js'
+import { DEFAULTS, LIMITS } from './generation-schemas.js'
 
 /** The sizes that SDXL was trained on. */
 const SDXL_SIZES = [
@@ -25,6 +25,9 @@ const SDXL_SIZES = [
 ] as const
 
 const range = z.object({ min: z.number(), max: z.number() })
+/** One for each bound, so that a new one is listed by itself. */
+const rangesOf = <Limits extends object>(limits: Limits) =>
+  Object.fromEntries(Object.keys(limits).map((name) => [name, range])) as Record<keyof Limits, typeof range>
 const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
 const size = z.object({ width: z.int(), height: z.int() })
 
@@ -42,20 +45,18 @@ const capabilities = z
       width: sideRange.describe('Pixels'),
       height: sideRange.describe('Pixels'),
       pixels: z.int().describe('width × height at most'),
-      batch_size: range,
-      steps: range,
-      cfg_scale: range,
+      ...rangesOf(LIMITS),
       seed: range.extend({ random: z.int().describe('Asks for a random one') }),
     }),
-    defaults: z.object({ ...settings, seed: z.int() }),
-    samplers: z.array(settings.sampler),
+    defaults: z.object({ ...drawing.settings, seed: z.int() }),
+    samplers: z.array(drawing.settings.sampler),
     recommended_sizes: z.array(size).describe('What models of the SDXL kind draw best'),
     models: z.array(capableModel),
     create_image: z
       .object({
         models: z.array(z.enum(CREATE_IMAGE_MODELS)),
         samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
-        limits: z.object({ steps: range, cfg_scale: range }),
+        limits: z.object(rangesOf(createImage.LIMITS)),
         defaults: z.object({
           negative_prompt: z.string(),
           model: z.enum(CREATE_IMAGE_MODELS),
@@ -74,18 +75,18 @@ const capabilities = z
 
 type RateLimit = Pick<RateLimitOptions, 'max' | 'windowSeconds'>
 
-const SIDES = { min: MIN_SIDE, max: MAX_SIDE, step: SIZE_STEP }
+const SIDES = { min: drawing.MIN_SIDE, max: drawing.MAX_SIDE, step: SIZE_STEP }
 
 const capabilitiesView = (models: readonly ModelVersion[], rateLimit: RateLimit): z.output<typeof capabilities> => ({
   limits: {
-    prompt_length: MAX_PROMPT_LENGTH,
+    prompt_length: drawing.MAX_PROMPT_LENGTH,
     width: SIDES,
     height: SIDES,
-    pixels: MAX_PIXELS,
+    pixels: drawing.MAX_PIXELS,
     ...LIMITS,
-    seed: { min: 0, max: MAX_SEED, random: RANDOM_SEED },
+    seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
   },
-  defaults: { ...DEFAULTS, seed: RANDOM_SEED },
+  defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED },
   samplers: [...SAMPLERS],
   recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
   models: models.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),
@@ -93,7 +94,7 @@ const capabilitiesView = (models: readonly ModelVersion[], rateLimit: RateLimit)
     models: [...CREATE_IMAGE_MODELS],
     samplers: [...CREATE_IMAGE_SAMPLERS],
     limits: createImage.LIMITS,
-    defaults: { ...createImage.DEFAULTS, seed: RANDOM_SEED },
+    defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
   },
   rate_limit: { requests: rateLimit.max, window_seconds: rateLimit.windowSeconds },
 })

@@ -5,16 +5,17 @@ import type { PastGeneration } from '../../generation/library/history.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import type { Submitted } from '../../generation/submit/submission.js'
 import type { DryRun } from '../../generation/submit/submit.js'
-import { EXAMPLE, viewOf } from '../answers.js'
+import { coreOf, EXAMPLE, viewOf } from '../answers.js'
+import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
 import { idempotencyKeyHeader } from '../submission.js'
 
 const tags = ['Generations']
 
-/** The bounds of a request; fields.ts has those that both interfaces share. */
+/** The bounds of a request. */
 export const LIMITS = {
-  batch_size: { min: 1, max: 4 },
+  ...drawing.LIMITS,
   steps: { min: 1, max: 100 },
   cfg_scale: { min: 0, max: 30 },
 } as const
@@ -22,23 +23,12 @@ export const LIMITS = {
 /** What a request gets that leaves these out. */
 export const DEFAULTS = {
   negative_prompt: '',
-  ...field.DEFAULT_SIZE,
+  ...drawing.DEFAULT_SIZE,
   batch_size: 1,
   steps: 30,
   cfg_scale: 7,
   sampler: 'euler_a',
 } as const
-
-/** The fields of DEFAULTS, as answers show them. */
-export const settings = {
-  negative_prompt: z.string(),
-  width: z.int(),
-  height: z.int(),
-  batch_size: z.int(),
-  steps: z.int(),
-  cfg_scale: z.number(),
-  sampler: z.enum(SAMPLERS),
-}
 
 const generationId = z.string().describe('The ID of the generation')
 export const generationParams = field.idParams('The ID of the generation')
@@ -49,30 +39,30 @@ export const modelVersionId = z
   .refine(Number.isInteger, 'model_version_id must be an integer.')
   .meta({ type: 'integer', description: 'An `id` of GET /api/v1/models' })
 
+const requestFields = {
+  ...drawing.fields,
+  ...drawing.size,
+  batch_size: field.withDefault(
+    field.integer('batch_size', LIMITS.batch_size).describe('How many images'),
+    DEFAULTS.batch_size,
+  ),
+  steps: field.withDefault(field.integer('steps', LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
+  cfg_scale: field.withDefault(
+    field.number('cfg_scale', LIMITS.cfg_scale).describe('How closely to follow the prompt'),
+    DEFAULTS.cfg_scale,
+  ),
+  sampler: field.withDefault(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),
+  seed: drawing.seed,
+}
+
 export const generateBody = field
-  .body({
-    prompt: field.prompt,
-    negative_prompt: field.negativePrompt,
-    model_version_id: modelVersionId,
-    ...field.size,
-    batch_size: field.withDefault(
-      field.integer('batch_size', LIMITS.batch_size).describe('How many images'),
-      DEFAULTS.batch_size,
-    ),
-    steps: field.withDefault(field.integer('steps', LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
-    cfg_scale: field.withDefault(
-      field.number('cfg_scale', LIMITS.cfg_scale).describe('How closely to follow the prompt'),
-      DEFAULTS.cfg_scale,
-    ),
-    sampler: field.withDefault(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),
-    seed: field.seed,
-  })
-  .refine(...field.fitsCanvas)
-  .transform((body): { readonly modelVersionId: number; readonly request: GenerationRequest } => {
-    const { model_version_id: modelVersionId, negative_prompt: negativePrompt, ...others } = body
-    const { batch_size: batchSize, cfg_scale: cfgScale, ...same } = others
-    return { modelVersionId, request: { ...same, negativePrompt, batchSize, cfgScale } }
-  })
+  // Spread before, too, so that the API's description lists the model behind the prompts.
+  .body({ ...drawing.fields, model_version_id: modelVersionId, ...requestFields })
+  .refine(...drawing.fitsCanvas)
+  .transform((body): { readonly modelVersionId: number; readonly request: GenerationRequest } => ({
+    modelVersionId: body.model_version_id,
+    request: coreOf(requestFields, body),
+  }))
 
 const dryRun = z
   .object({
@@ -217,8 +207,7 @@ const pastGeneration = z
     interface: z.enum(['personal', 'create_image']).describe('Where it was submitted'),
     model_version_id: z.int(),
     model_name: z.string(),
-    prompt: z.string(),
-    ...settings,
+    ...drawing.shown,
     seed: z.int().describe('Of the first image'),
     created_at: z.iso.datetime(),
     started_at: z.iso.datetime().nullable(),
@@ -238,8 +227,7 @@ const pastGeneration = z
         status: 'succeeded',
         interface: 'personal',
         ...EXAMPLE.model,
-        prompt: EXAMPLE.prompt,
-        ...DEFAULTS,
+        ...drawing.EXAMPLE_SHOWN,
         seed: EXAMPLE.seed,
         created_at: EXAMPLE.submittedAt,
         started_at: '2026-11-20T21:04:11.562Z',

@@ -1,19 +1,23 @@
 import { z } from 'zod'
 import type { OwnImage } from '../../generation/library/history.js'
 import { EXAMPLE, viewOf } from '../answers.js'
+import { EXAMPLE_SHOWN, shown } from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
-import { DEFAULTS, modelVersionFilter, settings } from './generation-schemas.js'
+import { modelVersionFilter } from './generation-schemas.js'
 
 const tags = ['Images']
 const params = field.idParams('The ID of the image')
+
+const { batch_size: _, ...drawing } = shown
+const { batch_size: _one, ...exampleDrawing } = EXAMPLE_SHOWN
 
 const EXAMPLE_IMAGE = {
   id: EXAMPLE.slug,
   url: EXAMPLE.imageUrl,
   page_url: `https://easel.example/image/${EXAMPLE.slug}`,
-  width: DEFAULTS.width,
-  height: DEFAULTS.height,
+  width: EXAMPLE_SHOWN.width,
+  height: EXAMPLE_SHOWN.height,
   seed: EXAMPLE.seed,
   bytes: 1482113,
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
@@ -23,10 +27,7 @@ const EXAMPLE_IMAGE = {
 }
 
 const EXAMPLE_ORIGIN = {
-  prompt: EXAMPLE.prompt,
-  negative_prompt: '',
-  steps: 30,
-  cfg_scale: 7,
+  ...exampleDrawing,
   sampler: 'dpmpp_2m_karras',
   filename: 'ponyDiffusionV6XL.safetensors',
   made_with: { backend: 'a1111', version: 'v1.10.1', sampler: 'DPM++ 2M', scheduler: 'Karras' },
@@ -51,11 +52,7 @@ const image = z
 
 const imageDetail = image
   .extend({
-    prompt: z.string(),
-    negative_prompt: settings.negative_prompt,
-    steps: settings.steps,
-    cfg_scale: settings.cfg_scale,
-    sampler: settings.sampler,
+    ...drawing,
     filename: z.string().describe("The model's file"),
     made_with: z
       .object({

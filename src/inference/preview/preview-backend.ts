@@ -1,5 +1,5 @@
 import sharp from 'sharp'
-import { MAX_SEED } from '../../generation/generation.js'
+import { drawingOf, MAX_SEED } from '../../generation/generation.js'
 import { BackendError, type InferenceBackend, type InferredImage } from '../../generation/run/backend.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { failure } from '../backend-failure.js'
@@ -74,9 +74,12 @@ function rendered(width: number, height: number, view: string, body: string): Pr
 }
 
 /** Grain that no two requests share; each sampler has its own size and direction of it. */
-function grain({ prompt, negativePrompt, model, seed, steps, cfgScale, sampler, width, height }: Sketch): string {
-  const draw = dice(prompt, negativePrompt, model, seed, steps, cfgScale, sampler, width, height)
-  const kind = SAMPLERS.indexOf(sampler)
+function grain(sketch: Sketch): string {
+  const { prompt, negativePrompt, width, height, ...others } = drawingOf(sketch)
+  // Without what is absent: a parameter that is new leaves the pictures of those who don't send it as they were.
+  const settings = Object.values(others).filter((value) => value != null)
+  const draw = dice(prompt, negativePrompt, sketch.model, sketch.seed, ...settings, width, height)
+  const kind = SAMPLERS.indexOf(sketch.sampler)
   return `<filter id="grain" x="0" y="0" width="1" height="1" color-interpolation-filters="sRGB">
 <feTurbulence type="fractalNoise" baseFrequency="${0.3 + (kind % 6) * 0.1} ${0.5 + Math.floor(kind / 6) * 0.2}"
 seed="${draw.between(0, 9999)}"/><feColorMatrix
