@@ -19,7 +19,7 @@ interface Job {
 /** Every job there is, in pages. */
 type Jobs = () => AsyncIterable<readonly Job[]>
 
-/** As queue/generation-job.ts names it. */
+/** As queue/generation-jobs.ts names it. */
 const JOB_ID = /^(.+)-(\d+)$/
 
 /** A free worker takes a job within a second, and one that a dead worker had taken within two. */
@@ -75,7 +75,7 @@ const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed
 /** The key of a job's own record; other keys of a job or of the queue have other names. */
 const RECORD = /^gen_[^:]+-\d+$/
 
-/** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-job.ts names them. */
+/** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-jobs.ts names them. */
 const keyOf = ({ namespace }: AuditRedis, name: string) => `{${namespace}}:generations:${name}`
 
 export const redisJobs = (redis: AuditRedis): Jobs =>
@@ -137,7 +137,7 @@ function generationOf(fields: readonly string[]): string | undefined {
   return at < 0 ? undefined : fields[at + 1]?.replace(/-\d+$/, '')
 }
 
-/** One-machine mode: BullMQ's own schema, with its queue's name from queue/generation-job.ts. */
+/** One-machine mode: BullMQ's own schema, with its queue's name from queue/generation-jobs.ts. */
 const nextPage = (after: string) => sql`
   SELECT id, CASE WHEN state = 'waiting' THEN 'waiting'
                   WHEN state <> 'active' THEN 'kept'
