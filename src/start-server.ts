@@ -174,13 +174,13 @@ function startWebhooks(
     log,
   })
   // Postgres notifies every server of an end, and one of them gets the job. If it can't be enqueued, this server sends.
-  const hear = async (seq: number) => {
-    if (!(await jobs.enqueue({ seq, attempts: 0 }, 0))) await dispatcher.look()
+  const enqueueOrSend = async (seq: number) => {
+    if (!(await jobs.enqueue({ seq, attempts: 0 }, 0))) await dispatcher.sendDue()
   }
-  const missed = missesNotices('webhooks are heard of late')
-  const heard = listenTo(config.databaseListenUrl, 'webhook_due', (seq) => void hear(Number(seq)), missed)
+  const missed = missesNotices('due webhooks are noticed late')
+  const notices = listenTo(config.databaseListenUrl, 'webhook_due', (seq) => void enqueueOrSend(Number(seq)), missed)
   const connection = foundation.openWorkerConnection()
-  const worker = startWebhookWorker({ connection, onJob: () => dispatcher.look(), onError })
+  const worker = startWebhookWorker({ connection, onJob: () => dispatcher.sendDue(), onError })
   dispatcher.start()
 
   return {
@@ -189,7 +189,7 @@ function startWebhooks(
       targets: webhookTargets(target),
     },
     async stop() {
-      await Promise.all([heard.close(), worker.close(WEBHOOK_JOBS_MS), dispatcher.stop(WEBHOOKS_MS)])
+      await Promise.all([notices.close(), worker.close(WEBHOOK_JOBS_MS), dispatcher.stop(WEBHOOKS_MS)])
       await jobs.close()
     },
   }

@@ -15,8 +15,8 @@ import { openFoundation, processId, type TestOptions } from './wiring.js'
 /** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
-/** An idle backend looks for work this often even when nothing wakes it. */
-const LOOK_MS = 2000
+/** An idle backend polls for work this often even when nothing wakes it. */
+const POLL_MS = 2000
 /** Each backend announces itself in Postgres every 5 s: a worker that could not for so long is not ready. */
 const SILENT_MS = 15_000
 
@@ -34,7 +34,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   )
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
-  const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are heard late'))
+  const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are noticed late'))
   const registry = backendRegistry(db)
   let announcedAt = Number.NEGATIVE_INFINITY
   const ports = {
@@ -60,16 +60,16 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     affinityMaxDelayMs: options.affinityMaxDelayMs ?? config.affinityMaxDelaySeconds * 1000,
   }
   const loops = backends.map((backend) => backendLoop(ports, backend, loopOptions))
-  const lookForWork = () => {
+  const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }
   const call = workerCall(
     db,
     config.databaseListenUrl,
-    lookForWork,
+    pollForWork,
     foundation.missesNotices('calls of other workers are lost'),
   )
-  // A job only wakes: the idle backends look for work in turn. When none finds any, another worker may.
+  // A job only wakes: the idle backends try to claim in turn. If none can, another worker may.
   const serve = async () => {
     for (const loop of loops) if (await loop.serve()) return
     await call.callOthers()
@@ -81,7 +81,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     onJob: serve,
     onError: foundation.complain('queue error'),
   })
-  const look = setInterval(lookForWork, LOOK_MS)
+  const poll = setInterval(pollForWork, POLL_MS)
   const closeHealthPort = await listenForHealth(config, () => performance.now() - announcedAt < SILENT_MS)
   const reconciler = foundation.startReconciler(images)
   const audit = foundation.startAudit()
@@ -92,7 +92,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
 
   return {
     async stop(crashed = false) {
-      clearInterval(look)
+      clearInterval(poll)
       const auditEnded = audit.stop()
       const drained = Promise.all(loops.map((loop) => loop.drain()))
       const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { type AuditOptions, audit } from './audit/audit.js'
-import { redisAway } from './audit/audit-redis.js'
+import { redisUnreachable } from './audit/audit-redis.js'
 import type { Check } from './audit/check.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
@@ -70,7 +70,7 @@ export async function openFoundation(
   /** What to do with an error of the queue: one line in a while, none during an outage. */
   const complain = (sentence: string): ((error: Error) => void) =>
     quietly((err) => {
-      // Later, since the queue may hear of an outage before its connections do.
+      // Later, because the queue may notice an outage before its connections do.
       const tell = () => postgres.away || redis.away || isTold(err) || log.warn({ err }, sentence)
       setTimeout(tell, TOLD_AFTER_MS).unref()
     })
@@ -182,7 +182,7 @@ export async function auditService(
   const client = redisUrl === undefined ? undefined : createFailFastRedis(redisUrl, () => undefined)
   try {
     if (client) await whenReady(client)
-    if (client && client.status !== 'ready') throw redisAway()
+    if (client && client.status !== 'ready') throw redisUnreachable()
     const redis = client && { client, namespace }
     return await audit({ databaseUrl, redis, refundFailed, images: storedImages(config), ...looks })
   } finally {

@@ -2,17 +2,17 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
 import { auditProgress } from '../db/process-schema.js'
 import { assign, named, pick, queryOnce } from '../db/statement.js'
-import { EXAMPLES, type Look, type Slice, type SqlCheck, suspected, type Violations } from './check.js'
+import { EXAMPLES, type Finding, type Slice, type SqlCheck, suspected, type Violations } from './check.js'
 
 /** Statements over whole tables take longer than those of a request. */
 const STATEMENT_TIMEOUT_MS = 60_000
 
-/** One core at most, and enough memory to join a million rows at once; compiling takes longer than it saves. */
+/** One core at most, and memory to join a million rows in one statement; JIT compiling costs more than it saves. */
 const SETTINGS = `
   SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000;
   SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
 
-/** Ends the statement of an audit that has gone. Not every platform has it. */
+/** Ends the statement when the audit's process has died. Not every platform has it. */
 const OPTIONAL_SETTING = 'SET client_connection_check_interval = 1000'
 
 /** How far the audit has come: every generation and ledger entry before these was checked. */
@@ -23,7 +23,7 @@ interface AuditPosition {
 
 export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
 
-/** One connection that can write nothing but how far the audit has come. */
+/** One connection; it is read-only, except that it records the audit's position. */
 export async function auditDatabase(url: string) {
   const client = new pg.Client({
     connectionString: url,
@@ -31,7 +31,7 @@ export async function auditDatabase(url: string) {
     query_timeout: STATEMENT_TIMEOUT_MS + 5000,
     application_name: 'easel audit',
   })
-  // A connection that dies also fails the query it was for.
+  // The query that runs on a dying connection fails, too.
   client.on('error', () => undefined)
   const close = () => client.end().catch(() => undefined)
   try {
@@ -57,20 +57,19 @@ export async function auditDatabase(url: string) {
   return {
     rows: <Row>(query: SQL): Promise<Row[]> => queryOnce(client, query),
 
-    /** Counts what a check's query finds. */
-    async look({ query: of, mendedWithinMs }: SqlCheck, slice: Slice): Promise<Look> {
+    async run({ query: of, repairedWithinMs }: SqlCheck, slice: Slice): Promise<Finding> {
       const query = typeof of === 'string' ? of : of(slice)
       const first = await violations(query)
-      return mendedWithinMs === undefined ? first : suspected(first, mendedWithinMs, () => violations(query))
+      return repairedWithinMs === undefined ? first : suspected(first, repairedWithinMs, () => violations(query))
     },
 
-    /** Everything between was right and need not be checked again; unless another audit has moved the start meanwhile. */
+    /** Records that everything between had no violation, unless another audit has moved the start meanwhile. */
     moveOn(start: AuditPosition, end: AuditPosition): Promise<void> {
       const unmoved = and(eq(auditProgress.seq, start.seq), eq(auditProgress.ledgerId, start.ledgerId))
       return write(sql`${assign(auditProgress, end)} WHERE ${unmoved}`)
     },
 
-    /** Something after `to` was wrong and must be checked again. */
+    /** Has everything from this position on checked again, because of a violation there. */
     moveBack: ({ seq, ledgerId }: AuditPosition): Promise<void> =>
       write(
         assign(auditProgress, {
@@ -84,7 +83,7 @@ export async function auditDatabase(url: string) {
   }
 }
 
-/** Rows of each kind in a slice: few enough that the planner looks related rows up one by one, however long the history. */
+/** Rows of each kind in a slice: few enough for the planner to look related rows up one by one in any history. */
 const SLICE = 5_000
 /** No statement takes a minute (db/client.ts): older rows are committed by now or never will be. */
 const SETTLED = sql`created_at < now() - interval '1 minute'`
@@ -95,7 +94,7 @@ export const NOT_ENDED = 'finished_at IS NULL'
 const newest = (status: string) =>
   sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
 
-// Up to the oldest generation that has not ended, and only to where no earlier row can still appear.
+// The oldest generation that has not ended, or where earlier rows may still appear, whichever comes first.
 const END = sql`
   SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
                coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
@@ -109,10 +108,7 @@ interface Part {
   readonly end: AuditPosition
 }
 
-/**
- * The slices of the history that this audit checks, the oldest first.
- * @param whole start at the beginning, whatever earlier audits have checked
- */
+/** The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked. */
 export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<Part[]> {
   const last = await positionOf(db, END)
   let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)

@@ -1,28 +1,28 @@
 import type { Redis } from 'ioredis'
 
-/** The service's Redis, only read; with raw commands, since BullMQ's own Queue writes when it is opened. */
+/** The service's Redis, read-only. With raw commands, because BullMQ's own Queue writes when it is opened. */
 export interface AuditRedis {
   readonly client: Redis
   /** Prefix of every key. */
   readonly namespace: string
 }
 
-const AWAY = "Redis can't be reached: check REDIS_URL and that it is running."
+const UNREACHABLE = "Redis can't be reached: check REDIS_URL and that it is running."
 const PAGE = 500
 
-/** Without a cause, which the command line would take for Postgres's. */
-export const redisAway = (): Error => new Error(AWAY)
+/** Without a cause, which the command line would mistake for Postgres's. */
+export const redisUnreachable = (): Error => new Error(UNREACHABLE)
 
-/** @throws the sentence for the operator if Redis does not answer */
+/** @throws redisUnreachable if Redis does not answer */
 export async function ask<T>(command: Promise<T>): Promise<T> {
   try {
     return await command
   } catch {
-    throw redisAway()
+    throw redisUnreachable()
   }
 }
 
-/** The keys that match a pattern, in pages; one may come twice. */
+/** The keys that match a pattern, in pages; a key may come twice. */
 export async function* keysLike(client: Redis, pattern: string): AsyncGenerator<string[]> {
   let cursor = '0'
   do {

@@ -1,11 +1,8 @@
-/**
- * The invariants of the service as numbers that must be 0. It only reads. Each check is one statement, or looks twice,
- * because a running service may be in the middle of a change.
- */
+/** Counts violations of the invariants. Read-only. Repeats a check that may have seen the middle of a change. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditDatabase, auditDatabase, partsToAudit } from './audit-database.js'
 import type { AuditRedis } from './audit-redis.js'
-import { type Check, EXAMPLES, type Look } from './check.js'
+import { type Check, EXAMPLES, type Finding } from './check.js'
 import {
   failedLeaveNothing,
   filesRecorded,
@@ -26,15 +23,14 @@ export interface AuditOptions {
   readonly refundFailed: boolean
   readonly images: StoredImages
   readonly sample: Sample
-  /** Begins with the first generation instead of where the last audit that found nothing stopped. */
+  /** Begins with the first generation instead of at the last audit's position. */
   readonly whole: boolean
-  /** Also checks all files. */
   readonly everyFile: boolean
-  /** Rejects at once. */
+  /** Makes the audit reject immediately. */
   readonly signal?: AbortSignal
 }
 
-/** Counts what is wrong. Every statement has its time limit, so it ends. */
+/** Counts violations. It always ends, because every statement has a time limit. */
 export async function audit(options: AuditOptions): Promise<Check[]> {
   const signal = options.signal ?? new AbortController().signal
   signal.throwIfAborted()
@@ -42,80 +38,77 @@ export async function audit(options: AuditOptions): Promise<Check[]> {
   const close = () => void db.close()
   signal.addEventListener('abort', close)
   try {
-    const seen = await throughSlices(db, options, signal)
-    for (const [name, look] of looks(db, options, signal)) {
+    const found = await checkTables(db, options, signal)
+    for (const [name, run] of otherChecks(db, options, signal)) {
       signal.throwIfAborted()
-      seen.push({ name, ...(await look()) })
+      found.push({ name, ...(await run()) })
     }
-    return await lookAgain(seen, signal)
+    return await repeatSuspected(found, signal)
   } finally {
     signal.removeEventListener('abort', close)
     await db.close()
   }
 }
 
-type Seen = (Look & { readonly name: string })[]
+type Findings = (Finding & { readonly name: string })[]
 
-/**
- * Checks the tables, one slice of the history after the other. The next audit begins behind the slices before the first
- * violation, so it finds every violation again until it is repaired.
- */
-async function throughSlices(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): Promise<Seen> {
+/** Checks the tables slice by slice. The next audit begins with the first slice that had a violation. */
+async function checkTables(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): Promise<Findings> {
   const checks = tableChecks(options.refundFailed)
   const parts = await partsToAudit(db, options.whole)
-  const seen = new Map<string, Look>()
-  let right = true
+  const byName = new Map<string, Finding>()
+  let clean = true
   for (const { slice, start, end } of parts) {
-    const before = right
+    const before = clean
     for (const check of checks) {
       signal.throwIfAborted()
       const once = typeof check.query === 'string'
       if (once && end !== parts.at(-1)?.end) continue
-      const found = await db.look(check, slice)
-      const { violations = 0, examples = [] } = seen.get(check.name) ?? {}
-      if (found.violations > 0 && !once) right = false
-      seen.set(check.name, {
+      const found = await db.run(check, slice)
+      const { violations = 0, examples = [] } = byName.get(check.name) ?? {}
+      if (found.violations > 0 && !once) clean = false
+      byName.set(check.name, {
         ...found,
         violations: violations + found.violations,
         examples: [...examples, ...found.examples].slice(0, EXAMPLES),
       })
     }
-    if (right) await db.moveOn(start, end)
+    if (clean) await db.moveOn(start, end)
     else if (before) await db.moveBack(start)
   }
-  return checks.map(({ name }) => ({ name, ...(seen.get(name) as Look) }))
+  return checks.map(({ name }) => ({ name, ...(byName.get(name) as Finding) }))
 }
 
-type NamedLook = readonly [name: string, look: () => Promise<Look>]
+type NamedCheck = readonly [name: string, run: () => Promise<Finding>]
 
-function looks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): NamedLook[] {
+function otherChecks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): NamedCheck[] {
   const { redis, images, sample, everyFile } = options
-  const looked = { db, files: images, sample, signal }
-  const ofRedis = (of: AuditRedis): NamedLook[] => [
+  const files = { db, files: images, sample, signal }
+  const ofRedis = (of: AuditRedis): NamedCheck[] => [
     ['queue-events-are-of-known-jobs', () => eventCheck(db, of)],
     ['locks-belong-to-active-jobs', () => lockCheck(db, of)],
   ]
   return [
     ['queue-holds-only-jobs-to-run', () => jobCheck(db, redis ? redisJobs(redis) : postgresJobs(db))],
     ...(redis ? ofRedis(redis) : []),
-    ['images-are-stored-intact', () => imagesStored(looked)],
-    ['removed-images-have-no-file', () => removedImagesGone(looked)],
-    ['failed-jobs-leave-no-file', () => failedLeaveNothing(looked)],
-    ...(everyFile ? ([['files-belong-to-images', () => filesRecorded(looked)]] as const) : []),
+    ['images-are-stored-intact', () => imagesStored(files)],
+    ['removed-images-have-no-file', () => removedImagesGone(files)],
+    ['failed-jobs-leave-no-file', () => failedLeaveNothing(files)],
+    ...(everyFile ? ([['files-belong-to-images', () => filesRecorded(files)]] as const) : []),
   ]
 }
 
-/** Looks again, each after its time, at what may have been in the middle of a change. */
-async function lookAgain(seen: Seen, signal: AbortSignal): Promise<Check[]> {
+/** Repeats, each after its time, the checks that may have seen the middle of a change. */
+async function repeatSuspected(found: Findings, signal: AbortSignal): Promise<Check[]> {
   const since = performance.now()
   const checks: Check[] = []
-  for (const { name, again, violations, examples } of seen) {
+  for (const { name, again, violations, examples } of found) {
     if (!again) {
       checks.push({ name, violations, examples })
       continue
     }
     await delay(Math.max(0, since + again.afterMs - performance.now()), undefined, { signal })
-    checks.push({ name, ...(await again.look()) })
+    checks.push({ name, ...(await again.run()) })
   }
   return checks
 }

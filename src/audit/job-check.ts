@@ -1,18 +1,17 @@
-/** What BullMQ holds: jobs of active generations, and nothing else. */
+/** Checks that BullMQ holds jobs of active generations and nothing else. */
 import { sql } from 'drizzle-orm'
 import { backends } from '../db/process-schema.js'
 import { generations as g } from '../db/schema.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import { counted, type Look, suspected } from './check.js'
+import { counted, type Finding, suspected } from './check.js'
 
 interface Job {
-  /** BullMQ's job id. */
   readonly id: string
   /**
-   * - `waiting`: for a worker; also if the one that took it has gone
-   * - `taken`: by a worker that works because of it
-   * - `kept`: where no job belongs, like among the failed ones, or in no list at all
+   * - `waiting`: for a worker, also if the one that took it has died
+   * - `taken`: by a live worker
+   * - `kept`: where no job belongs, like in the failed set, or in no list at all
    */
   readonly place: 'waiting' | 'taken' | 'kept'
 }
@@ -20,37 +19,37 @@ interface Job {
 /** Every job there is, in pages. */
 type Jobs = () => AsyncIterable<readonly Job[]>
 
-/** As queue/generation-job.ts names it. */
+/** As queue/generation-jobs.ts names it. */
 const JOB_ID = /^(.+)-(\d+)$/
 
-/** A free worker takes a job within a second, and one that a lost worker had taken within two. */
+/** A free worker takes a job within a second, and one that a dead worker had taken within two. */
 const TAKEN_WITHIN_MS = 4000
 
 /**
- * Jobs that no worker will take, or whose attempt is no longer to be run. The latter are no fault while every worker is
- * busy: the next free one takes them.
+ * Counts jobs that no worker will take, and stale ones, whose attempt is no longer to be run. A stale job is no
+ * violation while every worker is busy: the next free one takes it.
  */
-export async function jobCheck(db: AuditDatabase, jobs: Jobs): Promise<Look> {
-  const first = await leftOver(db, jobs)
-  const look = async () => {
-    const second = await leftOver(db, jobs)
+export async function jobCheck(db: AuditDatabase, jobs: Jobs): Promise<Finding> {
+  const first = await unwantedJobs(db, jobs)
+  const repeat = async () => {
+    const second = await unwantedJobs(db, jobs)
     return counted([...second].filter((id) => first.has(id)))
   }
-  return suspected(counted([...first]), TAKEN_WITHIN_MS, look)
+  return suspected(counted([...first]), TAKEN_WITHIN_MS, repeat)
 }
 
-async function leftOver(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
+async function unwantedJobs(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
   const found = new Set<string>()
   const someWorkerIsFree = await isWorkerFree(db)
   for await (const page of jobs()) {
     for (const { id, place } of page) if (place === 'kept') found.add(id)
     const waiting = page.filter(({ place }) => place === 'waiting').map(({ id }) => id)
-    if (someWorkerIsFree && waiting.length > 0) for (const id of await stray(db, waiting)) found.add(id)
+    if (someWorkerIsFree && waiting.length > 0) for (const id of await staleJobs(db, waiting)) found.add(id)
   }
   return found
 }
 
-/** A worker takes as many jobs at once as it has backends. True without any worker: then a stray job stays for ever. */
+/** A worker runs as many jobs at a time as it has backends. True without a worker: then a stale job stays forever. */
 async function isWorkerFree(db: AuditDatabase): Promise<boolean> {
   const [row] = await db.rows<{ free: boolean }>(sql`
     SELECT backends = 0 OR backends > (SELECT count(*) FROM ${g} WHERE ${g.status} = 'processing') AS free
@@ -58,7 +57,7 @@ async function isWorkerFree(db: AuditDatabase): Promise<boolean> {
   return row?.free ?? true
 }
 
-async function stray(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
+async function staleJobs(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ id: string; attempt: number }>(
     sql`SELECT ${g.id}, ${g.attempt} FROM ${g}
          WHERE ${g.id} = ANY (${sql.param(ids.map((id) => JOB_ID.exec(id)?.[1] ?? id))})
@@ -70,13 +69,13 @@ async function stray(db: AuditDatabase, ids: readonly string[]): Promise<string[
 
 const PAGE = 1000
 
-/** In the order in which BullMQ moves a job, so that one that moves meanwhile is still seen. */
+/** In the order in which BullMQ moves a job, so that one that moves during the scan is still seen. */
 const LISTS = ['wait', 'paused', 'active']
 const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed']
-/** A job's own record, a hash; what belongs to it or to the queue has other names. */
+/** The key of a job's own record; other keys of a job or of the queue have other names. */
 const RECORD = /^gen_[^:]+-\d+$/
 
-/** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-job.ts names them. */
+/** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-jobs.ts names them. */
 const keyOf = ({ namespace }: AuditRedis, name: string) => `{${namespace}}:generations:${name}`
 
 export const redisJobs = (redis: AuditRedis): Jobs =>
@@ -101,7 +100,7 @@ export const redisJobs = (redis: AuditRedis): Jobs =>
     }
   }
 
-/** While it lives, a worker holds a lock on the jobs that it took. */
+/** Of these jobs, those that a live worker holds a lock on. */
 async function withLock(redis: AuditRedis, ids: readonly string[]): Promise<Set<unknown>> {
   const tokens = await ask(redis.client.mget(ids.map((id) => keyOf(redis, `${id}:lock`))))
   return new Set(ids.filter((_, i) => tokens[i] !== null))
@@ -115,8 +114,8 @@ async function* inPages(read: (from: number, to: number) => Promise<string[]>): 
   }
 }
 
-/** BullMQ keeps the last ten thousand events: Postgres must know the generation of each. */
-export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Look> {
+/** Postgres must know the generation of every event; BullMQ keeps the last ten thousand. */
+export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
   const unknown = new Set<string>()
   for (let after = '-'; ; ) {
     const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
@@ -138,7 +137,7 @@ function generationOf(fields: readonly string[]): string | undefined {
   return at < 0 ? undefined : fields[at + 1]?.replace(/-\d+$/, '')
 }
 
-/** One-machine mode: BullMQ's own schema, with its queue's name from queue/generation-job.ts. */
+/** One-machine mode: BullMQ's own schema, with its queue's name from queue/generation-jobs.ts. */
 const nextPage = (after: string) => sql`
   SELECT id, CASE WHEN state = 'waiting' THEN 'waiting'
                   WHEN state <> 'active' THEN 'kept'

@@ -3,21 +3,21 @@ import { generations as g } from '../db/schema.js'
 import type { HeldLock } from '../generation/shared-ports.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import { counted, type Look, suspected } from './check.js'
+import { counted, type Finding, suspected } from './check.js'
 
-/** A submit locks for this long before its row exists; a longer lock was set for an existing row. */
+/** How long a submit's lock lasts before its row exists; a lock that lasts longer is of a stored row. */
 const SUBMIT_TTL_MS = 15_000
-/** The lock is released a moment after the row's end. */
+/** A lock is released shortly after its row ends. */
 const RELEASED_WITHIN_MS = 2000
 
-/** Locks that no active charged generation of their account holds: they would keep it from submitting. */
-export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Look> {
-  // By account: a scan may show a key twice.
+/** Counts locks that no active charged generation of their account holds: they keep the account from submitting. */
+export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
+  // By account, because a scan may return a key twice.
   const suspects = new Map<string, HeldLock>()
   for await (const page of heldLocks(redis)) {
     for (const lock of await unjustified(db, page)) suspects.set(lock.accountId, lock)
   }
-  const look = async () => {
+  const repeat = async () => {
     const found: string[] = []
     for (const lock of suspects.values()) {
       const ttlMs = await remaining(redis, lock)
@@ -27,7 +27,7 @@ export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<L
     return counted(found)
   }
   const first = counted([...suspects.values()].map(({ generationId }) => generationId))
-  return suspected(first, RELEASED_WITHIN_MS, look)
+  return suspected(first, RELEASED_WITHIN_MS, repeat)
 }
 
 /** As redis/active-generation-lock.ts names it. */
@@ -44,14 +44,14 @@ async function* heldLocks(redis: AuditRedis): AsyncGenerator<HeldLock[]> {
   }
 }
 
-/** How long the generation still holds the lock (-1: for ever); undefined if it no longer does. */
+/** How long the generation still holds the lock (-1: forever); undefined if it no longer does. */
 async function remaining(redis: AuditRedis, { accountId, generationId }: HeldLock): Promise<number | undefined> {
   const key = keyOf(redis, accountId)
   const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
   return holder === generationId ? ttlMs : undefined
 }
 
-/** `known`: there is such a generation, but it has ended, is metered or another account's. */
+/** `known`: the generation exists, but has ended, is metered or another account's. */
 async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promise<(HeldLock & { known: boolean })[]> {
   const rows = await db.rows<{ id: string; holder: string | null }>(
     sql`

@@ -6,25 +6,24 @@ import type { Check } from './check.js'
 
 export interface PeriodicAuditPorts {
   readonly turn: ReturnType<typeof auditTurn>
-  /** Counts violations. */
   readonly audit: (signal: AbortSignal) => Promise<readonly Check[]>
   readonly log: Log
 }
 
 export interface AuditTimes {
-  /** By then a restart has repaired what it must. */
+  /** By then a restarted service has repaired what it must. */
   readonly firstAfterMs: number
   /** How often each process tries to take the turn. */
-  readonly lookEveryMs: number
+  readonly pollEveryMs: number
   /** How often all of them together audit. */
   readonly everyMs: number
-  /** The time limit of an audit; shorter than `everyMs`, so that two never run at once. */
+  /** The time limit of an audit; shorter than `everyMs`, so that two never overlap. */
   readonly limitMs: number
 }
 
-const TIMES: AuditTimes = { firstAfterMs: 120_000, lookEveryMs: 15_000, everyMs: 600_000, limitMs: 300_000 }
+const TIMES: AuditTimes = { firstAfterMs: 120_000, pollEveryMs: 15_000, everyMs: 600_000, limitMs: 300_000 }
 
-/** Audits the running service once in a while, in one of its processes, and logs what it counts. */
+/** Audits the running service periodically, in one process at a time, and logs the counts. */
 export function startPeriodicAudit(
   { turn, audit, log }: PeriodicAuditPorts,
   times: AuditTimes = TIMES,
@@ -34,12 +33,12 @@ export function startPeriodicAudit(
   let timer = setTimeout(start, times.firstAfterMs)
 
   function start() {
-    running = look().finally(() => {
-      if (!stopping.signal.aborted) timer = setTimeout(start, times.lookEveryMs)
+    running = auditInTurn().finally(() => {
+      if (!stopping.signal.aborted) timer = setTimeout(start, times.pollEveryMs)
     })
   }
 
-  async function look(): Promise<void> {
+  async function auditInTurn(): Promise<void> {
     let taken = false
     try {
       taken = await turn.take(times.everyMs)
@@ -48,14 +47,14 @@ export function startPeriodicAudit(
       const checks = await inTime((signal) => audit(signal), times.limitMs, stopping.signal)
       report(log, checks, Math.round(performance.now() - startedAt))
     } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err }, 'audit could not be finished')
-      // Another process audits instead.
+      if (!stopping.signal.aborted) log.warn({ err }, 'audit failed')
+      // So that another process audits instead.
       else if (taken) await turn.giveBack().catch(() => undefined)
     }
   }
 
   return {
-    /** Gives up an audit that runs. */
+    /** Aborts a running audit. */
     async stop() {
       stopping.abort(new Error('stopping'))
       clearTimeout(timer)
@@ -70,7 +69,7 @@ function report(log: Log, checks: readonly Check[], tookMs: number): void {
   else
     log.error(
       { violated: countsOf(violated), tookMs },
-      'audit found violations; the command "audit" names some of each',
+      'audit found violations; run the command "audit" for examples of each',
     )
 }
 
@@ -92,7 +91,7 @@ async function inTime<T>(
   }
 }
 
-// Never renewed: the turn of a process that dies runs out, and a restart does not audit again at once.
+// Never renewed: the turn of a process that dies expires, and a restart does not audit again immediately.
 const TAKE = statement('take_audit_turn')`
   INSERT INTO ${l} (name, holder, until)
   VALUES ('audit', ${param('holder')}, now() + make_interval(secs => ${param('seconds')}))
@@ -100,9 +99,9 @@ const TAKE = statement('take_audit_turn')`
 const GIVE_BACK = statement('give_audit_turn_back')`
   DELETE FROM ${l} WHERE ${l.name} = 'audit' AND ${l.holder} = ${param('holder')}`
 
-/** One process at a time audits, once in a while. */
+/** The turn to audit, a lease that one process at a time takes. */
 export const auditTurn = (pool: Queryable, holder: string) => ({
-  /** Takes the turn for this time; false while any process has it. */
+  /** Takes the turn for this time; false while any process holds it. */
   take: async (forMs: number): Promise<boolean> => (await TAKE.count(pool, { holder, seconds: forMs / 1000 })) === 1,
 
   /** Gives it back early, for another process to take. */

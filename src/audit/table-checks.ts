@@ -1,4 +1,4 @@
-/** What the rows of Postgres say: the checks in SQL. */
+/** The checks of Postgres's rows. */
 import { CANCELED, MAX_DEATHS, MAX_TRIES } from '../generation/failure-reason.js'
 import { MAX_SEED } from '../generation/generation.js'
 import { FAILING } from '../webhooks/retry-schedule.js'
@@ -10,13 +10,13 @@ const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
     JOIN credit_ledger o ON o.generation_id = e.generation_id AND o.kind = e.kind AND o.id <> e.id
    WHERE e.kind = '${kind}'`
 
-/** Longer reasons begin with this one. */
+/** Longer reasons begin with `CANCELED`. */
 const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 
 /** Money: every user's balance follows from the ledger, and the ledger follows from the generations. */
 const creditChecks = (refundFailed: boolean): readonly SqlCheck[] => [
   {
-    // The last entry has the sum, since the balances add up.
+    // The last entry has the sum, because the balances add up (next check).
     name: 'balance-is-sum-of-ledger',
     query: `
       SELECT u.username FROM users u
@@ -62,13 +62,13 @@ const creditChecks = (refundFailed: boolean): readonly SqlCheck[] => [
 ]
 
 const ACTIVE = `g.status IN ('queued', 'processing')`
-/** The reconciler looks every half second: what is this late was forgotten. */
+/** The reconciler passes every half second: what is this late was missed. */
 const LATE = `interval '30 seconds'`
 /** What the reconciler needs after an outage of Postgres. */
 const RECONCILED_WITHIN_MS = 8000
-/** now() is the start of a statement, which may lie a little before that of the one whose row it then sees. */
+/** now() is a statement's start, which may be slightly before the start of the statement whose row it sees. */
 const CLOCK = `interval '1 second'`
-/** The time limit of statements (db/client.ts). A finding about history stays, so there must be no doubt about it. */
+/** The time limit of statements (db/client.ts). A violation in the history is never repaired, so it must be certain. */
 const LONGEST_STATEMENT = `interval '5 seconds'`
 
 /** Generations: one at a time, in time, in order. */
@@ -80,8 +80,8 @@ const generationChecks: readonly SqlCheck[] = [
        WHERE g.user_id <> k.user_id`,
   },
   {
-    // The statement that stores a generation marks its key. Older versions set no mark: a key without one that is
-    // younger than its generation leads to what it has not submitted.
+    // The statement that stores a generation marks its key. Older versions set no mark, so an unmarked key is a
+    // violation only if it is younger than its generation.
     name: 'idempotency-keys-lead-to-their-own-job',
     query: `
       SELECT k.generation_id FROM idempotency_keys k JOIN generations g ON g.id = k.generation_id
@@ -115,12 +115,12 @@ const generationChecks: readonly SqlCheck[] = [
   {
     name: 'jobs-end-by-their-deadline',
     query: `SELECT id FROM generations g WHERE ${NOT_ENDED} AND deadline_at < now() - ${LATE}`,
-    mendedWithinMs: RECONCILED_WITHIN_MS,
+    repairedWithinMs: RECONCILED_WITHIN_MS,
   },
   {
     name: 'running-jobs-have-a-worker',
     query: `SELECT id FROM generations WHERE status = 'processing' AND lease_until < now() - ${LATE}`,
-    mendedWithinMs: RECONCILED_WITHIN_MS,
+    repairedWithinMs: RECONCILED_WITHIN_MS,
   },
   {
     name: 'job-states-are-consistent',
@@ -136,7 +136,7 @@ const generationChecks: readonly SqlCheck[] = [
                ELSE lease_until IS NOT NULL END`,
   },
   {
-    // They are written in the statement that submits or ends their job: another time means that this happened twice.
+    // The statement that submits or ends a job writes them: another time means that it was submitted or ended twice.
     name: 'records-share-their-jobs-times',
     query: ({ generations }) => `
       SELECT g.id FROM credit_ledger l JOIN ${generations} g ON g.id = l.generation_id
@@ -148,7 +148,7 @@ const generationChecks: readonly SqlCheck[] = [
   },
 ]
 
-/** Images: each of a job that succeeded, as it was ordered, counted where it is billed. */
+/** Images: every succeeded job has the images it asked for, counted where they are billed. */
 const imageChecks: readonly SqlCheck[] = [
   {
     name: 'succeeded-jobs-have-their-images',
@@ -165,7 +165,7 @@ const imageChecks: readonly SqlCheck[] = [
        WHERE i.seed <> (g.seed + i.idx) % ${MAX_SEED + 1} OR i.width <> g.width OR i.height <> g.height`,
   },
   {
-    // Also by failed jobs of the slice, whose files are removed.
+    // Includes failed jobs of the slice, whose files are removed.
     name: 'slugs-are-used-once',
     query: ({ generations }) => `
       SELECT slug FROM ${generations} g, unnest(slugs) AS slug GROUP BY slug HAVING count(*) > 1
@@ -184,14 +184,14 @@ const imageChecks: readonly SqlCheck[] = [
   },
 ]
 
-/** Servers look every two seconds. */
+/** Servers poll every two seconds. */
 const OVERDUE = `interval '5 minutes'`
 /** What servers need after an outage. */
 const SENT_WITHIN_MS = 4000
 
 const webhookChecks: readonly SqlCheck[] = [
   {
-    // An endpoint that keeps failing is left alone on purpose, and a slow one is busy.
+    // An endpoint that keeps failing is paused on purpose, and a slow one is busy.
     name: 'webhooks-are-sent-in-time',
     query: `
       SELECT d.event_id FROM webhook_deliveries d
@@ -199,7 +199,7 @@ const webhookChecks: readonly SqlCheck[] = [
        WHERE d.status = 'pending' AND d.next_at < now() - ${OVERDUE} AND e.not_before < now() - ${OVERDUE}
          AND greatest(e.slot_1_until, e.slot_2_until) < now() AND e.failures < ${FAILING}
          AND e.deleted_at IS NULL AND e.disabled_at IS NULL AND u.deleted_at IS NULL`,
-    mendedWithinMs: SENT_WITHIN_MS,
+    repairedWithinMs: SENT_WITHIN_MS,
   },
 ]
 

@@ -31,7 +31,7 @@ const FIND_CALLERS = callerStatement('find_callers', sql`${k.hash} = ANY (${para
 const NOTE_USE = statement('note_key_use')`
   UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`
 
-/** Reads the key on every request: a revoked one is refused at once, on every replica. */
+/** Reads the key on every request: a revoked one is refused immediately, on every replica. */
 export const accountStore = ({ pool }: Database): AccountStore => {
   const noteUse = (rows: readonly CallerRow[]) => {
     const ids = rows.filter(({ lastUseIsOld }) => lastUseIsOld).map(({ keyId }) => keyId)

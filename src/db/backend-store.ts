@@ -12,7 +12,7 @@ import { assign, given, insertInto, list, param, pick, statement } from './state
 
 /** A backend is alive if it was seen within this time; workers report every few seconds. */
 export const ALIVE = sql`interval '15 seconds'`
-/** Generations fail only after a model was missing on every live backend, and no backend has changed, for this long. */
+/** A generation fails only if for this long its model was missing on every live backend and no backend has changed. */
 const MISSING = sql`interval '60 seconds'`
 
 const ABILITIES = ['models', 'samplers', 'maxSeed', 'sizeMultiple', 'maxCfgScale'] as const
@@ -20,7 +20,7 @@ const abilitiesOf = (row: Readonly<Record<(typeof ABILITIES)[number], SQLWrapper
   list(ABILITIES.map((name) => sql`${row[name]}`))
 const excluded = alias(b, 'excluded')
 
-// A backend that was not seen for a while counts as changed: after an outage others may still be on their way back.
+// A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backend')`
   ${insertInto(b, given(b, 'worker', 'name', 'up', ...ABILITIES))}
   ON CONFLICT (worker, name) DO UPDATE SET ${assign(b, {
@@ -34,14 +34,14 @@ export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
   announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, ...serves }),
 })
 
-// A backend that is down might have any model, so generations wait for it; except for one that has refused since its
-// start and so has no models at all.
+// A backend that is down might have any model, so generations wait for it, unless it has refused from the start: then
+// it is announced without models.
 const seenWithin = (time: SQL) => sql`SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${time}`
 const ALIVE_BACKEND = seenWithin(ALIVE)
 const RECENT_BACKEND = seenWithin(MISSING)
-const MIGHT = sql`(NOT ${b.up} AND ${b.models} IS DISTINCT FROM '{}' OR ${b.models} IS NULL
+const MAY_SERVE = sql`(NOT ${b.up} AND ${b.models} IS DISTINCT FROM '{}' OR ${b.models} IS NULL
   OR ${g.filename} = ANY (${b.models}))`
-// Just started or back: after an outage others, which can do more, may be on their way.
+// Just started or back: after an outage others, which serve more, may not be back yet.
 const CHANGED = sql`${b.changedAt} > now() - ${MISSING}`
 
 /** False if one live backend serves everything: then the queue need not be searched. */
@@ -50,15 +50,15 @@ export const SOME_UNSERVED = sql`EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALI
   AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
 
 /** Some backend serves the model, and none of these can do this. */
-const noneCan = (can: SQL): SQL => sql`EXISTS (${ALIVE_BACKEND} AND ${b.up} AND ${MIGHT}) AND NOT EXISTS (
-  ${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT} AND (NOT ${b.up} OR ${can})))`
+const noneCan = (can: SQL): SQL => sql`EXISTS (${ALIVE_BACKEND} AND ${b.up} AND ${MAY_SERVE}) AND NOT EXISTS (
+  ${RECENT_BACKEND} AND (${CHANGED} OR ${MAY_SERVE} AND (NOT ${b.up} OR ${can})))`
 
 const NO_SAMPLER = noneCan(sql`${g.sampler} = ANY (${b.samplers})`)
 
-/** Over a generation `g`: that no live backend can do it, and what it asked for, as its owner is told. */
+/** Over a generation `g`: that no live backend serves it, and the requested value, for the message to its owner. */
 export const UNSERVABLE: Readonly<Record<Lacking, { readonly lacks: SQL; readonly asked: SQL }>> = {
   model: {
-    lacks: sql`${g.createdAt} < now() - ${MISSING} AND NOT EXISTS (${RECENT_BACKEND} AND (${CHANGED} OR ${MIGHT}))`,
+    lacks: sql`${g.createdAt} < now() - ${MISSING} AND NOT EXISTS (${RECENT_BACKEND} AND (${CHANGED} OR ${MAY_SERVE}))`,
     asked: sql`${g.modelName}`,
   },
   sampler: { lacks: NO_SAMPLER, asked: sql`${g.sampler}` },
@@ -83,7 +83,7 @@ const LACK_SAMPLER = statement('lack_sampler')`
 /** An answer serves every submit within this time. */
 const FRESH_MS = 1000
 
-/** By the reconciler's conditions, so that nothing is refused that the reconciler would let wait. */
+/** Uses the reconciler's conditions, so that a submit refuses nothing that the reconciler would let wait. */
 export function backendAbilities({ pool }: Database): Abilities {
   const known = new Map<string, { readonly since: number; readonly lack: Promise<boolean> }>()
 
@@ -101,6 +101,6 @@ export function backendAbilities({ pool }: Database): Abilities {
   }
 }
 
-/** Forgets the backends of workers that have gone. */
+/** Deletes the backends of workers that no longer run. */
 export const CLEAN_BACKENDS = statement('forget_backends')`
   DELETE FROM ${b} WHERE ${b.seenAt} < now() - interval '10 minutes'`

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { DurationEstimates, WorkInSight } from '../generation/follow/eta.js'
+import type { DurationEstimates, Workload } from '../generation/follow/eta.js'
 import type { Lane } from '../generation/generation.js'
 import { type Pace, paceOf, type Sample } from '../generation/inference-pace.js'
 import { ALIVE } from './backend-store.js'
@@ -8,7 +8,7 @@ import { backends as b } from './process-schema.js'
 import { generations as g } from './schema.js'
 import { statement } from './statement.js'
 
-/** A snapshot serves everybody for this long, and then until the next one is there. */
+/** A snapshot is used for this long, and then until the next one is ready. */
 const FRESH_MS = 3000
 /** Older ones are useless. */
 const USABLE_MS = 30_000
@@ -19,12 +19,12 @@ const frontOf = (lane: Lane) => sql`
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane} ORDER BY ${g.seq} LIMIT 500)`
 const listOf = (item: SQL, from: SQL) => sql`coalesce((SELECT json_agg(${item}) FROM ${from}), '[]')`
 
-interface Sight extends Omit<WorkInSight, 'pace'> {
+interface WorkloadRow extends Omit<Workload, 'pace'> {
   readonly samples: readonly [filename: string, samples: Sample[]][]
 }
 
 // First attempts only: `started_at` is when the first one began.
-const SIGHT = statement<Sight>('work_in_sight')`
+const WORKLOAD = statement<WorkloadRow>('workload')`
   WITH queued AS MATERIALIZED (${frontOf('personal')} UNION ALL ${frontOf('create_image')}
   ), running AS MATERIALIZED (
     SELECT ${g.filename}, ${PIXEL_STEPS}, extract(epoch FROM now() - ${g.startedAt}) * 1000 AS "elapsedMs"
@@ -44,22 +44,22 @@ const SIGHT = statement<Sight>('work_in_sight')`
          ${listOf(sql`waiting`, sql`waiting`)} AS queued, ${listOf(sql`running`, sql`running`)} AS running,
          ${listOf(sql`${b.models}`, sql`${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}`)} AS backends`
 
-/** Estimates from one snapshot per process, taken only while somebody asks. */
+/** Estimates from one snapshot per process, taken only while there are callers. */
 export function durationEstimates({ pool }: Database): DurationEstimates {
-  /** Kept from snapshot to snapshot: the latest may not know the model of a generation that was submitted after it. */
+  /** Kept across snapshots: the latest may lack the model of a generation that was submitted after it. */
   const pace = new Map<string, Pace>()
-  let latest: { readonly at: number; readonly sight: WorkInSight } | undefined
+  let latest: { readonly at: number; readonly workload: Workload } | undefined
   let taking: Promise<void> | undefined
 
   const take = async (): Promise<void> => {
-    const seen = await SIGHT.first(pool)
+    const seen = await WORKLOAD.first(pool)
     if (!seen) return
-    const { samples, ...sight } = seen
-    for (const [filename, its] of samples) {
-      const measured = paceOf(its)
+    const { samples, ...workload } = seen
+    for (const [filename, ofModel] of samples) {
+      const measured = paceOf(ofModel)
       if (measured) pace.set(filename, measured)
     }
-    latest = { at: performance.now(), sight: { pace, ...sight } }
+    latest = { at: performance.now(), workload: { pace, ...workload } }
   }
 
   return {
@@ -76,7 +76,7 @@ export function durationEstimates({ pool }: Database): DurationEstimates {
           await taking
         }
       }
-      return latest?.sight
+      return latest?.workload
     },
   }
 }

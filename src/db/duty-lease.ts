@@ -4,7 +4,7 @@ import type { Database } from './client.js'
 import { leases as l } from './process-schema.js'
 import { param, statement } from './statement.js'
 
-// Renewed twice a second. When its holder dies, repairs wait this long; two holders at once do no harm.
+// Renewed twice a second. When its holder dies, repairs wait this long; two concurrent holders do no harm.
 const LEASE_SECONDS = 2
 
 // Not an advisory lock: a row works through a connection pooler, and a paused holder loses it.

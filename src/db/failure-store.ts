@@ -65,7 +65,7 @@ export const cancelStore = ({ pool }: Database): CancelStore => ({
 })
 
 const PAGE = 200
-/** In one pass; the next pass ends the rest. */
+/** Per pass; the next pass ends the rest. */
 const PAGES = 10
 /** A generation that cannot be ended is left out for this long, so that it does not hold up the others. */
 const SET_ASIDE_MS = 60_000
@@ -92,8 +92,8 @@ export function failureRule(name: string, which: SQL, reason: SQL, order: SQL) {
 }
 
 /**
- * Ends the generations of a rule in pages. If a row or its user's row is locked, the next pass ends it; one that cannot be
- * ended (`onStuck`) is set aside.
+ * Ends the generations of a rule in pages. The next pass ends what is locked, or whose user is locked; a generation
+ * that cannot be ended is set aside and reported to `onStuck`.
  */
 export function failingInPages(
   on: Queryable,
@@ -103,7 +103,7 @@ export function failingInPages(
   /** Until when, by ID. */
   const setAside = new Map<string, number>()
 
-  /** One by one, because one of them makes the page fail. */
+  /** One by one, because one of them made the page fail. */
   const endEach = async (rule: FailureRule, ids: readonly { readonly id: string }[]): Promise<EndedGeneration[]> => {
     const ended: EndedGeneration[] = []
     for (const { id } of ids) {
@@ -124,17 +124,17 @@ export function failingInPages(
     try {
       for (let page = 1; page <= PAGES; page++) {
         const values = { setAside: [...setAside.keys()] }
-        let spoiled = false
+        let pageFailed = false
         const ofPage = await rule.page(on, { ...values, refund }).catch(async (error) => {
           if (!isFaultOfRow(error)) throw error
-          spoiled = true
+          pageFailed = true
           return endEach(rule, await rule.ids.rows(on, values))
         })
         ended.push(...ofPage)
-        if (!spoiled && ofPage.length < PAGE) break
+        if (!pageFailed && ofPage.length < PAGE) break
       }
     } catch (error) {
-      // The caller must learn what was ended; the next pass meets the error again.
+      // The caller must get what was ended; the next pass meets the error again.
       if (ended.length === 0) throw error
     }
     return ended
@@ -143,6 +143,6 @@ export function failingInPages(
 
 /**
  * Whether another row might succeed: bad data, a constraint, a trigger, a lock. Not after a timeout: Postgres may have
- * stood still, and leases that ran out meanwhile must not be judged at once.
+ * stood still, and workers first need time to renew the leases that expired meanwhile.
  */
 const isFaultOfRow = (error: unknown): boolean => /^(22|23|40|P0|55P03)/.test(sqlState(error) ?? '')

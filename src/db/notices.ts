@@ -11,9 +11,9 @@ const WAITING = 'generation_waiting'
 const RECONNECT_MS = 500
 
 /**
- * Listens to channels over a connection of its own, which is opened again whenever it breaks. Notices sent meanwhile are
- * lost, so a notice may only mean "look now" for something that is also looked at regularly.
- * @param onError told once of each time in which notices are lost
+ * Listens to channels over a connection of its own, which is reopened when it breaks. Notices sent meanwhile are lost,
+ * so a notice may only trigger an early poll of what is polled anyway.
+ * @param onError called once for each period in which notices are lost
  */
 export function listenTo(
   databaseUrl: string,
@@ -22,7 +22,7 @@ export function listenTo(
   onError: (error: Error) => void,
 ): { close(): Promise<void> } {
   let closed = false
-  let told = false
+  let reported = false
   let current: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -40,8 +40,8 @@ export function listenTo(
       lost = true
       client.end().catch(() => undefined)
       if (closed) return
-      if (error && !told) onError(error)
-      told ||= error !== undefined
+      if (error && !reported) onError(error)
+      reported ||= error !== undefined
       timer = setTimeout(() => void listen(), RECONNECT_MS)
     }
     client.on('error', reconnect)
@@ -50,7 +50,7 @@ export function listenTo(
     try {
       await client.connect()
       for (const channel of [channels].flat()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
-      told = false
+      reported = false
     } catch (error) {
       reconnect(error as Error)
     }
@@ -69,8 +69,8 @@ export function listenTo(
 const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`
 
 /**
- * How a worker that got a job which it can't do tells the others: the job is used up, and a worker that can serve the
- * generation should not wait for its next look.
+ * How a worker notifies the others of a job that it got and can't do: the job is used up, and a worker that can serve
+ * the generation should not wait for its next poll.
  */
 export function workerCall(
   { pool }: Database,

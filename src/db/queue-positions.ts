@@ -20,8 +20,8 @@ const SNAPSHOT = statement<{ streak: number | null } & Readonly<Record<Lane, Buf
          ${waitingIn('personal')} AS personal, ${waitingIn('create_image')} AS create_image`
 
 /**
- * Places in the queue from one snapshot of it per process, at most half a second old and taken only while somebody polls
- * a queued generation. A poll is a binary search, however many wait and however many ask.
+ * Positions in the queue, from one snapshot per process, at most half a second old and taken only while there are polls
+ * of queued generations. A poll is a binary search, in a queue of any length.
  */
 export function queuePositions({ pool }: Database): QueuePositions {
   const take = async () => {
@@ -42,7 +42,7 @@ export function queuePositions({ pool }: Database): QueuePositions {
         })
       }
       const { lanes, depths } = await current.snapshot
-      // A generation that was submitted after the snapshot is behind all that are in it.
+      // A generation that was submitted after the snapshot comes after all in it.
       return queuePosition(lane, countBelow(lanes[lane], seq) + 1, depths)
     },
   }

@@ -24,7 +24,7 @@ const KIND = sql`${g.filename}, ${g.sampler},
 const SERVES = sql`(${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
   AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0`
 
-/** It need not wait for its next try, and its deadline is to come. */
+/** It has no retry delay left, and its deadline has not passed. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
 
 /** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
@@ -33,7 +33,7 @@ const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
 const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
 
-/** How many rows a claim checks one by one: the first of a lane, then the first of the loaded model. */
+/** How many rows a claim checks one by one: first of a lane, then of the loaded model. */
 const LOOKS = 50
 
 /** How long this backend will take for a generation `g`. */
@@ -44,13 +44,13 @@ const LOADED = sql`${param('filename')}::text`
 const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * Claims the first claimable row in queue order; or one of the loaded model, if when that is done the first row will have
- * been passed over for at most `maxDelayMs` in all.
+ * Claims the first claimable row in queue order, or one of the loaded model if the first row will then have been passed
+ * over for at most `maxDelayMs` in all.
  *
- * Mostly one of a lane's first rows can be claimed. If this backend serves none of them, each kind of waiting work costs one
- * step along the index, however many rows it has. The lock on the turn's row makes claims wait for each other, so that the
- * lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first row meanwhile, so the
- * rows are looked up again by their kinds.
+ * Usually one of a lane's first rows can be claimed. If this backend serves none of them, each kind of waiting work
+ * costs one step along the index, however many rows it has. The lock on the turn's row makes claims wait for each
+ * other, so that the lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first row
+ * meanwhile, so the rows are looked up again by their kinds.
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
@@ -132,8 +132,8 @@ const HEARTBEAT = statement('heartbeat_generation')`
 const ended = alias(g, 'ended')
 const image = alias(images, 'image')
 
-// Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby that
-// took over may be behind.
+// Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby
+// that took over may be behind.
 const SUCCEED = statement('succeed_generation')`
   WITH ended AS (
     UPDATE ${g} SET ${assign(g, {
@@ -189,7 +189,7 @@ const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standin
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
   const standing = (id: string) => STANDING.first(pool, { id })
-  /** A repeated write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
+  /** A retried write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
     const now = await standing(id)
     return now?.status === status && now.attempt === attempt

@@ -75,7 +75,7 @@ const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
   ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
   SELECT created_at AS "createdAt" FROM stored`
 
-/** The key, if it still opens its account: moderation, since it was last read, may have taken long. */
+/** The key, if it and its user are still valid: moderation may have taken long since the key was last read. */
 const OPEN_KEY = sql`
   FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
    WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
@@ -121,7 +121,7 @@ export const submissionStore = (db: Database): SubmissionStore => ({
   markEnqueued: (deliveries) => markEnqueued(db, deliveries),
 })
 
-/** How often to look again after a race with another submit or a refund before it is reported as it seems. */
+/** How often to try after a race with another submit or a refund, before "insufficient" is reported. */
 const LOOKS = 3
 
 async function insertCharged(db: Database, generation: Generation, values: object): Promise<InsertOutcome> {
@@ -131,8 +131,8 @@ async function insertCharged(db: Database, generation: Generation, values: objec
     if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
     if (activeId) return { outcome: 'active', generationId: activeId }
     if (!mayStore) return { outcome: 'reservation_lost' }
-    // Nothing was debited: too few credits, or the key or its user was closed. In a race the statement saw credits, key and
-    // user as they are now, but the rest as it was before the other one.
+    // Nothing was debited: too few credits, or the key or its user was closed. In a race with another statement, this
+    // one saw credits, key and user as they are now, but the other rows as they were before.
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
     const active = await activeGeneration(db, accountId)
@@ -156,7 +156,7 @@ function insertMetered(db: Database, { keyId }: Generation, limit: number, value
 const activeGeneration = async ({ pool }: Database, accountId: string): Promise<string | undefined> =>
   (await ACTIVE_GENERATION.first(pool, { accountId }))?.id
 
-/** For how long to look for the outcome of a statement whose answer was lost; past the server's own statement timeout. */
+/** How long to query the outcome of a statement whose answer was lost; longer than the server's statement timeout. */
 const SETTLE_MS = 5000
 
 /**
@@ -187,9 +187,9 @@ async function settleUnknown({ pool }: Database, { id, metered }: Generation, ca
 const IN_FLIGHT = sql`interval '15 seconds'`
 const KEPT = sql`interval '24 hours'`
 
-// The insert of a generation marks `stored` in the row that this statement locks, so after a wait for an insert the mark is
-// seen. Generations of servers from before the mark are looked up too; that alone would not do, since it shows what was
-// there before the wait.
+// The insert of a generation marks `stored` in the row that this statement locks, so this statement sees the mark even
+// if it waited for an insert. The generation is also looked up, for servers older than the mark; that alone would not
+// do, since it shows the state before the wait.
 const NEVER_STORED = sql`NOT ${r.stored} AND NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${r.generationId})`
 
 // Takes the key if it is new, has expired, or was reserved by a submit that died before it stored anything.

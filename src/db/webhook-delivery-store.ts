@@ -92,7 +92,7 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
     disabledAt: sql`CASE WHEN ${DISABLED} THEN now() ELSE ${e.disabledAt} END`,
     disabledReason: sql`
       CASE WHEN ${DISABLED} THEN
-        CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it anew to be told again.'
+        CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it again to receive events.'
              ELSE 'Nothing could be delivered for 3 days (' || ${FAULT} || '). Create it anew when it works again.' END
       ELSE ${e.disabledReason} END`,
   })}

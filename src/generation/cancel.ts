@@ -3,7 +3,7 @@ import { failpoint } from '../failpoint.js'
 import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './shared-ports.js'
 
 export interface CancelStore {
-  /** Ends a generation, with a refund; `onlyQueued`: unless it has started. Undefined: there was nothing to end. */
+  /** Fails an active generation, with a refund; `onlyQueued`: unless it has started. Undefined: nothing to end. */
   cancel(id: string, reason: string, options: { onlyQueued: boolean }): Promise<EndedGeneration | undefined>
 }
 
@@ -13,11 +13,11 @@ export interface EndedGeneration {
   readonly attempt: number
   readonly metered: boolean
   readonly reason: string
-  /** Slugs under which an attempt may have stored images that nobody will see. */
+  /** Slugs of images that an attempt may have stored, and that must be removed. */
   readonly leftovers: readonly string[]
 }
 
-/** Where a failed generation may leave something behind, outside Postgres. */
+/** What a failed generation may hold outside Postgres. */
 export interface LeftoverPorts {
   readonly lock: ActiveGenerationLock
   readonly queue: GenerationQueue
@@ -26,7 +26,7 @@ export interface LeftoverPorts {
 
 export type CancelPorts = LeftoverPorts & { readonly cancels: CancelStore }
 
-/** Ends a generation with a refund, and frees its account for the next one. False: there was nothing to end. */
+/** Cancels a generation, with a refund, and releases its account's lock. False: nothing to cancel. */
 export async function cancelGeneration(
   ports: CancelPorts,
   id: string,
@@ -40,13 +40,13 @@ export async function cancelGeneration(
   return true
 }
 
-/** The longest wait for a store that hangs; the reconciler's sweep removes what is left. */
-const REMOVED_WITHIN_MS = 1000
+/** How long to wait for a store that hangs; the reconciler's sweep removes the rest. */
+const REMOVAL_TIMEOUT_MS = 1000
 
-/** Frees the account, withdraws the job and removes images that an attempt had stored; best effort. */
+/** Releases the lock, removes the job and the images that an attempt has stored; best effort. */
 export async function clearLeftovers({ lock, queue, images }: LeftoverPorts, ended: EndedGeneration): Promise<void> {
   if (!ended.metered) await lock.release(ended.accountId, ended.id)
   await queue.withdraw(ended)
   const removed = Promise.allSettled(ended.leftovers.map((slug) => images.remove(slug)))
-  await Promise.race([removed, delay(REMOVED_WITHIN_MS, undefined, { ref: false })])
+  await Promise.race([removed, delay(REMOVAL_TIMEOUT_MS, undefined, { ref: false })])
 }

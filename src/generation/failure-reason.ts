@@ -4,7 +4,7 @@ import { BackendError } from './run/backend.js'
 
 /** A generation has this many tries in all. */
 export const MAX_TRIES = 3
-/** The death of this many workers under a generation fails it. */
+/** A generation fails when this many workers have died while running it. */
 export const MAX_DEATHS = 5
 
 const SUBMIT_AGAIN = 'Please submit it again.'
@@ -14,10 +14,10 @@ export const DEADLINE_PASSED = `The generation was not finished before its deadl
 export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${SUBMIT_AGAIN}`
 const INTERNAL = `The generation failed because of an internal error. ${SUBMIT_AGAIN}`
 
-/** What to tell the subscriber about an error of the last try. */
+/** The subscriber's message for an error of the last try. */
 export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)
 
-/** By what no live backend can serve. `%` stands for the model's name, the sampler, the seed, the size or the cfg_scale. */
+/** Messages by what no live backend can serve; `%` is replaced by the model's name, the sampler, the seed, … */
 export const LACKING = {
   model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
   sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
@@ -26,11 +26,11 @@ export const LACKING = {
   cfg_scale: 'The cfg_scale % is not available on the GPU servers. Choose one up to 20.',
 } as const
 
-/** What a generation asks for that no live backend can serve. */
+/** A requirement of a generation that no live backend meets. */
 export type Lacking = keyof typeof LACKING
 
 /** What the live backends can do; at most a second old. */
 export interface Abilities {
-  /** Whether some live backend has the model, and none of those has the sampler. False while none is alive. */
+  /** Whether live backends have the model but none of those the sampler. False while no backend is alive. */
   lackSampler(filename: string, sampler: string): Promise<boolean>
 }

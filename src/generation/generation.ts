@@ -7,7 +7,7 @@ export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
 /** Which interface a generation came through. Create Image goes first, within a bound: see queue-position.ts. */
 export type Lane = 'personal' | 'create_image'
 
-/** What a GPU server is told of an image. */
+/** What a GPU server needs to draw an image. */
 export interface Drawing {
   readonly prompt: string
   readonly negativePrompt: string
@@ -57,11 +57,11 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly seed: number
   /** One per image, drawn at submit, so that a second attempt overwrites its own files. */
   readonly slugs: readonly string[]
-  /** Where its end is told, besides its account's endpoints. */
+  /** Notified of its end, besides its account's endpoints. */
   readonly webhookUrl?: string | undefined
 }
 
-/** What its submitter is told. */
+/** What its submitter gets back. */
 export interface SubmittedGeneration
   extends Pick<Generation, 'id' | 'modelVersionId' | 'modelName' | 'cost' | 'seed' | 'slugs'> {
   readonly createdAt: Date
@@ -70,7 +70,7 @@ export interface SubmittedGeneration
 /** What a poll sees. `slugs` are in batch order, without images that were removed. */
 export interface GenerationView extends Pick<Generation, 'id' | 'lane' | 'seed' | 'slugs'> {
   readonly status: GenerationStatus
-  /** Its place in Postgres's order; it says nothing by itself. */
+  /** Orders the queue; not a position by itself. */
   readonly seq: number
   readonly error: string | null
   readonly createdAt: Date

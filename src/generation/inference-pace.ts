@@ -1,8 +1,8 @@
-/** How long inferences take, learnt from those that have ended. */
+/** Estimates how long inferences take from those that have ended. */
 
 import type { Work } from './generation.js'
 
-const NEWEST_COUNTS = 0.3
+const NEWEST_WEIGHT = 0.3
 
 export const pixelStepsOf = ({ width, height, steps, batchSize }: Work): number => width * height * steps * batchSize
 
@@ -12,7 +12,6 @@ export interface Pace {
   readonly msPerPixelStep: number
 }
 
-/** One generation that was measured. */
 export interface Sample {
   readonly pixelSteps: number
   readonly steps: number
@@ -21,16 +20,16 @@ export interface Sample {
 
 /** If all samples are alike, decoding and storing are assumed to take as long as this many steps. */
 const FIXED_AS_STEPS = 8
-/** Two samples whose work differs by a smaller factor are alike. */
-const UNLIKE = 1.5
+/** Two samples are alike if their work differs by a smaller factor. */
+const UNLIKE_FACTOR = 1.5
 
-/** From medians, so that a sample that loaded its model or had to wait does not count. Undefined without samples. */
+/** Takes medians, so that a sample that loaded its model or had to wait does not count. Undefined without samples. */
 export function paceOf(samples: readonly Sample[]): Pace | undefined {
   const [first] = samples
   if (!first) return undefined
   const slopes = samples.flatMap((one) =>
     samples
-      .filter((other) => other.pixelSteps >= one.pixelSteps * UNLIKE)
+      .filter((other) => other.pixelSteps >= one.pixelSteps * UNLIKE_FACTOR)
       .map((other) => (other.ms - one.ms) / (other.pixelSteps - one.pixelSteps)),
   )
   if (slopes.length === 0) {
@@ -48,15 +47,15 @@ function median(values: readonly number[]): number {
   return ((sorted[(sorted.length - 1) >> 1] as number) + (sorted[sorted.length >> 1] as number)) / 2
 }
 
-/** What one backend takes for one step over one pixel: a moving average. */
+/** A moving average of one backend's time per step and pixel. */
 export function inferencePace() {
   let average = 0
   return {
     note(work: Work, ms: number): void {
       const sample = ms / pixelStepsOf(work)
-      average = average === 0 ? sample : average + (sample - average) * NEWEST_COUNTS
+      average = average === 0 ? sample : average + (sample - average) * NEWEST_WEIGHT
     },
-    /** 0 while nothing is known. */
+    /** 0 while unknown. */
     get msPerPixelStep(): number {
       return average
     },
@@ -64,7 +63,7 @@ export function inferencePace() {
   }
 }
 
-/** What is left of an inference: by its own progress, or while that is small, by what was expected; undefined if unknown. */
+/** The remaining time: from the progress or, while that is small, from the expected time; undefined if unknown. */
 export function remainingMs(elapsedMs: number, fraction: number, expectedMs: number | undefined): number | undefined {
   if (fraction > 0.05) return (elapsedMs * (1 - fraction)) / fraction
   return expectedMs === undefined ? undefined : Math.max(0, expectedMs - elapsedMs)

@@ -1,6 +1,6 @@
 /**
- * The samplers of `POST /api/v1/generate`, in the order of the spec's table: each with its name and schedule in
- * AUTOMATIC1111's infotexts, which other tools read, too. "Automatic" is what the sampler itself brings along.
+ * The samplers of `POST /api/v1/generate`, in the order of the spec's table, each with its name and schedule in
+ * AUTOMATIC1111's infotexts, which other tools read, too. "Automatic": the sampler's own schedule.
  */
 export const INFOTEXT_SAMPLERS = {
   euler_a: ['Euler a', 'Uniform'],

@@ -1,6 +1,6 @@
-/** What several steps of a generation ask of Redis, the queue and the image store. */
+/** Ports to Redis, the queue and the image store that several steps of a generation share. */
 
-/** A lock ends this long after its generation's deadline, so that it never ends before the generation. */
+/** A lock expires this long after its generation's deadline, so never before the generation ends. */
 export const LOCK_MARGIN_MS = 60_000
 
 export interface HeldLock {
@@ -14,18 +14,18 @@ type LockOutcome =
   | { readonly acquired: true }
   | { readonly acquired: false; readonly holder: string; readonly wasStored: boolean }
 
-/** At most one active charged generation per account. Postgres's unique index guards that; the lock refuses early and cheaply. */
+/** At most one active charged generation per account. Postgres's unique index guards that; the lock refuses early. */
 export interface ActiveGenerationLock {
   /**
-   * Takes the lock, or names the generation that holds it. While Redis is down it counts as taken. Taking it again for the
-   * same generation succeeds. `wasStored`: the lock was extended, so its holder was stored.
+   * Takes the lock, or names the generation that holds it. Succeeds while Redis is down, and again for the same
+   * generation. `wasStored`: the lock was extended, so its holder was stored.
    */
   acquire(accountId: string, generationId: string): Promise<LockOutcome>
   /** Takes the lock over from a holder that is known to have ended. */
   replace(accountId: string, holder: string, generationId: string): Promise<boolean>
   /** Extends a lock unless it was released: the generation may have ended. Best effort. */
   extend(lock: LockToKeep): Promise<void>
-  /** Extends the locks of active generations, or sets them again. Resolves to whether Redis is known to have done it. */
+  /** Extends the locks of active generations, or sets them again. False: Redis is not known to have done it. */
   keep(locks: readonly LockToKeep[]): Promise<boolean>
   /** Deletes the lock if this generation holds it. */
   release(accountId: string, generationId: string): Promise<void>
@@ -47,17 +47,17 @@ export interface GenerationQueue {
   withdraw(delivery: Delivery): Promise<void>
 }
 
-/** What running generations show. A lost value is merely not shown. */
+/** Live values of running generations. A lost value is merely not shown. */
 export interface LiveBoard<T> {
   set(id: string, attempt: number, value: T): Promise<void>
-  /** Those of the given generations that have one. */
+  /** The values that there are, by generation. */
   get(ids: readonly string[]): Promise<ReadonlyMap<string, T>>
 }
 
-/** 0 to 1. A negative value: nothing is drawn yet, and the GPU server does this many requests first: -1 none, -2 one. */
+/** 0 to 1; negative before it is drawn: -1 - n, where n is how many other requests the GPU server runs first. */
 export type ProgressBoard = LiveBoard<number>
 
-/** The latest preview of what is being drawn: a WebP of some kilobytes. */
+/** The latest preview: a WebP of some kilobytes. */
 export type PreviewBoard = LiveBoard<Buffer>
 
 /** Previews are not stored or sent more often. */
@@ -66,12 +66,12 @@ export const PREVIEWS_EVERY_MS = 1000
 export interface ImageStore {
   /**
    * Stores a PNG under its slug, and replaces what an earlier attempt left. Resolves once it is durable and readable.
-   * @param isWanted asked at the last moment, so that an attempt that was taken over replaces nothing
+   * @param isWanted called at the last moment, so that an attempt that was taken over replaces nothing
    * @returns false if it was not wanted any more
    */
   put(slug: string, png: Buffer, isWanted?: () => Promise<boolean>): Promise<boolean>
   remove(slug: string): Promise<void>
-  /** Rejects unless an image could be stored now; asked after a put has failed. */
+  /** Rejects unless an image could be stored now; called after a put has failed. */
   check(): Promise<void>
   /** The permanent public URL. */
   url(slug: string): string

@@ -10,29 +10,29 @@ import type { App } from './fastify-app.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Gives the request's slot to the next one: called when the answer is known, or when the request only waits. */
+    /** Releases the request's slot: called when the answer is known, or when the request only waits. */
     releaseSlot?: ReleaseSlot | undefined
     /** The request was refused before anything was done for it. */
     turnedAway: boolean
   }
   interface FastifyContextConfig {
-    /** This route answers however busy the server is. */
+    /** This route needs no slot. */
     alwaysServed?: boolean
   }
 }
 
-/** The holders are addresses. A flooding client is refused late, or it would send its next request at once. */
+/** The holders are addresses. A flooding client is refused late, so that its next request comes later. */
 const SLOTS: SlotLimits = { total: 400, perHolder: 200, patienceMs: 1500 }
 /** Unanswered requests of one connection. Clients send one after the other, so more of them are a flood. */
 const PER_CONNECTION = 4
-/** By then, work for a client that has hung up is over, answered or not. */
+/** After this, the work for a client that has hung up counts as over. */
 const ABANDONED_AFTER_MS = 5000
 const RETRY_AFTER_SECONDS = 2
 
 /**
- * Works on only so many requests at once that each is answered soon. The others wait for a slot, the addresses in turn,
- * and get a 503 when none comes free. Register it before all other hooks and routes, so that nothing is done for
- * requests that are refused. The hooks use callbacks, since nearly every request finds a slot at once.
+ * Limits the concurrent requests, so that each is answered soon. The others wait for a slot, the addresses in turn, and
+ * get a 503 if none comes free. Register it before all other hooks and routes, so that refused requests cost nothing.
+ * The hooks use callbacks, because nearly every request gets a slot immediately.
  */
 export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SLOTS): void {
   const slots = createRequestSlots(limits)
@@ -48,7 +48,7 @@ export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SL
   const takeSlot = (request: FastifyRequest, reply: FastifyReply, connection: Connection, next: () => void) => {
     const proceed = (release: ReleaseSlot | undefined) => {
       request.releaseSlot = release
-      // If the client has hung up meanwhile, this answer gives the slot back.
+      // If the client has hung up meanwhile, this answer releases the slot.
       if (!release || request.raw.socket.destroyed) return turnAway(request, reply)
       connection.working.add(request)
       next()
@@ -80,7 +80,7 @@ export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SL
     reply.raw.once('close', () => connection.unanswered--)
     takeSlot(request, reply, connection, next)
   })
-  // Receiving a body is not work: it may take its time, and if the client hangs up Fastify waits forever.
+  // No slot while a body is received: it may be slow, and if the client hangs up Fastify waits forever.
   app.addHook('preParsing', (request, _reply, payload, next) => {
     if (mayHaveBody(request)) releaseSlot(request, connections.get(request.raw.socket))
     next(null, payload)
@@ -118,7 +118,7 @@ function newConnection(socket: Socket): Connection {
   return connection
 }
 
-/** Otherwise a file would stay open forever when its connection closes before the file's turn to be sent. */
+/** Without this a file would stay open forever if its connection closes before the file is sent. */
 function destroyWithConnection({ streams }: Connection, socket: Socket, stream: Readable): void {
   if (socket.destroyed) stream.destroy()
   else streams.add(stream)
@@ -126,15 +126,15 @@ function destroyWithConnection({ streams }: Connection, socket: Socket, stream: 
 }
 
 export interface SlotLimits {
-  /** In all: enough to keep Postgres busy, few enough that every request that has one is answered soon. */
+  /** In all: enough to keep Postgres busy, few enough that each request is answered soon. */
   readonly total: number
-  /** For one holder, so that no holder alone takes all. */
+  /** For one holder, so that none takes all. */
   readonly perHolder: number
   /** How long a request waits for a slot. */
   readonly patienceMs: number
 }
 
-/** Gives the slot back; repeats do nothing. */
+/** Releases the slot; repeats do nothing. */
 export type ReleaseSlot = () => void
 
 type Waiter = (release: ReleaseSlot | undefined) => void

@@ -23,7 +23,7 @@ export interface ConnectionLimits {
 }
 
 const LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
-/** Above this share of the total, connections may be idle for a short time only. */
+/** Above this share of the total, connections get the short keep-alive. */
 const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
 
@@ -35,8 +35,8 @@ interface Network {
 
 /**
  * Keeps room for new connections. A network at its limit loses its longest idle connection; at the total limit, the
- * network with the most idle connections loses one. If none is idle, the new connection is closed unanswered. A proxy's
- * connections are never closed, since a proxy speaks for many clients.
+ * network with the most idle connections loses one. If none is idle, the new connection is closed. A proxy's
+ * connections are never closed, because a proxy has many clients.
  */
 export function limitConnections(
   { server }: App,
@@ -128,22 +128,22 @@ export function clientGone(request: FastifyRequest, reply: FastifyReply): AbortS
 }
 
 export interface Draining {
-  /** Aborts when the server begins to leave; it goes on serving. */
+  /** Aborts when the server begins to stop; it still serves requests. */
   readonly begun: AbortSignal
-  /** Aborts when every client that still waits is sent away. */
+  /** Aborts when the clients that still wait get their last answers. */
   readonly leaving: AbortSignal
 }
 
 /** A request may be on its way over a connection that was opened just before the port closed. */
 const FIRST_REQUEST_MS = 1000
-/** For the answers to clients that are sent away. */
+/** For those last answers. */
 const LAST_ANSWERS_MS = 2000
 
 /**
- * Ends the connections of a server that leaves, none of them in the middle of a request. Once the drain has begun, each
+ * Ends the connections of a stopping server, none of them in the middle of a request. Once the drain has begun, each
  * answer is its connection's last, so that clients change to another server in time. Node closes idle connections with
- * the port, but would wait forever for two other kinds: those that never sent a request, as browsers open them in
- * advance, and those that never finish one.
+ * the port, but would wait forever for those that never sent a request (browsers open some in advance) and those that
+ * never finish one.
  */
 export function endConnections(app: App, { begun, leaving }: Draining): void {
   const open = new Set<Socket>()

@@ -29,7 +29,7 @@ export class EventStream extends Readable {
     }
   }
 
-  /** Sends an event that must arrive. It outdates what still waits. */
+  /** Sends an event that must arrive; drops what still waits, which is outdated then. */
   tell(event: string, data: object): void {
     if (this.#over) return
     this.#waiting.clear()
@@ -68,7 +68,7 @@ const commentText = (text: string) => `: ${text}\n\n`
 export interface StreamTimes {
   /** Between comments that keep a connection alive. */
   readonly heartbeatMs: number
-  /** After which a stream ends: its client connects again, perhaps to another server. */
+  /** A stream ends after this; its client reconnects, perhaps to another server. */
   readonly longestMs: number
 }
 
@@ -76,7 +76,7 @@ const TIMES: StreamTimes = { heartbeatMs: 15_000, longestMs: 300_000 }
 const MAX_PER_ACCOUNT = 8
 const RETRY_MS = 2000
 
-/** The open streams of a server, of which each account may have a few. */
+/** The open streams of a server; each account may have a few. */
 export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIMES) {
   /** With the account of each. */
   const streams = new Map<EventStream, string>()

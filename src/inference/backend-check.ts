@@ -7,15 +7,14 @@ import { failure } from './backend-failure.js'
 
 export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 
-/** A multiple of every server's; small, since this asks whether it works and not how well it draws. */
+/** A multiple of every server's size step; small, because only whether it draws matters. */
 const SIDE = 512
 const STEPS = 8
 const SEED = 42
 
 /**
- * What an operator wants to know of a GPU server before a worker uses it: asks what it has, and has it draw once.
- * `models` is null where it draws with any, `image` undefined where it has none of the models, or no sampler, to make
- * one with.
+ * Checks a GPU server for an operator, before a worker uses it: reads what it has and draws one image. `models` is null
+ * if it draws with any; `image` is undefined if it has none of the wanted models, or no sampler.
  * @param wanted file names of checkpoints it should have
  * @throws BackendError when it can't be reached, or what it drew is not what was asked for
  */
@@ -38,7 +37,7 @@ export async function checkBackend(
   }
 }
 
-/** Waits as long as a worker does: a server that passes this check must not be down to a worker. */
+/** Waits as long as a worker does, so that a server that passes this check is not down for a worker. */
 async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
   const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
   try {
@@ -64,7 +63,7 @@ async function draw(
     ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
   }
   const [image] = await backend.generate(request, { signal })
-  /** Loading the model is part of it. */
+  /** Includes loading the model. */
   const tookMs = Math.round(performance.now() - begun)
   if (!image) throw failure('bad_output', `${backend.name} sent no image`)
   const { png } = await finishImage(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })

@@ -1,7 +1,7 @@
 import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
 import type { Sampler } from '../generation/sampler.js'
 
-/** What a subscriber reads; hosts, paths and exception texts stay in `message`, for the logs. */
+/** The subscriber's messages; hosts, paths and exception texts stay in `message`, for the logs. */
 const PUBLIC: Record<BackendErrorKind, string> = {
   unavailable: 'The GPU servers cannot be reached right now.',
   busy: 'The GPU servers are busy right now.',
@@ -21,7 +21,7 @@ const PUBLIC: Record<BackendErrorKind, string> = {
 export const failure = (kind: BackendErrorKind, message: string, cause?: unknown) =>
   new BackendError(kind, message, PUBLIC[kind], cause === undefined ? undefined : { cause })
 
-/** Makes an error of what is wrong with a reply. */
+/** Makes the error for a bad reply. */
 export type Bad = (what: string, cause?: unknown) => Error
 
 export const badOutput =
@@ -38,13 +38,13 @@ export const samplerUnavailable = (server: string, sampler: Sampler) =>
     `The sampler "${sampler}" is not available on the GPU servers.`,
   )
 
-/** What ended a call of the port: above all our own cancel; what is no BackendError is a fault of ours. */
+/** The error of a call of the port: `canceled` if we canceled it; anything but a BackendError is our own fault. */
 export const callFailure = (server: string, signal: AbortSignal, error: unknown): BackendError => {
   if (signal.aborted) return failure('canceled', `${server}: canceled by us`)
   return error instanceof BackendError ? error : failure('backend_fault', `${server}: ${error}`, error)
 }
 
-/** The connection never stood, so nothing was asked of the server. */
+/** No connection was established, so the server got nothing. */
 const UNREACHED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -67,7 +67,7 @@ const codesOf = (error: unknown): string[] => {
   ]
 }
 
-/** What a call without an HTTP answer means. A call cut off after it was sent is `lost`: it may still be running. */
+/** The error of a call without an HTTP answer. One that was cut off after it was sent is `lost`: it may still run. */
 export function networkFailure(server: string, error: unknown): BackendError {
   const codes = codesOf(error)
   const said = codes[0] ?? (error instanceof Error ? error.message : String(error))

@@ -19,10 +19,7 @@ const KINDS = new Map<string, (url: string, options: BackendOptions) => Inferenc
   ['sdcpp', createSdCppBackend],
 ])
 
-/**
- * The backend that one entry of INFERENCE_URL names, by its scheme.
- * @throws Error with a sentence that shows the scheme only, since the URL may hold a password
- */
+/** The backend of an entry of INFERENCE_URL. @throws Error that shows the scheme only: the URL may hold a password */
 export function createBackend(url: string, options: BackendOptions): InferenceBackend {
   const scheme = url.slice(0, Math.max(url.indexOf(':'), 0))
   const create = KINDS.get(/^(.*)\+https?$/.exec(scheme)?.[1] ?? '')

@@ -7,17 +7,14 @@ interface Size {
   readonly height: number
 }
 
-/**
- * An image out of a reply's base64 (or data URL), held against the size that was asked for. `infotext` is what the
- * server wrote into it about how it was drawn.
- */
+/** Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it. */
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {
   const bytes = Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')
   const { comments } = await requireSize(bytes, asked, bad)
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
 }
 
-/** The image's header, whose size must be the one that was asked for. The pixels are decoded later, to be stored. */
+/** Reads the image's header and checks its size. The pixels are decoded later, to be stored. */
 export async function requireSize(bytes: Buffer, asked: Size, bad: Bad): Promise<Metadata> {
   let header: Metadata
   try {

@@ -5,7 +5,7 @@ import { failure } from './backend-failure.js'
 import { createServerHttp, type ServerAddress, type ServerHttp } from './server-http.js'
 import { parsedJson, replyFailure } from './server-reply.js'
 
-/** What only that kind of server answers; sd-server, which speaks the others' APIs too, comes first. */
+/** A path that only this kind of server answers; sd-server, which has the others' APIs too, comes first. */
 const MARKS = [
   { kind: 'sdcpp', software: 'stable-diffusion.cpp', path: '/sdcpp/v1/capabilities' },
   { kind: 'comfyui', software: 'ComfyUI', path: '/object_info/KSampler' },
@@ -26,11 +26,11 @@ export async function recognize(address: ServerAddress, signal: AbortSignal) {
   const http = createServerHttp({ ...address, base })
   try {
     const replies = await Promise.all(MARKS.map(({ path }) => http.get(path, signal)))
-    // A 200 of HTML is some other web server's.
+    // A 200 with HTML is from another kind of web server.
     const mark = MARKS.find((_, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, listing))
     if (mark) return { kind: mark.kind, software: mark.software, entry: `${mark.kind}+${base}` }
-    const shut = replies.find(({ status }) => status === 401 || status === 403)
-    if (shut) throw replyFailure(address.name, shut.status, '')
+    const unauthorized = replies.find(({ status }) => status === 401 || status === 403)
+    if (unauthorized) throw replyFailure(address.name, unauthorized.status, '')
     return undefined
   } finally {
     await http.close()
@@ -38,8 +38,8 @@ export async function recognize(address: ServerAddress, signal: AbortSignal) {
 }
 
 const PROBE_TIMEOUT_MS = 10_000
-/** It answers, with what another kind of server would say. */
-const STRANGE: readonly BackendErrorKind[] = ['unusable', 'bad_output', 'invalid_request']
+/** The server answers, but not like its kind. */
+const NOT_OF_KIND: readonly BackendErrorKind[] = ['unusable', 'bad_output', 'invalid_request']
 
 interface Probed {
   readonly http: ServerHttp
@@ -48,8 +48,8 @@ interface Probed {
 }
 
 /**
- * Asks a server what it is and has, within 10 s (or `timeoutMs`, if that is less). The error of one that does not
- * answer like its kind names the kind that it is, if we can tell.
+ * Runs a discovery within 10 s (or `timeoutMs`, if that is less). If the server does not answer like its kind, the
+ * error names its actual kind, if known.
  * @throws BackendError `unavailable`, `auth` or `unusable` and nothing else; the signal's reason when it aborted
  */
 export async function probe<T>(
@@ -63,7 +63,7 @@ export async function probe<T>(
     signal.throwIfAborted()
     if (!(error instanceof BackendError)) throw failure('unavailable', `${http.name} did not answer in time`, error)
     if (error.kind === 'auth') throw error
-    if (!STRANGE.includes(error.kind)) throw failure('unavailable', error.message, error)
+    if (!NOT_OF_KIND.includes(error.kind)) throw failure('unavailable', error.message, error)
     const found = await recognize(http.address, limit.signal).catch(() => undefined)
     const isOther = found !== undefined && !http.name.startsWith(`${found.kind}+`)
     throw failure(

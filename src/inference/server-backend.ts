@@ -13,7 +13,7 @@ import { probe } from './recognize.js'
 import type { ServerSampler } from './samplers.js'
 import type { ServerHttp } from './server-http.js'
 
-/** One inference of a server: what it asks for, against which the answer is held. */
+/** One inference of a server: what was asked, against which the answer is verified. */
 export interface Asked<Server, Model = string> {
   readonly request: InferenceRequest
   readonly server: Server
@@ -24,7 +24,7 @@ export interface Asked<Server, Model = string> {
   readonly seeds: readonly number[]
 }
 
-/** How many others the server works for first, as far as it tells; 0: for us. Until told, the time counts as drawing. */
+/** Reports how many requests the server runs first; 0: it runs ours. Until called, the time counts as drawing. */
 export type Waiting = (before: number) => void
 
 /** How one inference is stopped and followed. */
@@ -32,15 +32,15 @@ export interface Call {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
   readonly waiting: Waiting
-  /** Told the fraction done, 0 to 1. */
+  /** Reports the fraction done, 0 to 1. */
   readonly report: (fraction: number) => void
   readonly onPreview: InferenceOptions['onPreview'] | undefined
-  /** The server is done and may be asked for the next; only the answer is on its way. */
+  /** Everything is drawn, only the answer is still on its way: the server can take its next request. */
   readonly drawn: () => void
   readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
-/** What a server was found to be and to have. */
+/** A server's kind and what it has. */
 interface Discovered {
   /** Its address without credentials. */
   readonly name: string
@@ -49,17 +49,17 @@ interface Discovered {
 
 interface ServerKind<Server extends Discovered, Model> {
   readonly http: ServerHttp
-  /** One `generate`, but for the time that the server works for others first. */
+  /** The limit of one `generate`, without the time in which the server runs other requests first. */
   readonly timeoutMs: number
-  /** That time, in all; as long as `timeoutMs` unless given. */
+  /** The limit of that time; `timeoutMs` unless given. */
   readonly queueMs?: number | undefined
   /** Use what was discovered until a generation fails, instead of asking before each. */
   readonly remembers?: boolean
-  /** `known`: what it last was, unless a generation has failed since. */
+  /** `known`: the last result, unless a generation has failed since. */
   discover(signal: AbortSignal, known: Server | undefined): Promise<Server>
   offers(server: Server): Omit<Capabilities, 'samplers'>
   modelOf(server: Server, filename: string): Model | undefined
-  /** The seeds parted into what is drawn by one inference each. */
+  /** Splits the seeds into one list per inference. */
   runsOf(seeds: readonly number[]): readonly (readonly number[])[]
   infer(asked: Asked<Server, Model>, call: Call): Promise<InferredImage[]>
 }
@@ -120,7 +120,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
         try {
           return await draw(request, call)
         } catch (error) {
-          if (!signal.aborted) known = undefined // whatever failed, the server may be another one by now
+          if (!signal.aborted) known = undefined // the server may be another one by now
           throw error
         }
       }),
@@ -129,10 +129,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
   }
 }
 
-/**
- * Refuses what the server would silently change: a seed that it can't keep, a size that it would round, a cfg_scale
- * beyond its own.
- */
+/** Refuses what the server would silently change: a seed, size or cfg_scale that it does not support. */
 function requireKept(
   name: string,
   { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Omit<Capabilities, 'samplers'>,
@@ -166,7 +163,7 @@ export function consecutiveRuns(seeds: readonly number[]): number[][] {
   return runs
 }
 
-/** A report of progress that never falls and never throws: progress is a courtesy. */
+/** Reports progress that never falls, and never throws: progress is best effort. */
 function risingProgress(report: ((progress: number) => void) | undefined): (progress: number) => void {
   let highest = 0
   return (progress) => {
@@ -175,16 +172,16 @@ function risingProgress(report: ((progress: number) => void) | undefined): (prog
     try {
       report?.(progress)
     } catch {
-      // the listener's trouble, not the generation's
+      // the listener's fault, not the generation's
     }
   }
 }
 
-function once(tell: (() => void) | undefined): () => void {
-  let told = false
+function once(callback: (() => void) | undefined): () => void {
+  let called = false
   return () => {
-    if (!told) tell?.()
-    told = true
+    if (!called) callback?.()
+    called = true
   }
 }
 
@@ -197,8 +194,7 @@ interface Limits {
 }
 
 /**
- * Runs `work` within its time: the time in a server's queue, behind what nobody here could stop, counts apart from the
- * drawing.
+ * Runs `work` within its time limits; the time in the server's queue counts separately from the drawing.
  * @throws BackendError only: `canceled` when the signal aborted, `timeout` after `timeoutMs` of drawing, `busy` after
  *   `queueMs` of waiting, or what the work failed with
  */

@@ -16,16 +16,16 @@ export interface ServerAddress {
   /** Origin and path, without a slash at the end. */
   readonly base: string
   readonly query: URLSearchParams
-  /** Of the Authorization header. */
+  /** The value of the Authorization header. */
   readonly authorization: string | undefined
 }
 
-/** Told as soon as an answer begins; `length` is its body's in bytes, where the server says it. */
+/** Called when an answer begins; `length`: its body's in bytes, if the server says it. */
 type OnHeaders = (status: number, length: number | undefined) => void
 
 export type ServerHttp = ReturnType<typeof createServerHttp>
 
-const WRITTEN_LIKE =
+const URL_FORM =
   'A backend is written like a1111+http://host:7860. In its password write / as %2F, # as %23, ? as %3F and , as %2C.'
 
 /**
@@ -36,9 +36,9 @@ const WRITTEN_LIKE =
 export function parseServerUrl(url: string): ServerAddress {
   const [, kind = '', rest = ''] = /^([a-z0-9]+)\+(https?:.*)$/.exec(url) ?? []
   const parsed = URL.canParse(rest) ? new URL(rest) : undefined
-  // A slash or # in a password ends the host: the rest would be asked for, and logged, as if it were the path.
+  // A slash or # in a password ends the host: the rest of it would be requested, and logged, as the path.
   const cutShort = !parsed?.username && !parsed?.password && rest.replace(/\?.*/, '').includes('@')
-  if (!parsed || cutShort) throw new Error(WRITTEN_LIKE)
+  if (!parsed || cutShort) throw new Error(URL_FORM)
   const base = parsed.origin + parsed.pathname.replace(/\/+$/, '')
   return {
     ...{ name: `${kind}+${base}`, base, query: parsed.searchParams },
@@ -60,16 +60,16 @@ const decoded = (text: string) => {
 }
 
 interface HttpOptions {
-  /** Lets what only asks (`get`, `download`) use a connection again; for servers that keep idle ones for long. */
+  /** Reuses connections for `get` and `download`; for servers that keep idle ones open for long. */
   readonly keepAlive?: boolean
   readonly maxReplyBytes?: number
 }
 
 /**
- * A server's API over HTTP. Every call throws a BackendError when no whole answer came, or the signal's reason when it
- * aborted. No time-outs of its own: an inference sends its first byte when it is done. No keep-alive either unless
- * asked for: some servers close idle connections after 5 s, and a POST that meets a closing one would count as lost,
- * without anybody knowing whether it arrived. What only asks is asked once more then. Redirects are not followed.
+ * A server's API over HTTP. Every call throws a BackendError when no complete answer came, or the signal's reason when
+ * it aborted. There are no time-outs, because an inference sends its first byte when it is done. POSTs never reuse a
+ * connection: some servers close idle ones after 5 s, and a POST on a closing one would be `lost`. A GET on a reused
+ * connection is repeated once. Redirects are not followed.
  */
 export function createServerHttp(
   address: ServerAddress,
@@ -99,7 +99,7 @@ export function createServerHttp(
       const failed = networkFailure(name, error)
       if (dispatcher === fresh || begun || failed.kind !== 'lost') throw failed
     }
-    // The connection may have been one that the server was just closing.
+    // The server may just have been closing the reused connection.
     return call(path, signal, asked, read)
   }
 
@@ -123,7 +123,6 @@ export function createServerHttp(
           : { headers: { ...json, 'content-type': 'application/json' }, body: JSON.stringify(body) }
       return call(path, signal, { method: 'POST', ...sent }, (reply) => asText(reply, onHeaders))
     },
-    /** Like `get`, for a file. */
     download: (path: string, signal: AbortSignal) =>
       get(path, signal, '*/*', async ({ statusCode, body }) => ({
         status: statusCode,

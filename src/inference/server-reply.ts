@@ -3,7 +3,7 @@ import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
 import type { HttpReply } from './server-http.js'
 
-/** What a text says as JSON of that form; undefined where it is none. */
+/** The text parsed as JSON of that form; undefined if it is not. */
 export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
   try {
     return form.safeParse(JSON.parse(text)).data
@@ -14,7 +14,7 @@ export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
 
 const errorBody = z.record(z.string(), z.unknown())
 
-/** An error body's own words, in whichever shape. Never its `body` or `input`, where servers repeat the prompt. */
+/** The messages in an error body of any shape. Never its `body` or `input`, where servers repeat the prompt. */
 function wordsOf(text: string): string {
   const { error, errors, message, detail } = parsedJson(text, errorBody) ?? {}
   const inner = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error
@@ -24,14 +24,11 @@ function wordsOf(text: string): string {
   return [inner, ...details, errors, message].filter((word) => typeof word === 'string' && word !== '').join('; ')
 }
 
-/** A server's words, bounded, and none when they quote a prompt: a piece of one is as private as the whole. */
+/** A server's message, bounded; empty if it quotes a prompt, even in part, because prompts are private. */
 export const publicWords = (words: string, prompts: readonly string[]): string =>
   prompts.some((prompt) => prompt !== '' && words.includes(prompt.slice(0, 20))) ? '' : words.slice(0, 300)
 
-/**
- * What an answer without the images means.
- * @param prompts what must not appear in the message
- */
+/** The error of an answer with another status than expected. @param prompts what must not appear in the message */
 export function replyFailure(
   server: string,
   status: number,
@@ -48,7 +45,7 @@ export function replyFailure(
   if (/\bmodel\b.* (not found|does not exist)/i.test(words)) return failure('model_missing', said)
   if (status === 404)
     return failure('unusable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
-  // stable-diffusion.cpp answers a body it can't read with 500: our own fault.
+  // stable-diffusion.cpp answers 500 to a body that it can't parse, which is our own fault.
   if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
   if (/OutOfMemory|out of memory/i.test(words)) return failure('oom', said)
   return failure('backend_fault', said)
@@ -56,14 +53,10 @@ export function replyFailure(
 
 interface Expected {
   readonly status?: number
-  /** What must not appear in an error's message. */
   readonly prompts?: readonly string[]
 }
 
-/**
- * The JSON of a reply, in the shape that was expected.
- * @throws BackendError: what another status means; `bad_output` when it is something else
- */
+/** Validates a reply's JSON. @throws BackendError: replyFailure of another status; `bad_output` for another shape */
 export function jsonReply<T>(
   server: string,
   reply: HttpReply,

@@ -1,13 +1,10 @@
-/**
- * Entry point of a service of the one-machine stack: the server or the worker. It ends when the channel to the process
- * that launched it is closed, because that one was killed.
- */
+/** Entry point of the one-machine stack's server or worker. It stops when its launcher, and so the channel, is gone. */
 
-// The signal ends the process at once, and in order as soon as the service listens for it.
+// SIGTERM ends the process immediately, or in order once the service handles it.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 
 if (process.argv[2] === 'worker') await import('../worker.js')
 else await import('../server.js')
 
-// If the launcher is gone by now, sending fails and "disconnect" follows.
+// If the launcher is dead by now, sending fails and "disconnect" follows.
 process.send?.('ready', undefined, undefined, () => undefined)

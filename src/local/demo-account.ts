@@ -8,7 +8,7 @@ import { operatorCreditStore } from '../db/credit-store.js'
 import { modelStore, operatorModelStore } from '../db/model-store.js'
 import { writePrivately } from './state-directory.js'
 
-/** DATABASE_URL may name a database that has accounts already, none of them likely of this name. */
+/** A name that no account has in a database that DATABASE_URL may point to. */
 const USERNAME = 'easel-demo'
 const PLAN = 'Demo'
 const CREDITS = 1000
@@ -21,8 +21,8 @@ const ANNOUNCED_WITHIN_MS = 15_000
 export type DemoAccess = Awaited<ReturnType<typeof prepareDemo>>
 
 /**
- * Makes sure of the demo's account: an active subscription, credits enough, and a key, which is kept in `keyFile` and
- * made anew where that one doesn't open this database.
+ * Ensures the demo account: an active subscription, enough credits, and a key, which is kept in `keyFile` and replaced
+ * if this database does not accept it.
  * @param whenReady the worker that is being started has announced its backends by then; none for one that runs already
  * @throws Error with one sentence when no model is enabled, and what `whenReady` rejects with
  */
@@ -35,7 +35,7 @@ export async function prepareDemo(
   try {
     const began = performance.now()
     const [account] = await Promise.all([prepareAccount(db, keyFile, keyPrefix), whenReady])
-    // What a worker that has ended announced before doesn't count.
+    // Announcements of an earlier worker do not count.
     const withinMs = whenReady !== undefined ? performance.now() - began : ANNOUNCED_WITHIN_MS
     return { account, ...(await chooseModel(db, withinMs)) }
   } finally {
@@ -47,7 +47,7 @@ async function prepareAccount(db: Database, keyFile: string, keyPrefix: string) 
   const users = operatorUserStore(db)
   const endDate = new Date(Date.now() + 365 * DAY_MS)
   const found = await users.find(USERNAME)
-  // Changes nothing where another start has made them meanwhile.
+  // Changes nothing if another start has created it meanwhile.
   if (!found || found.deletedAt) await users.create(USERNAME, CREDITS, { plan: PLAN, endDate })
   const { id, credits, subscription } = await requireUser(db, USERNAME)
   if (subscription?.status !== 'active' || subscription.endDate.getTime() < Date.now() + 30 * DAY_MS) {
@@ -72,12 +72,12 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
   return key
 }
 
-/** A model version to ask for, and whether a live backend has it: if any does, such a one is chosen. */
+/** Chooses a model version, one that a live backend has if possible; `served`: whether one has it. */
 async function chooseModel(db: Database, withinMs: number) {
   const served = await operatorModelStore(db).listServedIds(withinMs)
   const models = await modelStore(db).listEnabled()
-  const lastOf = ({ id, nsfw }: (typeof models)[0]) => (served.includes(id) ? 0 : 2) + (nsfw ? 1 : 0)
-  const [model] = models.toSorted((a, b) => lastOf(a) - lastOf(b))
+  const rankOf = ({ id, nsfw }: (typeof models)[0]) => (served.includes(id) ? 0 : 2) + (nsfw ? 1 : 0)
+  const [model] = models.toSorted((a, b) => rankOf(a) - rankOf(b))
   if (!model) throw new Error('No model is enabled: enable one with "npm run cli -- models enable ID" and start again.')
   return { modelVersionId: model.id, served: served.includes(model.id) }
 }

@@ -28,11 +28,10 @@ interface ImageClient {
   readonly signal: AbortSignal
 }
 
-/** `width` and `height` in pixels, as the file says. */
 type Image = Awaited<ReturnType<typeof generateImage>>
 
 const INTERRUPTED = 130
-/** After this time the services' warnings are shown: they may say why nothing moves. */
+/** After this time the services' warnings are shown: they may explain the delay. */
 const SLOW_MS = 6000
 const DOWNLOAD_MS = 30_000
 /** How long a server that doesn't answer is retried. */
@@ -43,7 +42,7 @@ const BUSY_MS = 300_000
 /** `npm run demo`: one image through the whole service, started for it if need be. Returns the exit code. */
 export async function runDemo(prompt: string, terminal: LiveLine, interruption: Interruption): Promise<number> {
   const run = await beginRun(terminal, interruption)
-  const troubles = keepTroubles((line) => terminal.say(terminal.style('yellow', line)))
+  const warnings = holdWarnings((line) => terminal.say(terminal.style('yellow', line)))
   let service: DemoService | undefined
   const stop = async () => {
     terminal.clear()
@@ -52,18 +51,18 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
     terminal.clear()
   }
   try {
-    service = (await findRunning(run)) ?? (await startOwn(run, troubles.add))
+    service = (await findRunning(run)) ?? (await startOwn(run, warnings.add))
     const { account, modelVersionId, broken, farewell } = service
     const { baseUrl } = service.config
     const waits = whyNothingIsDrawn(run.config, service)
     if (waits) terminal.say(terminal.style('yellow', waits))
     const began = performance.now()
-    const slow = setTimeout(troubles.tell, SLOW_MS)
+    const slow = setTimeout(warnings.release, SLOW_MS)
     const show = terminal.show.bind(terminal)
     const client = { baseUrl, key: account.key, signal: interruption.asked, show }
-    // That a part has died says more than that a request got no answer.
-    const dies = broken.then((sentence) => Promise.reject(new Error(sentence)))
-    const image = await Promise.race([generateImage(client, { prompt, model_version_id: modelVersionId }), dies])
+    // The death of a process explains more than a request without an answer.
+    const partDied = broken.then((sentence) => Promise.reject(new Error(sentence)))
+    const image = await Promise.race([generateImage(client, { prompt, model_version_id: modelVersionId }), partDied])
     clearTimeout(slow)
     terminal.clear()
     terminal.say(`Drawn in ${elapsed(performance.now() - began)}: ${image.width}×${image.height}, seed ${image.seed}.`)
@@ -78,7 +77,7 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
     if (service) await stop()
     terminal.clear()
     if (!interruption.asked.aborted) {
-      troubles.tell()
+      warnings.release()
       throw error
     }
     terminal.say('Stopped before the image was there.')
@@ -86,7 +85,7 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
   }
 }
 
-/** The stack that `npm start` runs here; only with our own variables does it do what we were asked for. */
+/** The stack that `npm start` runs here, if it is ready and was started with the same variables. */
 async function findRunning({ config, state, terminal }: LocalRun): Promise<DemoService | undefined> {
   const { alive, url, databaseUrl, fingerprint } = (await findRunningStack(state)) ?? {}
   if (!alive || !url || !databaseUrl || fingerprint !== fingerprintOf(process.env)) return undefined
@@ -104,11 +103,11 @@ async function findRunning({ config, state, terminal }: LocalRun): Promise<DemoS
 }
 
 /** @throws Error with one sentence, or the reason of the interruption; nothing is left running by then */
-async function startOwn(run: LocalRun, onTrouble: (line: string) => void): Promise<DemoService> {
+async function startOwn(run: LocalRun, onWarning: (line: string) => void): Promise<DemoService> {
   const began = performance.now()
   const { terminal, config } = run
   const port = (await isTaken(config.host, config.port)) ? await freePort(config.host) : config.port
-  const stack = await startStack(run, port, onTrouble)
+  const stack = await startStack(run, port, onWarning)
   terminal.clear()
   const parts = process.env.DATABASE_URL ? 'server and worker' : 'Postgres, server and worker'
   terminal.say(`Started ${parts} in ${elapsed(performance.now() - began)}; they serve ${stack.config.baseUrl}.`)
@@ -116,10 +115,7 @@ async function startOwn(run: LocalRun, onTrouble: (line: string) => void): Promi
   return { ...stack, farewell: `All of it is stopped again; the URL answers whenever "${again}" runs.` }
 }
 
-/**
- * Submits one generation, shows its progress, and fetches the image by its public URL.
- * @throws Error with one sentence: the service's own where it refuses or fails
- */
+/** Submits a generation, shows its progress, downloads its image. @throws Error with the service's own sentence */
 export async function generateImage(client: ImageClient, prompt: Prompt) {
   client.show({ text: 'Submitting' })
   const { images, seed } = await generatePatiently(client, prompt)
@@ -187,7 +183,7 @@ async function download({ show, signal }: ImageClient, url: string) {
   return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) }
 }
 
-/** fetch says "fetch failed" and hides the reason beneath. */
+/** The innermost cause: fetch itself only says "fetch failed". */
 function reasonOf(error: unknown): string {
   let innermost = error as Error & { code?: unknown }
   while (innermost.cause instanceof Error) innermost = innermost.cause
@@ -208,15 +204,15 @@ async function save({ png, slug }: Image, prompt: string, directory: string): Pr
   return file
 }
 
-/** Keeps the services' warnings until `tell`, and says those that come later at once. */
-function keepTroubles(say: (line: string) => void) {
-  const kept: string[] = []
-  let tellsAtOnce = false
+/** Holds the services' warnings back until `release`, and prints later ones immediately. */
+function holdWarnings(print: (line: string) => void) {
+  const held: string[] = []
+  let released = false
   return {
-    add: (line: string) => void (tellsAtOnce ? say(line) : kept.push(line)),
-    tell: () => {
-      tellsAtOnce = true
-      for (const line of kept.splice(0)) say(line)
+    add: (line: string) => void (released ? print(line) : held.push(line)),
+    release: () => {
+      released = true
+      for (const line of held.splice(0)) print(line)
     },
   }
 }

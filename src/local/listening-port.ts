@@ -1,15 +1,15 @@
 import { createConnection, createServer } from 'node:net'
 
 /**
- * Whether a server that wants this address would find it taken. "localhost" may lead to ::1 as well, so a stranger
- * there would answer in our place; and on macOS a listener on all addresses doesn't keep others from binding one.
+ * Whether another program listens on this address. Also tries to connect: "localhost" may resolve to ::1, where another
+ * server would answer instead of ours, and on macOS one address can be bound despite a listener on all.
  */
 export async function isTaken(host: string, port: number): Promise<boolean> {
   if ((await tryBind(host, port)) === 'EADDRINUSE') return true
   return (await Promise.all(['127.0.0.1', '::1'].map((address) => answers(address, port)))).includes(true)
 }
 
-/** The wished port if it can be opened, else any free one. Another program may take it before it is used. */
+/** The wished port if it is free, else any free one. Another program may take it before it is used. */
 export async function freePort(host: string, wished = 0): Promise<number> {
   const port = await tryBind(host, wished)
   if (typeof port === 'number') return port

@@ -27,10 +27,7 @@ export const runOptions = (user: DatabaseUser | undefined) => ({
   ...(user && { uid: user.uid | 0, gid: user.gid | 0 }),
 })
 
-/**
- * Runs a program to its end and returns its exit code and what it said.
- * @throws NodeJS.ErrnoException when it can't be run at all (ENOENT, EACCES, EPERM)
- */
+/** Runs a program to its end. @throws NodeJS.ErrnoException if it can't be run at all (ENOENT, EACCES, EPERM) */
 export function runAs(user: DatabaseUser | undefined, file: string, args: readonly string[]) {
   return new Promise<{ code: number; output: string }>((resolve, reject) => {
     execFile(file, [...args], runOptions(user), (error, stdout, stderr) => {
@@ -67,11 +64,11 @@ export async function prepareBinaries(directory: string, user: DatabaseUser | un
   throw new Error(`The Postgres binaries of ${name} don't run here (${failure}): run "npm ci" again, or ${YOUR_OWN}.`)
 }
 
-function resolvePackage(from: string, name: string, cure: string): string {
+function resolvePackage(from: string, name: string, remedy: string): string {
   try {
     return createRequire(from).resolve(name)
   } catch (cause) {
-    throw new Error(`The package ${name}, which holds Postgres, isn't installed: ${cure}, or ${YOUR_OWN}.`, { cause })
+    throw new Error(`The package ${name}, which holds Postgres, isn't installed: ${remedy}, or ${YOUR_OWN}.`, { cause })
   }
 }
 

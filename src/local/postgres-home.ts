@@ -34,10 +34,10 @@ export async function openPostgresHome(dataDir: string) {
   const data = join(directory, 'data')
   if (state) return { directory, data, user, password: state.password }
   const away = directory === dataDir ? undefined : directory
-  // Without its password a database is of no use: who deletes dataDir wants to start over.
+  // A database without its password is useless: deleting dataDir means starting over.
   if (away) await discard(data)
   const password = randomBytes(24).toString('base64url')
-  // Stored before the database is made that needs it.
+  // Stored before the database is made, which needs it.
   await writePrivately(stateFile, `${JSON.stringify({ password, away })}\n`)
   return { directory, data, user, password }
 }
@@ -97,7 +97,7 @@ async function findNobody(): Promise<DatabaseUser> {
   )
 }
 
-/** Tried, not computed from mode bits: access lists, network mounts and user namespaces matter too. */
+/** Tries it, because mode bits ignore access lists, network mounts and user namespaces. */
 async function canReach(user: DatabaseUser, directory: string): Promise<boolean> {
   try {
     return (await runAs(user, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory])).code === 0

@@ -9,14 +9,14 @@ import { runsWith, sendSignal } from './processes.js'
 
 const READY_WITHIN_MS = 120_000
 const ENDED_WITHIN_MS = 30_000
-const FAST_THEN_AT_ONCE: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
-/** The workers of a killed server take a moment to notice; until then the next one refuses to start. */
+const FAST_THEN_IMMEDIATE: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
+/** A new server refuses to start until the processes of a killed one have ended, which takes a moment. */
 const LEFTOVERS_GONE_WITHIN_MS = 10_000
-const LONG_LOG = 1_000_000
+const MAX_LOG_BYTES = 1_000_000
 
 type RunningServer = Pick<NonNullable<Awaited<ReturnType<typeof findServer>>>, 'pid' | 'port'>
 
-/** The live server of a data directory. A file left by a dead one is not taken for it, even if its pid lives again. */
+/** The live server of a data directory; not the file of a dead one, even if another process has its pid now. */
 export async function findServer(data: string) {
   const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   const pid = Number(lines[0])
@@ -25,16 +25,16 @@ export async function findServer(data: string) {
 }
 
 /**
- * The server once it is ready, and undefined where there is none. One that is starting is waited for, and so is the end
- * of one that is stopping.
- * @param isComing whether one is about to appear
+ * The server once it is ready; undefined if there is none. Waits for one that is starting, and for the end of one that
+ * is stopping.
+ * @param isStarting whether one is about to appear
  * @throws Error with one sentence when that takes too long
  */
-export async function findReadyServer(data: string, isComing = () => false): Promise<RunningServer | undefined> {
+export async function findReadyServer(data: string, isStarting = () => false): Promise<RunningServer | undefined> {
   for (const deadline = Date.now() + READY_WITHIN_MS; ; await delay(10)) {
-    const coming = isComing()
+    const starting = isStarting()
     const server = await findServer(data)
-    if (server?.phase === 'ready' || (!server && !coming)) return server
+    if (server?.phase === 'ready' || (!server && !starting)) return server
     if (Date.now() > deadline)
       throw new Error(
         `Postgres${server ? ` (process ${server.pid})` : ''} has been ${server?.phase ?? 'starting'} for ${READY_WITHIN_MS / 1000} s: see its server.log, and try again when it is done.`,
@@ -43,8 +43,8 @@ export async function findReadyServer(data: string, isComing = () => false): Pro
 }
 
 /**
- * Starts the server of a data directory and returns once it takes connections: on the last start's port, or on another
- * one where somebody else has that.
+ * Starts the server of a data directory and returns once it accepts connections: on the last start's port, or on any
+ * other if that is taken.
  * @throws Error with what the server said last
  */
 export async function launchServer(
@@ -53,7 +53,7 @@ export async function launchServer(
   logFile: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<RunningServer> {
-  await forgetRecycledPid(data)
+  await removeRecycledPidFile(data)
   const lastOptions = await readFile(join(data, 'postmaster.opts'), 'utf8').catch(() => '')
   let port = Number(/"port=(\d+)"/.exec(lastOptions)?.[1] ?? 0)
   for (const deadline = Date.now() + LEFTOVERS_GONE_WITHIN_MS; ; await delay(200)) {
@@ -70,10 +70,10 @@ export async function launchServer(
 }
 
 /**
- * Removes a postmaster.pid whose pid another program has by now: Postgres would refuse to start. Another one of a dead
- * server stays: with it Postgres finds processes that the server left running.
+ * Removes a postmaster.pid whose pid another program has now, for which Postgres would refuse to start. Any other file
+ * of a dead server stays: by it Postgres finds processes that the server left running.
  */
-async function forgetRecycledPid(data: string): Promise<void> {
+async function removeRecycledPidFile(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
   const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10)
   if (pid && !(await runsWith(pid, data)) && sendSignal(pid, 0)) await rm(file, { force: true })
@@ -86,7 +86,7 @@ async function tryLaunch(
   logFile: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<RunningServer | string> {
-  const isLong = ((await stat(logFile).catch(() => undefined))?.size ?? 0) > LONG_LOG
+  const isLong = ((await stat(logFile).catch(() => undefined))?.size ?? 0) > MAX_LOG_BYTES
   const log = await open(logFile, isLong ? 'w' : 'a', 0o600)
   const { size: logStart } = await log.stat()
   const all = Object.entries({ ...settings, listen_addresses: '127.0.0.1', unix_socket_directories: '' })
@@ -109,7 +109,7 @@ async function tryLaunch(
  * Ends a server and returns when its process is gone. SIGINT is Postgres's fast shutdown: running statements are cut
  * off, what was committed is safe. SIGQUIT ends it without writing to disk.
  */
-export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_AT_ONCE): Promise<void> {
+export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_IMMEDIATE): Promise<void> {
   for (const signal of signals) {
     sendSignal(pid, signal)
     for (const deadline = Date.now() + ENDED_WITHIN_MS; Date.now() < deadline; await delay(10))

@@ -31,8 +31,8 @@ const ROLE = 'easel'
 export async function startLocalPostgres(options: LocalPostgresOptions) {
   const { database = 'easel' } = options
   const dataDir = await prepareDirectory(options.dataDir)
-  const withTurn = <T>(work: () => Promise<T>) => withLock(join(dataDir, 'lock'), work)
-  return withTurn(async () => {
+  const exclusively = <T>(work: () => Promise<T>) => withLock(join(dataDir, 'lock'), work)
+  return exclusively(async () => {
     const home = await openPostgresHome(dataDir)
     const { directory, data, user, password } = home
     const binaries = await prepareBinaries(directory, user)
@@ -47,7 +47,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions) {
       const endUse = await registerUse(join(dataDir, 'users'))
       const stopOnce = async () => {
         if (!existsSync(dataDir)) return endServer(server, data, ['SIGQUIT']) // deleted while it ran
-        await withTurn(async () => {
+        await exclusively(async () => {
           if (await endUse()) await endServer((await findServer(data)) ?? server, data)
         })
       }
@@ -57,9 +57,9 @@ export async function startLocalPostgres(options: LocalPostgresOptions) {
         /** The maintenance database of the same server and role, for `create database`. */
         adminUrl,
         port: server.port,
-        /** The server's process, for a last resort in an exit handler (SIGQUIT stops it at once). */
+        /** The server's process, for a last resort in an exit handler (SIGQUIT stops it immediately). */
         pid: server.pid,
-        /** Whether the server ran already: left by a process that was killed, or in use by one that lives. */
+        /** Whether the server ran already: left by a killed process, or in use by a live one. */
         reused: found !== undefined,
         /** Stops the server and returns when it is gone, unless another live process still uses it. Can be repeated. */
         stop(): Promise<void> {

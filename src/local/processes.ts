@@ -10,10 +10,10 @@ export const errorCode = (error: unknown): string | undefined => (error as NodeJ
 
 const LOCK_PATIENCE_MS = 180_000
 
-/** Names this process for good, in characters that a file name may have. */
+/** Identifies this process uniquely, in characters that a file name may have. */
 export const describeThisProcess = async (): Promise<string> => `${process.pid}-${await startTimeOf(process.pid)}`
 
-/** Whether the process of a description lives. Text after a dot does not belong to the description. */
+/** Whether the described process lives. Text after a dot is no part of the description. */
 export async function isAlive(description: string): Promise<boolean> {
   const [, pid, startTime] = /^(\d+)-(\w+)/.exec(description) ?? []
   return startTime !== undefined && (await startTimeOf(Number(pid))) === startTime

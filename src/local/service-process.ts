@@ -12,16 +12,16 @@ import { errorCode } from './processes.js'
 
 export type ServiceName = 'server' | 'worker'
 
-/** A little longer than the services take themselves before they give up. */
+/** A little longer than the services' own limit. */
 const STOP_WITHIN_MS = 38_000
-const LONG_LOG = 10_000_000
+const MAX_LOG_BYTES = 10_000_000
 /** The same warning is repeated this often at most. */
 const REPEAT_MS = 60_000
 const WARN = 40
 
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** Starts server or worker in a session of its own, so that Ctrl-C reaches only us: we stop them in order. */
+/** Starts server or worker in its own session, so that Ctrl-C reaches only us and we stop them in order. */
 export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog) {
   const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
     // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
@@ -38,17 +38,17 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
   const ready = Promise.race([
     new Promise<void>((resolve) => child.once('message', () => resolve())),
     ended.then((how) => {
-      const reason = log.lastWords()?.replace(/^error: /, '')
+      const reason = log.lastPlainLine()?.replace(/^error: /, '')
       throw new Error(reason ?? `The ${name} ended before it was ready (${how}); its log is ${log.file}.`)
     }),
   ])
-  ready.catch(() => undefined) // not unhandled if nothing waits for it
+  ready.catch(() => undefined) // no unhandled rejection if nothing awaits it
   return {
     /** @throws Error with one sentence when it ends before it serves */
     ready,
     /** Settles when the process is gone, with how it ended. */
     ended,
-    /** Lets it end in order, and returns when it is gone. Killed when `forced`, or when it takes too long. */
+    /** Stops it in order and returns when it is gone. Kills it when `forced` aborts, or when it takes too long. */
     stop: (forced: AbortSignal) => stopChild(child, ended, forced),
   }
 }
@@ -65,41 +65,41 @@ async function stopChild(child: ChildProcess, ended: Promise<unknown>, forced: A
 type ServiceLog = Awaited<ReturnType<typeof openServiceLog>>
 
 /**
- * Writes all that a service prints into `<name>.log`, and tells `onTrouble` of warnings and worse, each as one line.
+ * Writes a service's output into `<name>.log`, and calls `onWarning` with each warning or worse, as one line.
  * @throws Error with one sentence when the log is not ours alone, or can't be written
  */
-export async function openServiceLog(directory: string, name: string, onTrouble: (line: string) => void) {
+export async function openServiceLog(directory: string, name: string, onWarning: (line: string) => void) {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await requireOwn(directory)
   const path = join(directory, `${name}.log`)
-  const isLong = ((await lstat(path).catch(() => undefined))?.size ?? 0) > LONG_LOG
+  const isLong = ((await lstat(path).catch(() => undefined))?.size ?? 0) > MAX_LOG_BYTES
   if (isLong) await rename(path, `${path}.old`)
   const file = createWriteStream(path, { fd: openLogFile(path) })
   file.on('error', () => undefined) // the services report a full disk themselves
-  const toldAt = new Map<string, number>()
-  let lastWords: string | undefined
+  const warnedAt = new Map<string, number>()
+  let lastPlainLine: string | undefined
 
   return {
     /** As a person at the terminal would type it. */
     file: relative('', path),
-    /** Its last line that is no log line: why it couldn't start, or the end of a crash report. */
-    lastWords: () => lastWords,
+    /** The last line that is not a log record: why it couldn't start, or the end of a crash report. */
+    lastPlainLine: () => lastPlainLine,
     write(line: string): void {
       if (line.trim() === '') return
       file.write(`${line}\n`)
       const record = parseRecord(line)
-      if (!record) lastWords = line.trim()
-      // stack.ts tells what the preview backend warns of, and what to do about it.
+      if (!record) lastPlainLine = line.trim()
+      // stack.ts itself reports the preview backend's warning, with what to do about it.
       if (!record || record.level < WARN || record.msg.startsWith('preview:')) return
       const now = performance.now()
-      if (now - (toldAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
-      toldAt.set(record.msg, now)
-      onTrouble(`${name}: ${record.msg}${record.err?.message ? ` (${record.err.message.split('\n')[0]})` : ''}`)
+      if (now - (warnedAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
+      warnedAt.set(record.msg, now)
+      onWarning(`${name}: ${record.msg}${record.err?.message ? ` (${record.err.message.split('\n')[0]})` : ''}`)
     },
   }
 }
 
-/** Opens no link, which could lead to any file, and waits for no pipe. */
+/** Follows no link, which could point to any file, and does not block on a pipe. */
 function openLogFile(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
   try {

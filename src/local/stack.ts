@@ -13,37 +13,32 @@ import { elapsed, type Interruption, type LiveLine, unlessInterrupted } from './
 /** What `npm start` and `npm run demo` work with. */
 export type LocalRun = Awaited<ReturnType<typeof beginRun>>
 
-/** The whole service, running on this machine and ready. */
 export type Stack = Awaited<ReturnType<typeof startStack>>
 
-/** The services of a killed run finish what they draw before they leave the port; see worker.ts. */
+/** The services of a killed run finish their generations before they free the port; see worker.ts. */
 const LEFTOVERS_GONE_WITHIN_MS = 40_000
-const POSTGRES_LOOK_MS = 1000
-/** Stands in for a database that is not started yet, so that the other variables can be checked first. */
-const NOWHERE = 'postgres://localhost/not-started-yet'
+const POSTGRES_POLL_MS = 1000
+/** A placeholder for a database that is not started yet, so that the other variables can be checked first. */
+const PLACEHOLDER_URL = 'postgres://localhost/not-started-yet'
 
-/** Where a plain `npm start` serves. */
-export const DEFAULT_PORT = parseConfig({ DATABASE_URL: NOWHERE }).port
+export const DEFAULT_PORT = parseConfig({ DATABASE_URL: PLACEHOLDER_URL }).port
 
-/**
- * The configuration is as it will be, but for the database where that is to be started first.
- * @throws ConfigError before anything is made; Error with one sentence when `.easel` can't be used
- */
+/** Checks the configuration. @throws ConfigError before anything is made; Error when `.easel` can't be used */
 export async function beginRun(terminal: LiveLine, interruption: Interruption) {
-  const config = parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || NOWHERE })
+  const config = parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || PLACEHOLDER_URL })
   return { config, state: await openStateDirectory(), terminal, interruption }
 }
 
 /**
  * Starts Postgres (unless DATABASE_URL names one), brings the database up to date, and starts server and worker, each
  * a process of its own.
- * @param onTrouble called with what a service warns of, as one line
+ * @param onWarning called with each warning of a service, as one line
  * @throws Error with one sentence, or the reason of the interruption; what was started is stopped again by then
  */
 export async function startStack(
   { state, terminal, interruption }: LocalRun,
   port: number,
-  onTrouble: (line: string) => void,
+  onWarning: (line: string) => void,
 ) {
   const onStep = (text: string) => terminal.show({ text })
   const closing: (() => Promise<unknown>)[] = []
@@ -60,7 +55,7 @@ export async function startStack(
     return url
   }
   const launch = async (name: ServiceName, env: NodeJS.ProcessEnv) => {
-    const log = await openServiceLog(state.logs, name, onTrouble)
+    const log = await openServiceLog(state.logs, name, onWarning)
     const service = launchService(name, env, log)
     closing.push(() => service.stop(interruption.forced))
     ends.push(service.ended.then((how) => `The ${name} ended by itself (${how}): see ${log.file}.`))
@@ -75,10 +70,10 @@ export async function startStack(
     await migrate(databaseUrl)
     interruption.asked.throwIfAborted()
     onStep('Starting server and worker')
-    // The server is stopped first: its last clients may be waiting for what the worker draws.
+    // The server is stopped first: its last clients may wait for the worker's generations.
     const services = [await launch('worker', env), await launch('server', env)]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
-    whenReady.catch(() => undefined) // after an interruption nothing waits for it
+    whenReady.catch(() => undefined) // after an interruption nothing awaits it
     const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
     return {
       config,
@@ -109,7 +104,7 @@ async function migrate(databaseUrl: string): Promise<void> {
 
 /** Postgres may have been found running, so it is not always a child of ours. */
 async function whenGone(pid: number): Promise<void> {
-  while (sendSignal(pid, 0)) await delay(POSTGRES_LOOK_MS, undefined, { ref: false })
+  while (sendSignal(pid, 0)) await delay(POSTGRES_POLL_MS, undefined, { ref: false })
 }
 
 /** `npm start`: the one-machine stack, until an interruption ends it. Returns the exit code. */
@@ -118,10 +113,10 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
   const { config, state } = run
   await requireFree(run)
   const began = performance.now()
-  const onTrouble = (line: string) => terminal.say(terminal.style('yellow', line))
+  const onWarning = (line: string) => terminal.say(terminal.style('yellow', line))
   await noteRunningStack(state)
   try {
-    const stack = await startStack(run, config.port, onTrouble)
+    const stack = await startStack(run, config.port, onWarning)
     const { baseUrl: url, databaseUrl } = stack.config
     await noteRunningStack(state, { url, databaseUrl })
     terminal.clear()
@@ -130,7 +125,7 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
     if (broken === undefined)
       terminal.say('') // the terminal has written ^C
     else process.stderr.write(`error: ${broken}\n`)
-    terminal.show({ text: broken ? 'Stopping the rest' : 'Stopping; Ctrl-C again ends at once' })
+    terminal.show({ text: broken ? 'Stopping the rest' : 'Stopping; Ctrl-C again stops immediately' })
     await stack.stop()
     if (broken) return 1
   } catch (error) {

@@ -10,7 +10,7 @@ import { describeThisProcess, errorCode, isAlive } from './processes.js'
 /** Each entry is made by the file that uses it. */
 export type StateDirectory = Awaited<ReturnType<typeof openStateDirectory>>
 
-/** @throws Error with one sentence when `.easel` can't be made or written, or when somebody else made it */
+/** @throws Error with one sentence when `.easel` can't be made or written, or belongs to another user */
 export async function openStateDirectory() {
   const path = resolve('.easel')
   try {
@@ -74,7 +74,7 @@ export async function findRunningStack({ runningStack }: StateDirectory) {
     const note = noteSchema.parse(JSON.parse(await readFile(runningStack, 'utf8')))
     return { ...note, pid: Number.parseInt(note.process, 10), alive: await isAlive(note.process) }
   } catch {
-    return undefined // nothing that could be used
+    return undefined // no usable note
   }
 }
 
@@ -87,10 +87,10 @@ export async function noteRunningStack(
   await writePrivately(runningStack, `${JSON.stringify(note satisfies z.output<typeof noteSchema>)}\n`)
 }
 
-const MATTERS = ['DATABASE_URL', 'REDIS_URL', 'STORAGE_URL', 'CDN_BASE_URL', 'BASE_URL', 'INFERENCE_URL']
+const FINGERPRINTED = ['DATABASE_URL', 'REDIS_URL', 'STORAGE_URL', 'CDN_BASE_URL', 'BASE_URL', 'INFERENCE_URL']
 
 /** The same for two starts that would make the same images in the same places. A hash: there may be passwords in it. */
 export const fingerprintOf = (env: NodeJS.ProcessEnv): string =>
   createHash('sha256')
-    .update(JSON.stringify(MATTERS.map((name) => env[name] || null)))
+    .update(JSON.stringify(FINGERPRINTED.map((name) => env[name] || null)))
     .digest('hex')

@@ -59,7 +59,7 @@ export class LiveLine {
     } else this.#stage = before
   }
 
-  /** Takes the live line away. */
+  /** Removes the live line. */
   clear(): void {
     this.#erase()
     clearInterval(this.#redraw)
@@ -105,13 +105,13 @@ export function elapsed(ms: number): string {
 
 /** One Ctrl-C arrives twice: from the terminal and from npm. */
 const ECHO_MS = 500
-const LOOK_MS = 1000
+const PARENT_POLL_MS = 1000
 
 export type Interruption = ReturnType<typeof listenForInterruption>
 
 /**
- * From here on signals end nothing by themselves. `asked` aborts with the first Ctrl-C, SIGTERM or SIGHUP, and when npm
- * was killed: stop in order. `forced` aborts with the second: end at once.
+ * From here on signals no longer end the process. `asked` aborts with the first Ctrl-C, SIGTERM or SIGHUP, or when npm
+ * was killed: stop in order. `forced` aborts with the second: stop immediately.
  */
 export function listenForInterruption() {
   const asked = new AbortController()
@@ -124,9 +124,9 @@ export function listenForInterruption() {
     } else if (performance.now() - askedAt > ECHO_MS) forced.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
-  // A killed npm can pass nothing on to its child: that it is gone shows in our getting another parent.
+  // A killed npm sends its child no signal, but the child then gets another parent.
   const npm = process.env.npm_lifecycle_event ? process.ppid : undefined
-  if (npm) setInterval(() => process.ppid !== npm && asked.abort(), LOOK_MS).unref()
+  if (npm) setInterval(() => process.ppid !== npm && asked.abort(), PARENT_POLL_MS).unref()
   return { asked: asked.signal, forced: forced.signal }
 }
 

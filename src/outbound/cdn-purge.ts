@@ -4,13 +4,13 @@ import type { PurgeCdn } from '../generation/library/takedown.js'
 
 const TIMEOUT_MS = 10_000
 const PATH = '{path}'
-/** Squid's and nginx's words for "there was no copy". */
+/** The answers of Squid and nginx when there was no copy. */
 const NO_COPY = [404, 412]
 
 /**
- * Purges by a template of CDN_PURGE_URL. With `{path}`, which stands for the path of the image's URL without the first
- * slash: `PURGE` for that, as Varnish, nginx, Squid and Fastly take it. Without: a POST of `{"files": [url]}`, as
- * Cloudflare takes it. A user and password in the template are sent as Basic, a password alone as Bearer.
+ * Purges by the template CDN_PURGE_URL. If it holds `{path}`, the path of the image's URL without the first slash, it
+ * sends `PURGE` (Varnish, nginx, Squid, Fastly), else a POST of `{"files": [url]}` (Cloudflare). A user and password in
+ * the template are sent as Basic, a password alone as Bearer.
  */
 export function cdnPurge(template: string): PurgeCdn {
   const byPath = template.includes(PATH)

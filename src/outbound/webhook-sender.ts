@@ -12,33 +12,33 @@ export type ResolveHost = (name: string) => Promise<string[]>
 
 export interface SenderOptions extends TargetOptions {
   readonly resolveHost?: ResolveHost | undefined
-  /** From the first look at the name to the answer's head. */
+  /** From the DNS query to the answer's headers. */
   readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
-/** The answer's body is not used; up to this size it is received, so that its sender sees no error. */
+/** The answer's body is not used, but received up to this size, so that the receiver sees no error. */
 const BODY_LIMIT = 16 * 1024
 const BODY_MS = 1000
 
 class AddressRefused extends Error {}
 class NameUnknown extends Error {}
 
-/** Sends to public addresses only: it checks what a name resolves to, and connects to that very address. */
+/** Sends to public addresses only: checks the addresses that a name resolves to, and connects to one of those. */
 export function webhookSender(options: SenderOptions): WebhookSender {
   const { resolveHost = resolve, timeoutMs = TIMEOUT_MS, ...target } = options
   const targets = webhookTargets(target)
   const lookup = guardedLookup(resolveHost, target.policy)
-  // A connect that is under way ignores the signal.
+  // A connect in progress ignores the signal.
   const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
   return {
     async send(delivery, body, signal) {
       const limit = timeLimit(signal, timeoutMs)
-      // One for each send: no connection outlives the check of its address.
+      // One agent per send: no connection outlives the check of its address.
       const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
       try {
-        // Again: what the operator allows may have changed since.
+        // Again, because what the operator allows may have changed.
         targets.require(delivery.url, 'url')
         return await post(agent, delivery, body, limit.signal)
       } catch (error) {
@@ -74,7 +74,7 @@ const statusFault = (status: number): DeliveryFault => {
   return status >= 300 && status < 400 ? 'redirected' : 'status_not_2xx'
 }
 
-/** Standard Webhooks: over the time of this try, with every secret that is valid now. */
+/** Signs as Standard Webhooks requires: with the time of this try and every secret that is valid now. */
 function signatureOf({ eventId, secrets }: ClaimedDelivery, body: string): Record<string, string> {
   const now = new Date()
   return {
@@ -84,14 +84,14 @@ function signatureOf({ eventId, secrets }: ClaimedDelivery, body: string): Recor
   }
 }
 
-/** Called for names only; addresses in URLs are checked by their spelling. */
+/** undici calls it for names only; IP addresses in URLs are checked by webhookTargets. */
 function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupFunction {
   return (hostname, options, callback) => {
     resolveHost(hostname).then(
       (found) => {
         const [first, ...others] = found.map((address) => ({ address, family: isIP(address) }))
         if (!first) return callback(new NameUnknown(), '', 0)
-        // One refused address is enough: which of them is connected to would be chance.
+        // One refused address is enough, since any of them may be connected to.
         if (!found.every((address) => policy.allows(address))) return callback(new AddressRefused(), '', 0)
         if (options.all) callback(null, [first, ...others])
         else callback(null, first.address, first.family)
@@ -101,7 +101,7 @@ function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupF
   }
 }
 
-/** Not dns.lookup, whose slow answers would hold up the few threads that also read files. */
+/** Not dns.lookup: slow answers would block the few threads that also read files. */
 async function resolve(name: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: 2000, tries: 2 })
   const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
@@ -119,7 +119,7 @@ function faultOf(error: unknown): DeliveryFault {
   return 'connection_failed'
 }
 
-/** Retry-After in either form. */
+/** The seconds of a Retry-After header, in either form. */
 export function secondsIn(value: string | string[] | undefined, now = Date.now()): number | undefined {
   if (typeof value !== 'string') return undefined
   if (/^\d{1,9}$/.test(value)) return Number(value)

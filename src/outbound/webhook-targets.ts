@@ -14,7 +14,7 @@ export interface AddressPolicy {
 }
 
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
-/** Public by its number, but answered by the cloud's own host agent. */
+/** In public ranges, but answered by the cloud's own host agent (Azure). */
 const HOST_AGENTS = ['168.63.129.16']
 
 /** Allows public unicast addresses, and the operator's networks. @param allowedNetworks CIDRs or addresses */
@@ -36,7 +36,7 @@ export function addressPolicy(allowedNetworks: readonly string[]): AddressPolicy
 
 const wholeAddress = (address: Address): [Address, number] => [address, address.kind() === 'ipv4' ? 32 : 128]
 
-/** An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4, Teredo) is judged as what it is: not public. */
+/** An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4, Teredo) is not public. */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast' || HOST_AGENTS.includes(address.toString())) return false
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST_V6)
@@ -48,16 +48,16 @@ export interface TargetOptions {
 }
 
 const MAX_LENGTH = 2048
-/** Services on lower ports must not get requests, except the web's own. */
+/** Lower ports, except those of the web, are refused: their services must not get requests. */
 const MIN_PORT = 1024
 const WEB_PORTS = ['', '80', '443']
-/** Names that exist inside a network only. */
+/** Names that only exist inside a network. */
 const INSIDE = /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|private|test|invalid|arpa)$/
 
-/** The host after the URL parser, which turns numbers in any notation into plain addresses. */
+/** The host as the URL parser normalized it: numbers in any notation are plain addresses. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
 
-/** Checks addresses by their spelling, so that the client hears of a mistake at once. */
+/** Checks a URL without resolving its name, so that the client gets the error immediately. */
 export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTargets => ({
   require(text, parameter) {
     const refuse = (what: string) => invalidParameter(parameter, `${parameter} ${what}`)

@@ -5,10 +5,10 @@ import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
 
 export const GENERATION_QUEUE = 'generations'
 
-/** One job per attempt, so that a new attempt never collides with what is left of an older one. */
+/** One job per attempt, so that a new attempt's job never collides with an older one's. */
 export const generationJobId = (generationId: string, attempt: number): string => `${generationId}-${attempt}`
 
-/** The producing end. A failure is never an error here: the reconciler enqueues whatever is missing. */
+/** The producer. A failure is never an error: the reconciler enqueues what is missing. */
 export function generationQueue(
   connection: QueueConnection,
   onError: (error: Error) => void,
@@ -21,8 +21,8 @@ export function generationQueue(
   }
 }
 
-/** The consuming end; one job at a time per backend. */
+/** The consumer; one job at a time per backend. */
 export const startGenerationWorker = (options: JobWorkerOptions) => startJobWorker(GENERATION_QUEUE, options)
 
-/** BullMQ's own queue, for looking into it. */
+/** BullMQ's own queue, for inspection. */
 export const openGenerationQueue = (connection: QueueConnection): Queue => openQueue(GENERATION_QUEUE, connection)

@@ -6,32 +6,29 @@ export type QueueConnection =
   | { readonly kind: 'redis'; readonly redis: Redis; readonly prefix: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly prefix: string }
 
-/** A request does not wait longer for the queue. An add that succeeds later only wakes a worker once more. */
+/** How long a request waits for the queue. A job added later only wakes a worker once more. */
 const DEADLINE_MS = 300
 
-/**
- * Jobs per call, so that each ends well within the deadline, and calls at once: Redis reads one while the next is made,
- * and its other clients do not wait long.
- */
-const ADDED_TOGETHER = 100
-const CALLS_AT_ONCE = 2
+/** Few per call, so that each meets the deadline and other clients of Redis do not wait long; two overlap. */
+const JOBS_PER_CALL = 100
+const CONCURRENT_CALLS = 2
 
-/** BullMQ keeps no ended job and never repeats one: Postgres decides what runs again. */
+/** BullMQ keeps no ended job and never retries one: Postgres decides what runs again. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** After a call that missed the deadline there is no other for this long: only one caller waits for a Redis that hangs. */
-const REST_MS = 1000
+/** After a missed deadline there is no call for this long, so that only one caller waits for a Redis that hangs. */
+const PAUSE_MS = 1000
 
-/** Carries an id only. The same id again while the first waits adds nothing. */
+/** An id only. Adding an id that is already in the queue does nothing. */
 interface Job {
   readonly id: string
   readonly delayMs?: number
 }
 
-/** The producing end of a queue. A failure is never an error here: the reconciler repeats what was lost. */
+/** The producer of a queue. A failure is never an error: the reconciler repeats what was lost. */
 export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void) {
   let queue = open()
-  let restsUntil = 0
+  let pausedUntil = 0
 
   function open(): Queue {
     const opened = openQueue(name, connection)
@@ -39,16 +36,16 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
     return opened
   }
 
-  /** BullMQ's calls never settle while Redis can't be reached, so the deadline is ours. */
+  /** BullMQ's calls never settle while Redis can't be reached, so this sets a deadline. */
   async function inTime(work: (queue: Queue) => Promise<unknown>): Promise<boolean> {
-    if (performance.now() < restsUntil || (connection.kind === 'redis' && connection.redis.status !== 'ready'))
+    if (performance.now() < pausedUntil || (connection.kind === 'redis' && connection.redis.status !== 'ready'))
       return false
     const used = queue
     const done = work(used).then(
       () => true,
       (error) => {
         onError(error)
-        // A queue whose first look at its backend failed never recovers; a new one looks again.
+        // A queue whose first query of its backend failed never recovers, so it is replaced.
         if (queue === used) {
           queue = open()
           used.close().catch(() => undefined)
@@ -57,7 +54,7 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
       },
     )
     const ended = await within(DEADLINE_MS, done)
-    if (ended === undefined) restsUntil = performance.now() + REST_MS
+    if (ended === undefined) pausedUntil = performance.now() + PAUSE_MS
     return ended ?? false
   }
 
@@ -68,7 +65,7 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
       let all = true
       const add = async () => {
         while (all && left.length > 0) {
-          const page = left.splice(0, ADDED_TOGETHER).map(({ id, delayMs = 0 }) => ({
+          const page = left.splice(0, JOBS_PER_CALL).map(({ id, delayMs = 0 }) => ({
             name: 'job',
             data: {},
             opts: { ...JOB_OPTIONS, jobId: id, ...(delayMs > 0 && { delay: delayMs }) },
@@ -76,7 +73,7 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
           if (!(await inTime((to) => to.addBulk(page)))) all = false
         }
       }
-      await Promise.all(Array.from({ length: CALLS_AT_ONCE }, add))
+      await Promise.all(Array.from({ length: CONCURRENT_CALLS }, add))
       return all
     },
 
@@ -100,7 +97,7 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T | undef
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** BullMQ's own queue, for looking into it. */
+/** BullMQ's own queue, for inspection. */
 export function openQueue(name: string, connection: QueueConnection): Queue {
   if (connection.kind === 'redis') return new Queue(name, { connection: connection.redis, prefix: connection.prefix })
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend)

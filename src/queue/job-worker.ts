@@ -6,7 +6,7 @@ export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
   readonly connection: QueueConnection
   readonly concurrency: number
-  /** Called for each job; the next one is taken when it resolves. */
+  /** Called for each job; the worker takes the next one when it resolves. */
   readonly onJob: () => Promise<void>
   readonly onError: (error: Error) => void
 }
@@ -14,7 +14,7 @@ export interface JobWorkerOptions {
 /** A BullMQ worker that has stopped by itself is replaced within this time. */
 const WATCH_MS = 1000
 
-/** The consuming end: takes jobs and calls `onJob` for each. */
+/** The consumer of a queue: calls `onJob` for each job. */
 export function startJobWorker(
   queue: string,
   { connection, concurrency, onJob, onError }: JobWorkerOptions,
@@ -26,7 +26,7 @@ export function startJobWorker(
     stalledInterval: 2000,
     // A job taken twice does no harm; Postgres counts the tries.
     maxStalledCount: 1000,
-    // Seconds: another worker may have taken the wake-up and stopped.
+    // Seconds; short, because another worker may have taken the wake-up and stopped.
     drainDelay: 1,
   }
   const open = () => {
@@ -41,8 +41,8 @@ export function startJobWorker(
       isRunning: () => worker.isRunning(),
       close: (force?: boolean) => worker.close(force).finally(() => pool?.ended || pool?.end()),
     }
-    // On Postgres a BullMQ worker whose first look at the database failed retries without a pause and uses a whole core. So
-    // the first error ends it, and the watch opens another.
+    // On Postgres a BullMQ worker whose first query failed retries without a pause and uses a whole core. So the first
+    // error closes it, and the watch opens another.
     const failed = (error: Error) => {
       if (connection.kind === 'postgres') {
         opened.broken = true
@@ -65,7 +65,7 @@ export function startJobWorker(
   }, WATCH_MS)
 
   return {
-    /** Takes no more jobs; resolves when `onJob` has ended for those that were taken, or at the deadline. */
+    /** Takes no more jobs; resolves when `onJob` has ended for those taken, or at the deadline. */
     async close(deadlineMs: number): Promise<void> {
       clearInterval(watch)
       // close() hangs while Redis is down.
@@ -74,8 +74,8 @@ export function startJobWorker(
   }
 }
 
-/** When BullMQ closes its LISTEN client it removes all listeners: an error of a client without any would end the process. */
-class CalmClient extends pg.Client {
+/** BullMQ removes all listeners when it closes its LISTEN client; an error without a listener would end the process. */
+class ClientWithErrorListener extends pg.Client {
   override removeAllListeners(event?: string | symbol): this {
     super.removeAllListeners(event)
     return this.on('error', () => undefined)
@@ -85,9 +85,9 @@ class CalmClient extends pg.Client {
 const openPool = (url: string): pg.Pool =>
   new pg.Pool({
     connectionString: url,
-    // Two for what BullMQ asks, one for LISTEN.
+    // Two for queries, one for LISTEN.
     max: 3,
     keepAlive: true,
     options: '-c search_path=bullmq',
-    Client: CalmClient,
+    Client: ClientWithErrorListener,
   })

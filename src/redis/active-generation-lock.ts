@@ -6,12 +6,12 @@ import { type RedisAvailability, redisAvailability } from './client.js'
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */
 const SUBMIT_TTL_MS = guardOff('lock.expiry') ? 86_400_000 : 15_000
 
-// Else returns the holder, and for how long it still holds the lock.
+// Otherwise returns the holder and its remaining TTL.
 const SET_IF_FREE = `
   local held = redis.call('GET', KEYS[1])
   if held == false then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return false end
   return { held, redis.call('PTTL', KEYS[1]) }`
-// Returns how many were set. The arguments of each key: the holder that it may have, the new one, and for how long.
+// Returns how many were set. Arguments per key: the holder that it may have, the new holder, and the TTL.
 const SET_UNLESS_OTHERS = `
   local set = 0
   for i, key in ipairs(KEYS) do
@@ -26,8 +26,8 @@ const EXTEND_IF_HELD = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call
 const DELETE_IF_HELD = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
 /**
- * One key per account, with the generation's id as value; only that generation releases it. While Redis is down the lock
- * counts as taken: Postgres's unique index is the guard that counts, the lock only refuses early.
+ * One key per account, with the generation's id as value; only that generation releases it. While Redis is down every
+ * acquire succeeds: Postgres's unique index is the guard, the lock only refuses early.
  */
 export function redisActiveGenerationLock(
   redis: Redis,
@@ -44,9 +44,9 @@ export function redisActiveGenerationLock(
         const held = (await run(SET_IF_FREE, [accountId], generationId, SUBMIT_TTL_MS)) as [string, number] | null
         if (!held) return { acquired: true }
         const [holder, ttlMs] = held
-        // Our own id: the first answer was lost.
+        // Our own id: the answer to the first command was lost.
         if (holder === generationId) return { acquired: true }
-        // Only a stored generation has its lock extended; -1: somebody made the lock last for ever.
+        // Only a stored generation's lock is extended. -1: someone removed the expiry.
         return { acquired: false, holder, wasStored: ttlMs > SUBMIT_TTL_MS || ttlMs === -1 }
       } catch {
         return { acquired: true }
@@ -89,7 +89,7 @@ export function redisActiveGenerationLock(
   }
 }
 
-/** One-machine mode: the unique index guards alone. */
+/** One-machine mode: the unique index is the only guard. */
 export const noActiveGenerationLock: ActiveGenerationLock = {
   acquire: async () => ({ acquired: true }),
   replace: async () => true,

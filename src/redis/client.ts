@@ -6,26 +6,23 @@ type Options = Omit<RedisOptions, 'replyMapping'>
 const FAIL_FAST = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
-  // Resending after a reconnect would run a command twice whose answer was lost.
+  // After a reconnect, a resent command whose answer was lost would run twice.
   autoResendUnfulfilledCommands: false,
   connectTimeout: 1000,
 }
 
-/** For requests (lock, limiter, progress): fails at once while Redis is down. A command that timed out may still run later. */
+/** For requests (lock, limiter, progress): fails immediately while Redis is down. A timed-out command may still run. */
 export const createFailFastRedis = (url: string, onError: OnError): Redis =>
   connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
 
 /** For BullMQ's producer. No command timeout: if BullMQ's first command met it, every later add would fail. */
 export const createProducerRedis = (url: string, onError: OnError): Redis => connect(url, FAIL_FAST, onError)
 
-/** For BullMQ's worker. No command timeout: its blocking reads wait for as long as it takes. */
+/** For BullMQ's worker. No command timeout, because its reads block. */
 export const createPatientRedis = (url: string, onError: OnError): Redis =>
   connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
 
-/**
- * Resolves once connected, or after a moment anyway: a process must start while Redis is down.
- * @throws Error with one sentence if Redis refuses the user or the password
- */
+/** Waits briefly for the connection: a process must start while Redis is down. @throws if Redis refuses the login */
 export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
   if (redis.status === 'ready') return
   await new Promise<void>((resolve, reject) => {
@@ -56,7 +53,7 @@ function connect(url: string, options: Options, onError: OnError): Redis {
   return redis
 }
 
-/** Of `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: the server that these sentinels call the master NAME. */
+/** For `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: the master NAME of these sentinels. */
 function throughSentinels(url: string): Options {
   const { protocol, username, password, hostname, pathname, searchParams } = new URL(url)
   const sentinels = searchParams.get('sentinels')
@@ -75,19 +72,19 @@ function throughSentinels(url: string): Options {
   }
 }
 
-/** After a failure there is no other command for this long: only one request in a while waits for the time-out. */
-const REST_MS = 1000
+/** After a failure no command is sent for this long, so that only one request per period waits for the time-out. */
+const PAUSE_MS = 1000
 
-/** Remembers for all users of a connection that Redis has just failed; their commands then fail at once. */
+/** A circuit breaker for all users of a connection: for a while after a failure their commands fail immediately. */
 export function redisAvailability() {
-  let restsUntil = 0
+  let pausedUntil = 0
   return {
     async run<T>(ask: () => Promise<T>): Promise<T> {
-      if (performance.now() < restsUntil) throw new Error('Redis has just failed and is not asked again yet')
+      if (performance.now() < pausedUntil) throw new Error('Redis failed a moment ago: the command is not sent')
       try {
         return await ask()
       } catch (error) {
-        restsUntil = performance.now() + REST_MS
+        pausedUntil = performance.now() + PAUSE_MS
         throw error
       }
     },

@@ -4,7 +4,7 @@ import { type RedisAvailability, redisAvailability } from './client.js'
 
 const TTL_SECONDS = 60
 
-// An attempt that was taken over may still write. The value begins with its attempt and a colon.
+// An attempt that was taken over may still write, so the stored value begins with its attempt and a colon.
 const SET_UNLESS_OLD = `
   local held = redis.call('GET', KEYS[1])
   if held and tonumber(string.match(held, '^(%d+):') or 0) > tonumber(ARGV[1]) then return end

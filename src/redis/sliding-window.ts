@@ -3,15 +3,12 @@ import { type RedisAvailability, redisAvailability } from './client.js'
 
 /** A counter over the last `windowMs`: only accepted events count. */
 export interface SlidingWindow {
-  /**
-   * Counts one event if fewer than `max` lie within the window.
-   * @returns current: how many there are with this one (max + 1 when refused); ttlMs: until the oldest leaves
-   */
+  /** Counts an event if fewer than `max` are there. `current`: with this one; `ttlMs`: until the oldest leaves. */
   hit(key: string, windowMs: number, max: number): Promise<{ readonly current: number; readonly ttlMs: number }>
 }
 
-// Redis's own clock, so that all replicas agree; one script, so that no key is ever left without its expiry. After the
-// clock was set back, events of the future would count for too long, so they are deleted.
+// Redis's own clock, so that all replicas agree; one script, so that no key is left without expiry. After the clock was
+// set back, events of the future would count for too long, so they are deleted.
 const SLIDE = `
   local t = redis.call('TIME')
   local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -26,7 +23,7 @@ const SLIDE = `
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   return { n + 1, oldest[2] + window - now }`
 
-/** Counts in Redis and in this process, which goes on alone while Redis is down: an outage blocks nobody and lifts no limit. */
+/** Counts in Redis and in this process, which counts alone while Redis is down, so that limits hold. */
 export function redisSlidingWindow(
   redis: Redis,
   prefix: string,
@@ -40,14 +37,14 @@ export function redisSlidingWindow(
     async hit(key, windowMs, max) {
       const at = performance.now()
       const tally = tallyOf(key, windowMs, at)
-      // Redis was not told of what this process accepted during an outage.
+      // Redis does not count what this process accepted during an outage.
       if (acceptedSince(at - windowMs, tally) >= max) return count(tally, max, at)
       try {
         const [current, ttlMs] = await availability.run(() => slide.call(redis, `${prefix}:${key}`, windowMs, max))
         // The time before the command: an event must not count here for longer than in Redis.
         if (current <= max) tally.accepted.push(at)
-        tally.elsewhere = Math.max(0, Math.min(current, max) - tally.accepted.length)
-        tally.toldAt = at
+        tally.ofOthers = Math.max(0, Math.min(current, max) - tally.accepted.length)
+        tally.syncedAt = at
         return { current, ttlMs: Number(ttlMs) }
       } catch {
         return count(tally, max, performance.now())
@@ -72,24 +69,24 @@ interface Tally {
   readonly windowMs: number
   /** When this process accepted, the oldest first. */
   readonly accepted: number[]
-  /** How many more Redis had counted at `toldAt`: those of the other processes. */
-  elsewhere: number
-  toldAt: number
-  askedAt: number
+  /** How many events of other processes Redis had counted at `syncedAt`. */
+  ofOthers: number
+  syncedAt: number
+  usedAt: number
 }
 
 const SWEEP_EVERY = 1000
 
 function createTallies(): (key: string, windowMs: number, at: number) => Tally {
   const tallies = new Map<string, Tally>()
-  let asked = 0
+  let uses = 0
   const sweep = (at: number) => {
-    for (const [key, { askedAt, windowMs }] of tallies) if (askedAt <= at - windowMs) tallies.delete(key)
+    for (const [key, { usedAt, windowMs }] of tallies) if (usedAt <= at - windowMs) tallies.delete(key)
   }
   return (key, windowMs, at) => {
-    if (++asked % SWEEP_EVERY === 0) sweep(at)
-    const tally = tallies.get(key) ?? { windowMs, accepted: [], elsewhere: 0, toldAt: at, askedAt: at }
-    tally.askedAt = at
+    if (++uses % SWEEP_EVERY === 0) sweep(at)
+    const tally = tallies.get(key) ?? { windowMs, accepted: [], ofOthers: 0, syncedAt: at, usedAt: at }
+    tally.usedAt = at
     tallies.set(key, tally)
     return tally
   }
@@ -101,11 +98,11 @@ function acceptedSince(start: number, { accepted }: Tally): number {
 }
 
 function count(tally: Tally, max: number, at: number): { current: number; ttlMs: number } {
-  const { accepted, windowMs, toldAt } = tally
-  const elsewhere = toldAt > at - windowMs ? tally.elsewhere : 0
-  const current = Math.min(acceptedSince(at - windowMs, tally) + elsewhere, max) + 1
+  const { accepted, windowMs, syncedAt } = tally
+  const ofOthers = syncedAt > at - windowMs ? tally.ofOthers : 0
+  const current = Math.min(acceptedSince(at - windowMs, tally) + ofOthers, max) + 1
   if (current <= max) accepted.push(at)
-  const oldest = Math.min(accepted[0] ?? at, elsewhere > 0 ? toldAt : at)
-  // In this order the first event's wait is exactly the window.
+  const oldest = Math.min(accepted[0] ?? at, ofOthers > 0 ? syncedAt : at)
+  // In this order rounding leaves the first event's wait exactly the window.
   return { current, ttlMs: windowMs - (at - oldest) }
 }

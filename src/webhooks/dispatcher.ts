@@ -12,27 +12,27 @@ interface DispatchPorts {
   readonly log: Log
 }
 
-const AT_ONCE = 32
-/** So that one account with many dead endpoints leaves most of AT_ONCE to the others. */
-const AT_ONCE_PER_ACCOUNT = 8
-/** Notices and jobs can be lost, and processes die: a regular look finds what they leave. */
-const LOOK_MS = 2000
+const MAX_SENDS = 32
+/** So that one account with many dead endpoints leaves most of MAX_SENDS to the others. */
+const MAX_SENDS_PER_ACCOUNT = 8
+/** Notices and jobs can be lost, and processes die: a regular poll finds what they leave. */
+const POLL_MS = 2000
 const CLEAN_MS = 60_000
 
-/** Sends what is due, many at once, each endpoint for itself. Any number of processes may do so side by side. */
+/** Sends due deliveries concurrently, each endpoint independently of the others, in any number of processes. */
 export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: DispatchPorts) {
-  const underWay = new Map<ClaimedDelivery, Promise<void>>()
+  const inFlight = new Map<ClaimedDelivery, Promise<void>>()
   const leaving = new AbortController()
   let timers: NodeJS.Timeout[] = []
   let stopped = false
-  let looking: Promise<void> | undefined
-  /** `look` was called again: there may be deliveries that the last claim did not see. */
+  let claiming: Promise<void> | undefined
+  /** `sendDue` was called again: there may be deliveries that the last claim did not see. */
   let again = false
 
   const busyAccounts = (): string[] => {
     const counts = new Map<string, number>()
-    for (const { accountId } of underWay.keys()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-    return [...counts].filter(([, count]) => count >= AT_ONCE_PER_ACCOUNT).map(([accountId]) => accountId)
+    for (const { accountId } of inFlight.keys()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+    return [...counts].filter(([, count]) => count >= MAX_SENDS_PER_ACCOUNT).map(([accountId]) => accountId)
   }
 
   const record = async (delivery: ClaimedDelivery, outcome: SendOutcome): Promise<void> => {
@@ -54,7 +54,7 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
     else await jobs.enqueue(delivery, retryInSeconds * 1000)
   }
 
-  /** If anything fails here, the claim runs out and the delivery is claimed again. */
+  /** If anything fails here, the claim expires and the delivery is claimed again. */
   const deliver = async (delivery: ClaimedDelivery): Promise<void> => {
     try {
       const body = await payloadOf(delivery)
@@ -65,7 +65,7 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
       await record(delivery, outcome)
     } catch (err) {
       if (leaving.signal.aborted) await deliveries.giveBack(delivery).catch(() => undefined)
-      else log.warn({ err }, 'a delivery could not be made or recorded')
+      else log.warn({ err }, 'a webhook could not be sent, or its result not recorded')
     }
   }
 
@@ -73,49 +73,49 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
     try {
       while (again && !stopped) {
         again = false
-        while (underWay.size < AT_ONCE && !stopped) {
+        while (inFlight.size < MAX_SENDS && !stopped) {
           const delivery = await deliveries.claim(busyAccounts())
           if (!delivery) break
           const sent = deliver(delivery).finally(() => {
-            underWay.delete(delivery)
-            if (!stopped) void look()
+            inFlight.delete(delivery)
+            if (!stopped) void sendDue()
           })
-          underWay.set(delivery, sent)
+          inFlight.set(delivery, sent)
         }
       }
     } catch (err) {
       again = false
-      log.warn({ err }, 'webhooks wait')
+      log.warn({ err }, 'due webhooks could not be claimed')
     }
   }
 
-  /** Begins to send what is due; resolves when that has begun. Never rejects. */
-  const look = (): Promise<void> => {
+  /** Claims what is due and begins to send it; does not wait for the sends. Never rejects. */
+  const sendDue = (): Promise<void> => {
     again = true
-    looking ??= claimAll().finally(() => {
-      looking = undefined
-      if (again && !stopped) void look()
+    claiming ??= claimAll().finally(() => {
+      claiming = undefined
+      if (again && !stopped) void sendDue()
     })
-    return looking
+    return claiming
   }
 
   return {
-    look,
+    sendDue,
 
-    /** Looks from now on, whether or not `look` is called. */
+    /** Polls from now on. */
     start(): void {
-      const clean = () => deliveries.clean().catch((err) => log.warn({ err }, 'old deliveries are kept'))
-      timers = [setInterval(() => void look(), LOOK_MS), setInterval(() => void clean(), CLEAN_MS)]
-      void look()
+      const clean = () => deliveries.clean().catch((err) => log.warn({ err }, 'old deliveries could not be deleted'))
+      timers = [setInterval(() => void sendDue(), POLL_MS), setInterval(() => void clean(), CLEAN_MS)]
+      void sendDue()
     },
 
-    /** Starts nothing more; sends that are under way may end within this time, then they are given back. */
+    /** Begins no more sends; those in flight may end within this time, then their claims are given back. */
     async stop(withinMs: number): Promise<void> {
       stopped = true
       for (const timer of timers) clearInterval(timer)
-      await looking
+      await claiming
       const late = setTimeout(() => leaving.abort(), withinMs)
-      await Promise.all(underWay.values())
+      await Promise.all(inFlight.values())
       clearTimeout(late)
     },
   }

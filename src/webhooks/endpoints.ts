@@ -19,7 +19,7 @@ export interface EndpointPorts {
   readonly targets: WebhookTargets
 }
 
-/** An endpoint with the secret that is shown this once. */
+/** An endpoint with its secret, which is shown only this once. */
 export type WithSecret = WebhookEndpoint & { readonly secret: string }
 
 /** @throws invalid_request for an address that may not be called, or when the account has as many as it may */
@@ -38,7 +38,7 @@ export async function createEndpoint(
   return { ...created, secret }
 }
 
-/** @throws not_found, alike for another account's and for one that never was */
+/** @throws not_found, alike for another account's endpoint and for one that does not exist */
 export async function findEndpoint(
   { endpoints }: EndpointPorts,
   account: Account,
@@ -49,7 +49,7 @@ export async function findEndpoint(
   return found
 }
 
-/** Its waiting deliveries are not sent any more. @throws not_found */
+/** Also ends its pending deliveries. @throws not_found */
 export async function removeEndpoint({ endpoints }: EndpointPorts, account: Account, id: string): Promise<void> {
   if (!ENDPOINT_ID.test(id) || !(await endpoints.remove(account.id, id))) throw endpointNotFound()
 }
@@ -67,7 +67,7 @@ export async function testEndpoint(ports: EndpointPorts, account: Account, id: s
   await findEndpoint(ports, account, id)
   const eventId = newEventId()
   if (!(await ports.endpoints.addTest(account.id, id, eventId)))
-    throw new AppError('invalid_request', 'This webhook endpoint is disabled: create it anew to be told again.')
+    throw new AppError('invalid_request', 'This webhook endpoint is disabled: create it again to receive events.')
   return eventId
 }
 
@@ -82,7 +82,7 @@ export async function deliveriesOf(
   return ports.endpoints.deliveries(id, page)
 }
 
-/** Prepares the delivery of a request's end to the address that it names, before it is submitted. @throws invalid_request */
+/** Admits the `webhook_url` of a request, before its submit. @throws invalid_request */
 export async function admitWebhookUrl(
   { endpoints, targets }: EndpointPorts,
   account: Account,

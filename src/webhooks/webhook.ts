@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
-/** The events that an endpoint can get. `generation.succeeded` is the Personal API's, `image.completed` Create Image's. */
+/** What an endpoint can get. `generation.succeeded` is the Personal API's, `image.completed` Create Image's. */
 export const WEBHOOK_EVENTS = ['generation.succeeded', 'generation.failed', 'image.completed'] as const
 
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
-/** Sent when its owner asks for it, whatever the endpoint listens to. */
+/** Sent on its owner's request, whatever events the endpoint gets. */
 export const TEST_EVENT = 'test'
 
 export const MAX_ENDPOINTS = 10
-/** Servers that an account's webhook_urls may name; one that was not named for a month no longer counts. */
+/** How many origins an account's webhook_urls may name; one that was not named for a month no longer counts. */
 export const MAX_ORIGINS = 50
 export const ENDPOINT_ID = /^whe_[0-9a-f]{32}$/
 /** For this long after a rotation the old secret signs, too. */
@@ -33,13 +33,13 @@ export interface ClaimedDelivery {
   readonly generationId: string | null
   readonly endpointId: string
   readonly accountId: string
-  /** `request`: it was named by a request's webhook_url, and gets that request's events alone. */
+  /** `request`: named by a request's webhook_url, and gets the events of that request alone. */
   readonly kind: 'account' | 'request'
   readonly url: string
   /** `whsec_…`; two while a rotation is young. */
   readonly secrets: readonly string[]
   readonly at: Date
-  /** With this one; also the fence of its result. */
+  /** Tries with this one; also fences the write of its result. */
   readonly attempts: number
   readonly slot: 1 | 2
   /** Tries in a row that failed at this endpoint before this one. */
@@ -73,18 +73,18 @@ export const DELIVERY_FAULTS = [
 
 export type DeliveryFault = (typeof DELIVERY_FAULTS)[number]
 
-/** What came of one try. */
+/** The result of one try. */
 export type SendOutcome =
   | { readonly delivered: true; readonly status: number }
   | {
       readonly delivered: false
       readonly status?: number
       readonly fault: DeliveryFault
-      /** What the receiver asked for. */
+      /** From the receiver's Retry-After. */
       readonly retryAfterSeconds?: number | undefined
     }
 
-/** As Standard Webhooks has it: base64 behind a prefix. */
+/** In the form of Standard Webhooks: base64 after a prefix. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(24).toString('base64')}`
 
 export const newEndpointId = (): string => `whe_${plainUuid()}`

@@ -19,7 +19,7 @@ import { redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const HOUR_MS = 3_600_000
-const AT_ONCE: AuditTimes = { firstAfterMs: 0, lookEveryMs: 10, everyMs: HOUR_MS, limitMs: 60_000 }
+const AT_ONCE: AuditTimes = { firstAfterMs: 0, pollEveryMs: 10, everyMs: HOUR_MS, limitMs: 60_000 }
 const INFO = 30
 const WARN = 40
 const ERROR = 50

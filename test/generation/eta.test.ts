@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { processingEtaMs, queuedEtaMs, type WorkInSight } from '../../src/generation/follow/eta.js'
+import { processingEtaMs, queuedEtaMs, type Workload } from '../../src/generation/follow/eta.js'
 import { paceOf } from '../../src/generation/inference-pace.js'
 
 /** 1000 pixel-steps, at 2 ms each. */
 const WORK = { filename: 'a', width: 10, height: 10, steps: 10, batchSize: 1 }
-const SIGHT: WorkInSight = {
+const WORKLOAD: Workload = {
   pace: new Map([['a', { fixedMs: 0, msPerPixelStep: 2 }]]),
   queued: [],
   running: [],
@@ -14,32 +14,32 @@ const RUNNING = { filename: 'a', pixelSteps: 1000, elapsedMs: 500 }
 
 describe('the ETA of a queued generation', () => {
   it('is what it takes itself where a backend is free', () => {
-    expect(queuedEtaMs(SIGHT, WORK, 1)).toBe(2000)
-    expect(queuedEtaMs({ ...SIGHT, running: [RUNNING], backends: [null, ['a']] }, WORK, 1)).toBe(2000)
+    expect(queuedEtaMs(WORKLOAD, WORK, 1)).toBe(2000)
+    expect(queuedEtaMs({ ...WORKLOAD, running: [RUNNING], backends: [null, ['a']] }, WORK, 1)).toBe(2000)
   })
 
   it('grows with its own steps, pixels and images', () => {
-    expect(queuedEtaMs(SIGHT, { ...WORK, steps: 20, width: 20, batchSize: 4 }, 1)).toBe(2000 * 16)
+    expect(queuedEtaMs(WORKLOAD, { ...WORK, steps: 20, width: 20, batchSize: 4 }, 1)).toBe(2000 * 16)
   })
 
   it('holds the part that every generation takes, whatever its work', () => {
-    const sight = { ...SIGHT, pace: new Map([['a', { fixedMs: 500, msPerPixelStep: 2 }]]), running: [RUNNING] }
+    const workload = { ...WORKLOAD, pace: new Map([['a', { fixedMs: 500, msPerPixelStep: 2 }]]), running: [RUNNING] }
     const queued = [{ filename: 'a', count: 4, pixelSteps: 8000 }]
-    expect(queuedEtaMs({ ...sight, queued }, WORK, 4)).toBe(2000 + 3 * 4500 + 2500)
+    expect(queuedEtaMs({ ...workload, queued }, WORK, 4)).toBe(2000 + 3 * 4500 + 2500)
   })
 
   it('counts what is being drawn and what waits before it, shared by the backends', () => {
     const queued = [{ filename: 'a', count: 4, pixelSteps: 8000 }]
-    const busy = { ...SIGHT, running: [RUNNING], queued }
+    const busy = { ...WORKLOAD, running: [RUNNING], queued }
     expect(queuedEtaMs(busy, WORK, 1)).toBe(1500 + 2000)
     expect(queuedEtaMs(busy, WORK, 4)).toBe(1500 + 3 * 4000 + 2000)
     expect(queuedEtaMs({ ...busy, backends: [null, null] }, WORK, 4)).toBe((1500 + 3 * 4000) / 2 + 2000)
   })
 
   it('is unknown where its model was never measured, or no live backend has it', () => {
-    expect(queuedEtaMs(SIGHT, { ...WORK, filename: 'b' }, 1)).toBeUndefined()
-    expect(queuedEtaMs({ ...SIGHT, backends: [['b']] }, WORK, 1)).toBeUndefined()
-    expect(queuedEtaMs({ ...SIGHT, backends: [] }, WORK, 1)).toBeUndefined()
+    expect(queuedEtaMs(WORKLOAD, { ...WORK, filename: 'b' }, 1)).toBeUndefined()
+    expect(queuedEtaMs({ ...WORKLOAD, backends: [['b']] }, WORK, 1)).toBeUndefined()
+    expect(queuedEtaMs({ ...WORKLOAD, backends: [] }, WORK, 1)).toBeUndefined()
   })
 })
 
@@ -47,18 +47,18 @@ describe('the ETA of a processing generation', () => {
   const drawn = (progress?: number) => ({ progress, before: 0 })
 
   it('is what is left of what such take, until its own progress tells more', () => {
-    expect(processingEtaMs(SIGHT, WORK, 500, drawn())).toBe(1500)
-    expect(processingEtaMs(SIGHT, WORK, 500, drawn(0.5))).toBe(500)
+    expect(processingEtaMs(WORKLOAD, WORK, 500, drawn())).toBe(1500)
+    expect(processingEtaMs(WORKLOAD, WORK, 500, drawn(0.5))).toBe(500)
     // Claimed three seconds ago, and not drawn for as long.
-    expect(processingEtaMs(SIGHT, WORK, 3000, drawn(0.5))).toBe(1000)
+    expect(processingEtaMs(WORKLOAD, WORK, 3000, drawn(0.5))).toBe(1000)
   })
 
   it('is unknown once it takes longer than such do, and its server tells nothing', () => {
-    expect(processingEtaMs(SIGHT, WORK, 3000, drawn())).toBeUndefined()
+    expect(processingEtaMs(WORKLOAD, WORK, 3000, drawn())).toBeUndefined()
   })
 
   it('holds what its server does first, however long that has taken already', () => {
-    expect(processingEtaMs(SIGHT, WORK, 3000, { progress: undefined, before: 2 })).toBe(3 * 2000)
+    expect(processingEtaMs(WORKLOAD, WORK, 3000, { progress: undefined, before: 2 })).toBe(3 * 2000)
     expect(processingEtaMs(undefined, WORK, 3000, { progress: undefined, before: 2 })).toBeUndefined()
   })
 
@@ -68,7 +68,7 @@ describe('the ETA of a processing generation', () => {
   })
 
   it('does not count the time of an attempt that was given up', () => {
-    expect(processingEtaMs(SIGHT, WORK, undefined, drawn(0.5))).toBe(1000)
+    expect(processingEtaMs(WORKLOAD, WORK, undefined, drawn(0.5))).toBe(1000)
   })
 })
 

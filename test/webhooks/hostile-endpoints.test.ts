@@ -125,7 +125,7 @@ describe('an endpoint that refuses', () => {
     await givenEnded(service, user)
     const seen = () => call(service.url, 'GET', `/api/v1/webhooks/${webhook.id}`, { key: user.key })
     await until(async () => (await seen()).body.status === 'disabled', 'it being disabled')
-    expect((await seen()).body.disabled_reason).toBe('It answered 410 Gone. Create it anew to be told again.')
+    expect((await seen()).body.disabled_reason).toBe('It answered 410 Gone. Create it again to receive events.')
     await until(
       async () => (await logOf(service, user, webhook)).every(({ status }: { status: string }) => status === 'failed'),
       'the end of what waited',

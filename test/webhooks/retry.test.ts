@@ -56,12 +56,12 @@ it('a delivery that always fails has every try of the schedule, each in its time
   onTestFinished(() => dispatcher.stop(0))
 
   for (const tries of Array.from(PAUSES, (_, i) => i + 1)) {
-    await dispatcher.look()
+    await dispatcher.sendDue()
     await until(() => rung.length === tries, `failure ${tries}`)
     expect(await store.claim([]), 'nothing is due before its time').toBeUndefined()
     await timePasses(context)
   }
-  await dispatcher.look()
+  await dispatcher.sendDue()
   await until(() => waits.length > PAUSES.length, 'the last failure')
   expect(waits).toEqual([...PAUSES, undefined])
   expect(rung).toEqual(PAUSES.map((seconds) => seconds * 1000))

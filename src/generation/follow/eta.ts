@@ -1,4 +1,4 @@
-/** When a generation will have ended. Only measurements count: nothing is guessed where nothing was measured. */
+/** Estimates when a generation will end, from measurements only: without a measurement there is no estimate. */
 
 import type { Account } from '../../account/account.js'
 import { AppError, generationActive } from '../../errors.js'
@@ -6,79 +6,79 @@ import type { WorkOfModel } from '../generation.js'
 import { type Pace, pixelStepsOf, remainingMs } from '../inference-pace.js'
 import { type Polled, type PollPorts, type Progress, pollGeneration } from './poll.js'
 
-/** What there is to do, and how fast it is done; some seconds old. */
-export interface WorkInSight {
-  /** What recent successes took, by checkpoint file name. */
+/** The work to do and the speed of the backends; some seconds old. */
+export interface Workload {
+  /** By checkpoint file name, from recent successes. */
   readonly pace: ReadonlyMap<string, Pace>
-  /** What waits at the front of the queue, summed up by checkpoint. */
+  /** The front of the queue, summed by checkpoint. */
   readonly queued: readonly { readonly filename: string; readonly count: number; readonly pixelSteps: number }[]
   readonly running: readonly { readonly filename: string; readonly pixelSteps: number; readonly elapsedMs: number }[]
-  /** The backends that are up, by the file names that they serve; null: any. */
+  /** The file names that each backend serves that is up; null: any. */
   readonly backends: readonly (readonly string[] | null)[]
 }
 
 export interface DurationEstimates {
-  /** One snapshot for all who ask. Never rejects: undefined while nothing can be known. */
-  current(): Promise<WorkInSight | undefined>
+  /** A snapshot shared by all callers; undefined while there is none. Never rejects. */
+  current(): Promise<Workload | undefined>
 }
 
-/** Whole seconds until the generation will have ended, at least 1; undefined if it has, or if that is not known. */
+/** Whole seconds until the generation ends, at least 1; undefined if it has ended or the time is unknown. */
 export async function etaSeconds(estimates: DurationEstimates, polled: Polled): Promise<number | undefined> {
   if (polled.status !== 'queued' && polled.status !== 'processing') return undefined
-  const sight = await estimates.current()
+  const workload = await estimates.current()
   const { runningSince, work } = polled
   const etaMs =
     polled.status === 'queued'
-      ? sight && queuedEtaMs(sight, work, polled.queuePosition)
-      : processingEtaMs(sight, work, runningSince && performance.now() - runningSince, polled)
+      ? workload && queuedEtaMs(workload, work, polled.queuePosition)
+      : processingEtaMs(workload, work, runningSince && performance.now() - runningSince, polled)
   return etaMs === undefined ? undefined : Math.max(1, Math.ceil(etaMs / 1000))
 }
 
-/** How long `count` generations of one model file take, with this much work in all; undefined if its pace is not known. */
-function durationMs({ pace }: WorkInSight, filename: string, pixelSteps: number, count = 1): number | undefined {
-  const its = pace.get(filename)
-  return its && its.fixedMs * count + its.msPerPixelStep * pixelSteps
+/** The time of `count` generations of one model file, `pixelSteps` in all; undefined if the model's pace is unknown. */
+function durationMs({ pace }: Workload, filename: string, pixelSteps: number, count = 1): number | undefined {
+  const ofModel = pace.get(filename)
+  return ofModel && ofModel.fixedMs * count + ofModel.msPerPixelStep * pixelSteps
 }
 
-const expectedMs = (sight: WorkInSight, work: WorkOfModel): number | undefined =>
-  durationMs(sight, work.filename, pixelStepsOf(work))
+const expectedMs = (workload: Workload, work: WorkOfModel): number | undefined =>
+  durationMs(workload, work.filename, pixelStepsOf(work))
 
-/** The work before the generation, shared by the backends that serve its model, and its own. */
-export function queuedEtaMs(sight: WorkInSight, work: WorkOfModel, place: number): number | undefined {
-  const own = expectedMs(sight, work)
-  const servers = sight.backends.filter((models) => models === null || models.includes(work.filename)).length
+/** Its own time, plus the work before it divided among the backends that serve its model. */
+export function queuedEtaMs(workload: Workload, work: WorkOfModel, place: number): number | undefined {
+  const own = expectedMs(workload, work)
+  const servers = workload.backends.filter((models) => models === null || models.includes(work.filename)).length
   if (own === undefined || servers === 0) return undefined
   const before = place - 1
-  if (sight.running.length + before < servers) return own
-  return own + (before * (meanQueuedMs(sight) ?? own) + runningMs(sight)) / servers
+  if (workload.running.length + before < servers) return own
+  return own + (before * (meanQueuedMs(workload) ?? own) + runningMs(workload)) / servers
 }
 
-/** @param elapsedMs undefined where it says nothing, as after a second start */
+/** @param elapsedMs undefined where it is meaningless, as after a requeue */
 export function processingEtaMs(
-  sight: WorkInSight | undefined,
+  workload: Workload | undefined,
   work: WorkOfModel,
   elapsedMs: number | undefined,
   { progress, before }: Progress,
 ): number | undefined {
-  const expected = sight && expectedMs(sight, work)
-  // What its server does first is taken to be as much work as this.
+  const expected = workload && expectedMs(workload, work)
+  // Each request that its server runs first is assumed to take as long as this one.
   if (before > 0) return expected && expected * (before + 1)
   if (progress === undefined) {
     const left = expected && expected - (elapsedMs ?? 0)
-    // Longer than expected: nobody knows by how much.
+    // Overdue: the remaining time is unknown.
     return left !== undefined && left > 0 ? left : undefined
   }
   const byPace = expected && expected * (1 - progress)
-  const byItself = elapsedMs === undefined ? undefined : remainingMs(elapsedMs, progress, expected)
-  // The time since it was claimed may hold a wait on its server.
-  return byPace === undefined || byItself === undefined ? (byPace ?? byItself) : Math.min(byPace, byItself)
+  const byProgress = elapsedMs === undefined ? undefined : remainingMs(elapsedMs, progress, expected)
+  // The elapsed time may include a wait in the server's own queue, so the smaller estimate counts.
+  return byPace === undefined || byProgress === undefined ? (byPace ?? byProgress) : Math.min(byPace, byProgress)
 }
 
-function meanQueuedMs(sight: WorkInSight): number | undefined {
+function meanQueuedMs(workload: Workload): number | undefined {
   let total = 0
   let counted = 0
-  for (const { filename, count, pixelSteps } of sight.queued) {
-    const ms = durationMs(sight, filename, pixelSteps, count)
+  for (const { filename, count, pixelSteps } of workload.queued) {
+    const ms = durationMs(workload, filename, pixelSteps, count)
     if (ms === undefined) continue
     total += ms
     counted += count
@@ -86,18 +86,18 @@ function meanQueuedMs(sight: WorkInSight): number | undefined {
   return counted === 0 ? undefined : total / counted
 }
 
-/** What is left of the running generations, all together. */
-const runningMs = (sight: WorkInSight): number =>
-  sight.running
-    .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(sight, filename, pixelSteps) ?? 0) - elapsedMs)
+/** The remaining time of all running generations, summed. */
+const runningMs = (workload: Workload): number =>
+  workload.running
+    .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(workload, filename, pixelSteps) ?? 0) - elapsedMs)
     .reduce((sum, leftMs) => sum + Math.max(0, leftMs), 0)
 
 export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates }
 
-/** A client that waited longer would waste time if the generation ended sooner than expected. */
-const MAX_SECONDS = 60
+/** A cap, because the generation may end sooner than estimated. */
+const MAX_RETRY_AFTER_SECONDS = 60
 
-/** Adds to a refusal for an active generation when that one is expected to have ended, if that is known. */
+/** Gives an `active_generation` error the estimated time until that generation ends, if known, as its Retry-After. */
 export async function sayWhenFree<T>(ports: TimeLeftPorts, account: Account, submit: Promise<T>): Promise<T> {
   try {
     return await submit
@@ -107,6 +107,6 @@ export async function sayWhenFree<T>(ports: TimeLeftPorts, account: Account, sub
     const seconds = await pollGeneration(ports, account, id)
       .then((polled) => etaSeconds(ports.estimates, polled))
       .catch(() => undefined)
-    throw seconds ? generationActive(id, Math.min(seconds, MAX_SECONDS)) : error
+    throw seconds ? generationActive(id, Math.min(seconds, MAX_RETRY_AFTER_SECONDS)) : error
   }
 }

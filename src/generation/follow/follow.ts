@@ -1,13 +1,13 @@
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { GenerationStatus, GenerationView } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard } from '../shared-ports.js'
-import { BEGUN, drawnSoFar, type Polled, type PollPorts } from './poll.js'
+import { type Polled, type PollPorts, PROGRESS_UNKNOWN, progressFrom } from './poll.js'
 
-/** Tells of changes of any number of generations. While nothing changes it holds no connection of the pool. */
+/** Notifies of changes of any number of generations. Holds no pool connection while nothing changes. */
 export interface GenerationWatch {
   /**
-   * Tells each status that differs from the one before, beginning with `seen`; with `undefined` the present one, too.
-   * Mostly within milliseconds; after an outage within seconds.
+   * Calls `tell` for each status that differs from the one before, beginning with `seen`; with `undefined` for the
+   * current one, too. Usually within milliseconds; after an outage within seconds.
    * @returns stops watching
    */
   watch(id: string, seen: GenerationStatus | undefined, tell: (view: GenerationView) => void): () => void
@@ -31,54 +31,54 @@ interface Follower {
 
 export type Following = ReturnType<typeof createFollowing>
 
-const LOOK_MS = 500
-/** A smaller change of the progress, which ends at 1, is not told. */
+const POLL_MS = 500
+/** Smaller changes of the progress (0 to 1) are not reported. */
 const PROGRESS_STEP = 0.01
-/** After so many followers other requests get a turn of the event loop. */
-const AT_ONCE = 50
+/** After so many followers the loop yields to other requests. */
+const YIELD_EVERY = 50
 
-/** Stands for a place that is not known yet. */
-const UNPLACED = 0
+/** A queue position that is not known yet. */
+const UNKNOWN_POSITION = 0
 
-/** Follows generations in any number: one watch, and one look at places, progress and previews for all together. */
+/** Follows any number of generations with one watch, and one poll of positions, progress and previews for all. */
 export function createFollowing({ watch, positions, progress, previews }: FollowPorts) {
   const followers = new Set<Follower>()
-  let looking = false
+  let polling = false
   let previewsAt = Number.NEGATIVE_INFINITY
 
-  const lookSoon = () => {
-    if (looking) return
-    looking = true
+  const pollSoon = () => {
+    if (polling) return
+    polling = true
     setTimeout(async () => {
-      // The next look retries what failed.
-      await Promise.allSettled([lookAtPlaces(), lookAtProgress()])
-      looking = false
-      if (followers.size > 0) lookSoon()
-    }, LOOK_MS).unref()
+      // The next poll retries what failed.
+      await Promise.allSettled([pollPositions(), pollProgress()])
+      polling = false
+      if (followers.size > 0) pollSoon()
+    }, POLL_MS).unref()
   }
 
-  const lookAtPlaces = () =>
-    inTurns(followers, async (follower) => {
+  const pollPositions = () =>
+    forEachYielding(followers, async (follower) => {
       const { seen } = follower
       if (seen.status !== 'queued') return
       const queuePosition = await positions.of(seen)
       if (follower.seen !== seen || seen.queuePosition === queuePosition || !followers.has(follower)) return
       follower.seen = { ...seen, queuePosition }
-      const kind = seen.queuePosition === UNPLACED ? 'status' : 'queue_position'
+      const kind = seen.queuePosition === UNKNOWN_POSITION ? 'status' : 'queue_position'
       follower.tell({ kind, now: follower.seen })
     })
 
-  const lookAtProgress = async () => {
-    const drawn = [...followers].filter(({ live, seen }) => live && seen.status === 'processing')
-    if (drawn.length === 0) return
-    const ids = [...new Set(drawn.map(({ seen }) => seen.id))]
+  const pollProgress = async () => {
+    const running = [...followers].filter(({ live, seen }) => live && seen.status === 'processing')
+    if (running.length === 0) return
+    const ids = [...new Set(running.map(({ seen }) => seen.id))]
     const withPreviews = performance.now() - previewsAt >= PREVIEWS_EVERY_MS
     if (withPreviews) previewsAt = performance.now()
     const [fractions, images] = await Promise.all([progress.get(ids), withPreviews ? previews.get(ids) : undefined])
-    await inTurns(drawn, async (follower) => {
+    await forEachYielding(running, async (follower) => {
       const { seen } = follower
       if (seen.status !== 'processing' || !followers.has(follower)) return
-      const { progress: fraction } = drawnSoFar(fractions.get(seen.id) ?? -1)
+      const { progress: fraction } = progressFrom(fractions.get(seen.id) ?? -1)
       if (fraction !== undefined && fraction - (seen.progress ?? 0) >= PROGRESS_STEP) {
         follower.seen = { ...seen, progress: fraction, before: 0 }
         follower.tell({ kind: 'progress', now: follower.seen })
@@ -92,19 +92,19 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
 
   return {
     /**
-     * Tells each change against what was `seen`: of the status at once, of the place within about half a second.
-     * @param live whether progress and previews are wanted, too
+     * Calls `tell` for each change since `seen`: of the status immediately, of the position within about half a second.
+     * @param live whether to report progress and previews, too
      * @returns stops following
      */
     follow(seen: Polled, live: boolean, tell: (change: Change) => void): () => void {
       const follower: Follower = { seen, live, tell, preview: undefined }
       const unwatch = watch.watch(seen.id, seen.status, (view) => {
-        follower.seen = begun(view)
-        // If it is back in the queue, the next look tells it with its place.
+        follower.seen = withoutProgress(view)
+        // A requeued generation is reported by the next poll, with its position.
         if (follower.seen.status !== 'queued') tell({ kind: 'status', now: follower.seen })
       })
       followers.add(follower)
-      lookSoon()
+      pollSoon()
       return () => {
         followers.delete(follower)
         unwatch()
@@ -113,16 +113,16 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
   }
 }
 
-function begun(view: GenerationView): Polled {
+function withoutProgress(view: GenerationView): Polled {
   const { status } = view
-  if (status === 'queued') return { ...view, status, queuePosition: UNPLACED }
-  return status === 'processing' ? { ...view, ...BEGUN } : { ...view, status }
+  if (status === 'queued') return { ...view, status, queuePosition: UNKNOWN_POSITION }
+  return status === 'processing' ? { ...view, ...PROGRESS_UNKNOWN } : { ...view, status }
 }
 
-async function inTurns<T>(all: Iterable<T>, visit: (one: T) => Promise<void>): Promise<void> {
+async function forEachYielding<T>(all: Iterable<T>, visit: (one: T) => Promise<void>): Promise<void> {
   let visited = 0
   for (const one of [...all]) {
     await visit(one)
-    if (++visited % AT_ONCE === 0) await othersTurn()
+    if (++visited % YIELD_EVERY === 0) await yieldToEventLoop()
   }
 }

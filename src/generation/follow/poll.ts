@@ -4,12 +4,12 @@ import { GENERATION_ID, type GenerationView } from '../generation.js'
 import type { ProgressBoard } from '../shared-ports.js'
 
 export interface PollStore {
-  /** The account's own generation; another account's is as absent as one that never existed. */
+  /** The account's own generation; undefined for another account's, too. */
   findOwned(accountId: string, id: string): Promise<GenerationView | undefined>
 }
 
 export interface QueuePositions {
-  /** 1 for the next one up, over the whole queue, at most half a second old. */
+  /** The 1-based position over both lanes, at most half a second old. */
   of(generation: Pick<GenerationView, 'lane' | 'seq'>): Promise<number>
 }
 
@@ -20,9 +20,9 @@ export interface PollPorts {
 }
 
 export interface Progress {
-  /** 0 to 1; undefined while that is not known. */
+  /** 0 to 1; undefined while unknown. */
   readonly progress: number | undefined
-  /** How many other requests its GPU server does first, as far as it tells. */
+  /** How many other requests its GPU server runs first, if it says so. */
   readonly before: number
 }
 
@@ -35,30 +35,29 @@ export type Polled = Omit<GenerationView, 'status'> & PolledStatus
 
 export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status === 'succeeded' || status === 'failed'
 
-/** One of the caller's own generations, without side effects. @throws not_found, as findOwned */
+/** Reads one of the caller's own generations. @throws not_found, as findOwned */
 export async function pollGeneration(ports: PollPorts, account: Account, id: string): Promise<Polled> {
   const generation = await findOwned(ports, account, id)
   const { status } = generation
   if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
   if (status !== 'processing') return { ...generation, status }
-  return withProgress(ports, { ...generation, ...BEGUN })
+  return withProgress(ports, { ...generation, ...PROGRESS_UNKNOWN })
 }
 
-/** Adds the progress as it is now; without it the poll succeeds, too. */
+/** Adds the current progress; the poll also succeeds if that cannot be read. */
 export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: Polled): Promise<Polled> {
   if (polled.status !== 'processing') return polled
   const value = (await ports.progress.get([polled.id]).catch(() => undefined))?.get(polled.id)
-  return value === undefined ? polled : { ...polled, ...drawnSoFar(value) }
+  return value === undefined ? polled : { ...polled, ...progressFrom(value) }
 }
 
-/** As long as nothing is known of its progress. */
-export const BEGUN = { status: 'processing', progress: undefined, before: 0 } as const
+export const PROGRESS_UNKNOWN = { status: 'processing', progress: undefined, before: 0 } as const
 
-/** What a value on the progress board says. */
-export const drawnSoFar = (value: number): Progress =>
+/** Decodes a value of the progress board. */
+export const progressFrom = (value: number): Progress =>
   value < 0 ? { progress: undefined, before: -1 - value } : { progress: value, before: 0 }
 
-/** @throws not_found, alike for another account's and for one that never was */
+/** @throws not_found, alike for another account's generation and for one that does not exist */
 export async function findOwned(
   { polls }: Pick<PollPorts, 'polls'>,
   account: Account,

@@ -1,9 +1,9 @@
 import type { Lane } from '../generation.js'
 
 /**
- * The queue has two lanes, each first come, first served. Create Image goes ahead of the Personal API, but of any four
- * starts at least one is the Personal API's while it has one waiting: after three Create Image starts in a row a
- * personal one comes next. The claim applies this rule (db/run-store.ts); here it tells each generation's place.
+ * The queue has two lanes, each first come, first served. Create Image goes ahead of the Personal API, but after three
+ * Create Image starts in a row the next start is the Personal API's, if it has one waiting. The claim applies this rule
+ * (db/run-store.ts); here it gives each generation's position.
  */
 export const CREATE_IMAGE_RUN = 3
 
@@ -13,7 +13,7 @@ export interface QueueDepths {
   readonly waiting: Readonly<Record<Lane, number>>
 }
 
-/** The 1-based place over both lanes. @param rank the 1-based place within the generation's own lane */
+/** The 1-based position over both lanes. @param rank the 1-based position within the generation's own lane */
 export function queuePosition(lane: Lane, rank: number, { streak, waiting }: QueueDepths): number {
   // Before the personal lane's n-th start at most 3 n Create Image starts fit, less those already made in this run.
   if (lane === 'personal') return rank + Math.min(waiting.create_image, CREATE_IMAGE_RUN * rank - streak)

@@ -7,14 +7,14 @@ import type { SubmitPorts, Submitted } from '../submit/submission.js'
 import type { Following, GenerationWatch } from './follow.js'
 import { hasEnded, type Polled } from './poll.js'
 
-/** Resolves to the generation as soon as its status or place has changed, or to `seen` at the time-out or an abort. */
+/** Resolves to the generation when its status or position has changed, or to `seen` at the time-out or an abort. */
 export const waitForChange = (
   following: Following,
   seen: Polled,
   timeoutMs: number,
   signals: readonly AbortSignal[],
 ): Promise<Polled> =>
-  firstTold(
+  firstValue(
     (tell) => following.follow(seen, false, (change) => change.kind !== 'preview' && tell(change.now)),
     seen,
     timeoutMs,
@@ -28,17 +28,17 @@ export const waitForEnd = (
   timeoutMs: number,
   signals: readonly AbortSignal[],
 ): Promise<GenerationView | undefined> =>
-  firstTold<GenerationView | undefined>(
+  firstValue<GenerationView | undefined>(
     (tell) => watch(id, undefined, (view) => hasEnded(view) && tell(view)),
     undefined,
     timeoutMs,
     signals,
   )
 
-/** @param subscribe tells later, never while it is called; returns how to unsubscribe */
-function firstTold<T>(
+/** @param subscribe returns a function that unsubscribes; must not call `tell` before it returns */
+function firstValue<T>(
   subscribe: (tell: (value: T) => void) => () => void,
-  otherwise: T,
+  fallback: T,
   timeoutMs: number,
   signals: readonly AbortSignal[],
 ): Promise<T> {
@@ -49,7 +49,7 @@ function firstTold<T>(
       unsubscribe()
       resolve(value)
     }
-    const giveUp = () => settle(otherwise)
+    const giveUp = () => settle(fallback)
     const stop = linkedSignal(signals)
     const timeout = setTimeout(giveUp, timeoutMs)
     const unsubscribe = subscribe(settle)
@@ -63,9 +63,9 @@ export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly watch: Gen
 const NO_GPU_IN_TIME = 'Canceled: no GPU was free in time. Please try again later.'
 
 /**
- * Waits for the images of a submitted generation, holding no database connection. At the time-out only a generation that
- * has not started is canceled; one that runs may still succeed.
- * @param options `gone` aborts when the client is gone, `leaving` when this server must stop; the generation goes on
+ * Waits for the images of a submitted generation, without a database connection. The time-out cancels a generation only
+ * if it has not started; a running one may still succeed.
+ * @param options `gone` aborts when the client has hung up, `leaving` when this server stops; the generation goes on
  * @throws generation_failed, timeout or unavailable
  */
 export async function waitForImage(

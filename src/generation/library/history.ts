@@ -1,4 +1,4 @@
-/** What an account has made, newest first. Another account's is as absent as what never existed. */
+/** An account's own generations, images and ledger entries, newest first; never another account's. */
 
 import type { Page, PageRequest } from '../../page.js'
 import type { Drawing, Generation, GenerationStatus } from '../generation.js'
@@ -40,14 +40,14 @@ export interface OwnImage extends Stored<Drawing>, Pick<Generation, 'modelVersio
   /** In lower-case hex. */
   readonly sha256: string
   readonly createdAt: Date
-  /** Null where it was not kept. */
+  /** Null where it was not recorded. */
   readonly madeWith: MadeWith | null
 }
 
 export interface HistoryStore {
-  /** By the time of their submit. */
+  /** Ordered by submit time. */
   generations(accountId: string, filter: GenerationFilter, page: PageRequest): Promise<Page<PastGeneration>>
-  /** By their generations' submits, and within a batch in its order. Removed ones are absent. */
+  /** Ordered by their generations' submit times, then in batch order; without removed images. */
   images(
     accountId: string,
     filter: Pick<GenerationFilter, 'modelVersionId'>,

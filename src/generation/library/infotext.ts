@@ -29,9 +29,9 @@ export function infotextOf(image: OwnImage): string {
 function versionOf({ madeWith }: OwnImage): string {
   if (!madeWith) return 'Easel'
   const { backend, version } = madeWith
-  // A1111's own are known by the number alone.
+  // A1111 itself writes the number alone.
   return backend === 'a1111' && version ? version : [backend, version].filter(Boolean).join(' ')
 }
 
-/** What would end a field is quoted as JSON. */
+/** Quotes a value that holds a separator, as JSON. */
 const quoted = (value: string) => (/[,:\n]/.test(value) ? JSON.stringify(value) : value)

@@ -16,10 +16,7 @@ interface RemovePorts {
   readonly images: Pick<ImageStore, 'remove'>
 }
 
-/**
- * Takes an image down. The row first: its page says 410 from then on, and if the rest fails here, startTakedowns does it.
- * @param options `accountId`: its owner; without one it may be anybody's
- */
+/** Takes an image down: first the row, so that its page answers 410. `accountId`: the owner; undefined: any account. */
 export async function removeImage(
   { removals, images }: RemovePorts,
   slug: string,
@@ -30,22 +27,22 @@ export async function removeImage(
   return removed
 }
 
-/** Images that were taken down, and of which the file, or the CDN's copy, may still be there. */
+/** Images that were taken down, whose file or CDN copy may still exist. */
 export interface Takedowns {
-  /** Some that are due; each is due again later, and ever later, until it is finished. */
+  /** Claims some that are due; each becomes due again, after growing pauses, until it is finished. */
   claimDue(): Promise<string[]>
   finish(slug: string): Promise<void>
 }
 
-/** Has the CDN forget its copy of a URL. Rejects unless the CDN says that it has. */
+/** Purges a URL from the CDN; rejects unless the CDN confirms it. */
 export type PurgeCdn = (url: string, signal: AbortSignal) => Promise<void>
 
 interface TakedownPorts {
   readonly takedowns: Takedowns
   readonly images: Pick<ImageStore, 'remove' | 'url'>
-  /** Undefined where there is no CDN to tell. */
+  /** Undefined without a CDN. */
   readonly purge: PurgeCdn | undefined
-  /** Told of a fault; what failed is tried again. */
+  /** Called with a fault; what failed is retried. */
   readonly onFault: (error: unknown) => void
 }
 
@@ -53,12 +50,12 @@ const EVERY_MS = 1000
 
 /** Removes the file and the CDN's copy of every image that was taken down in any process, and retries what fails. */
 export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPorts): { stop(): void } {
-  const leaving = new AbortController()
-  const { signal } = leaving
+  const stopping = new AbortController()
+  const { signal } = stopping
   let timer: NodeJS.Timeout | undefined
 
   const takeDown = async (slug: string) => {
-    // The file first: a CDN that asks for it again must not get it.
+    // The file first: a CDN that fetches it again must not get it.
     await images.remove(slug)
     await purge?.(images.url(slug), signal)
     await takedowns.finish(slug)
@@ -83,9 +80,9 @@ export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPo
   void pass()
 
   return {
-    /** Does not wait: what is under way is due again later. */
+    /** Does not wait: unfinished takedowns become due again. */
     stop() {
-      leaving.abort()
+      stopping.abort()
       clearTimeout(timer)
     },
   }

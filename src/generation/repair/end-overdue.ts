@@ -3,7 +3,7 @@ import { clearLeftovers, type EndedGeneration } from '../cancel.js'
 import type { Lacking } from '../failure-reason.js'
 import type { ReconcilePorts, ReconcileStore } from './ports.js'
 
-/** Ends generations that can no longer succeed, and frees what they held outside Postgres. */
+/** Fails generations that can no longer succeed, and releases what they hold outside Postgres. */
 export async function endOverdue(ports: ReconcilePorts, end: () => Promise<EndedGeneration[]>): Promise<void> {
   for (const generation of await end()) {
     ports.log.warn({ generationId: generation.id, reason: generation.reason }, 'generation ended by the reconciler')
@@ -12,11 +12,11 @@ export async function endOverdue(ports: ReconcilePorts, end: () => Promise<Ended
   }
 }
 
-/** The pause after a look that found nothing, as a multiple of the time that it took. */
+/** The pause after a search that found nothing, as a multiple of the time that it took. */
 const PAUSE_FACTOR = 20
 const MAX_PAUSE_MS = 30_000
 
-/** `failUnservable` reads the whole queue: with these pauses it takes a small part of the time, however long the queue. */
+/** `failUnservable` reads the whole queue; these pauses keep that a small part of the time, however long it is. */
 export function withPauses(failUnservable: ReconcileStore['failUnservable']): ReconcileStore['failUnservable'] {
   const nextAt = new Map<Lacking, number>()
   return async (lacking) => {

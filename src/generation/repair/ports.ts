@@ -3,17 +3,17 @@ import type { EndedGeneration, LeftoverPorts } from '../cancel.js'
 import type { Lacking } from '../failure-reason.js'
 import type { Delivery } from '../shared-ports.js'
 
-/** What the rules read and repair in Postgres. Each statement has its own condition, so two reconcilers at once do no harm. */
+/** What the rules read and repair in Postgres. Each statement checks its condition, so two reconcilers do no harm. */
 export interface ReconcileStore {
-  /** Puts attempts whose worker stopped renewing its lease back in their place in the queue. */
+  /** Requeues, in their place, the attempts whose worker stopped renewing its lease. */
   requeueLost(): Promise<Delivery[]>
-  /** Fails attempts under which one worker too many has died; like all `fail…`, with a refund. */
+  /** Fails generations under which one worker too many has died; like every `fail…`, with a refund. */
   failLost(): Promise<EndedGeneration[]>
   /** Fails generations past their deadline. */
   failExpired(): Promise<EndedGeneration[]>
-  /** Fails queued generations that no live backend can serve, for lack of this. */
+  /** Fails queued generations because no live backend meets this requirement. */
   failUnservable(lacking: Lacking): Promise<EndedGeneration[]>
-  /** Queued generations whose job is not known to have reached the queue, one page. */
+  /** One page of queued generations whose job is not known to have reached the queue. */
   notEnqueued(): Promise<Delivery[]>
   markEnqueued(deliveries: readonly Delivery[]): Promise<void>
   /** Charged active generations, in pages by account. */
@@ -21,9 +21,9 @@ export interface ReconcileStore {
   /** The first queued generations: more than there are backends that may be idle. */
   firstQueued(): Promise<Delivery[]>
   endedAmong(ids: readonly string[]): Promise<string[]>
-  /** Slugs of generations that failed lately: a crash may have left image files under them that nobody will see. */
+  /** Slugs of recently failed generations: a crash may have left image files under them. */
   wastedSlugs(): Promise<string[]>
-  /** Deletes what has expired. */
+  /** Deletes expired rows. */
   clean(): Promise<void>
 }
 

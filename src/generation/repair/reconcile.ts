@@ -9,7 +9,7 @@ import { requeueLost } from './requeue-lost.js'
 import { isWiped, restoreRedis } from './restore-redis.js'
 import { removeInBackground, sweepImages } from './sweep-images.js'
 
-/** Told of a rule that failed; the next pass tries again. */
+/** Called with a rule that failed; the next pass retries it. */
 type OnFault = (rule: string, error: unknown) => void
 
 const logFault =
@@ -18,11 +18,11 @@ const logFault =
     log.warn({ err, rule }, 'a rule of the reconciler failed')
 
 /**
- * Repairs what a crash left behind: Postgres is the truth, the queue and the locks follow it. A rule that fails does not
- * stop the others.
- * @param pass `full`: look at everything, not only at what is known to be new. `leasesCount`: a lease that has run out
- *   means a lost worker
- * @returns whether Redis is known to follow Postgres; true if this pass did not look
+ * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule does not stop the
+ * others.
+ * @param pass `full`: check everything, not only what is known to be new. `leasesCount`: an expired lease means a lost
+ *   worker
+ * @returns whether Redis is known to follow Postgres; true if this pass did not check
  */
 export async function reconcile(
   ports: ReconcilePorts,
@@ -30,7 +30,7 @@ export async function reconcile(
   onFault = logFault(ports.log),
 ): Promise<boolean> {
   const { rows } = ports
-  /** Resolves to whether the rule did its work. */
+  /** False: the rule failed, or says that it did not do all its work. */
   const attempt = async (rule: string, work: () => Promise<unknown>): Promise<boolean> => {
     try {
       return (await work()) !== false
@@ -42,7 +42,7 @@ export async function reconcile(
   /** Attempts a rule, unless a chaos run has switched it off. */
   const apply = async (rule: SwitchableGuard, work: () => Promise<unknown>) => guardOff(rule) || attempt(rule, work)
 
-  // Not failLost after a fault of requeueLost: Postgres may have stood still, and the leases with it.
+  // No failLost if requeueLost failed: Postgres may have stood still, so that no lease could be renewed.
   if (leasesCount && (await apply('reconcile.requeue_lost', () => requeueLost(ports))))
     await apply('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
   await apply('reconcile.enqueue', () => enqueueMissing(ports))
@@ -62,37 +62,37 @@ export async function reconcile(
 export type ReconcilerPorts = ReconcilePorts & { readonly duty: DutyLease }
 
 const EVERY_MS = 500
-/** If the duty is renewed this late, Postgres or this process stood still, and leases ran out that nobody could renew. */
-const STOOD_STILL_MS = 4000
-/** Workers then get this long to renew their leases or to put their generations back. */
+/** If the duty is renewed this late, Postgres or this process stood still, and leases may have expired unrenewed. */
+const STALLED_MS = 4000
+/** Workers then get this long to renew their leases or to requeue their generations. */
 const GRACE_MS = 5000
 const FULL_EVERY_MS = 60_000
-/** After a full pass that could not restore Redis. */
+/** The next full pass, after one that could not restore Redis. */
 const FULL_AGAIN_MS = 5000
 /** Well within the duty's lease. */
 const RENEW_MS = 700
-/** A pass that takes longer hangs: another process takes over. */
+/** A longer pass hangs, and is no longer renewed: another process takes over. */
 const RENEWED_FOR_MS = 120_000
-/** A rule that keeps failing is logged this rarely. */
-const QUIET_MS = 10_000
+/** A rule that keeps failing is logged at most this often. */
+const LOG_EVERY_MS = 10_000
 
-/** Runs the reconciler in every process; the duty's lease lets one at a time do the work. */
+/** Starts the reconciler. It runs in every process; the duty's lease lets one at a time work. */
 export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void> } {
   const images = removeInBackground(ports.images)
   const rows = { ...ports.rows, failUnservable: withPauses(ports.rows.failUnservable) }
-  const onFault = quietly(logFault(ports.log))
+  const onFault = rateLimited(logFault(ports.log))
   let stopped = false
   let fullAt = 0
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
-  let reachedAt = performance.now()
+  let renewedAt = performance.now()
   let graceUntil = 0
 
   const hold = async () => {
     const duty = await ports.duty.hold()
     const now = performance.now()
-    if (now - reachedAt > STOOD_STILL_MS) graceUntil = now + GRACE_MS
-    reachedAt = now
+    if (now - renewedAt > STALLED_MS) graceUntil = now + GRACE_MS
+    renewedAt = now
     return duty
   }
 
@@ -132,7 +132,7 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
   }
 }
 
-/** Renews the duty during a pass: the next holder would begin with a full pass. */
+/** Renews the duty during a pass: another holder would begin with a full pass. */
 function renewing(hold: DutyLease['hold']): () => Promise<void> {
   const until = performance.now() + RENEWED_FOR_MS
   let renewal: Promise<unknown> = Promise.resolve()
@@ -145,12 +145,12 @@ function renewing(hold: DutyLease['hold']): () => Promise<void> {
   }
 }
 
-function quietly(tell: OnFault): OnFault {
-  const toldAt = new Map<string, number>()
+function rateLimited(log: OnFault): OnFault {
+  const loggedAt = new Map<string, number>()
   return (rule, error) => {
     const now = performance.now()
-    if (now - (toldAt.get(rule) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return
-    toldAt.set(rule, now)
-    tell(rule, error)
+    if (now - (loggedAt.get(rule) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return
+    loggedAt.set(rule, now)
+    log(rule, error)
   }
 }

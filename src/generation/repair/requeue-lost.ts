@@ -5,6 +5,6 @@ import type { ReconcilePorts } from './ports.js'
 export async function requeueLost({ rows, log }: ReconcilePorts): Promise<void> {
   const requeued = await rows.requeueLost()
   if (requeued.length === 0) return
-  log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers put back in their place')
+  log.warn({ generations: requeued.map(({ id }) => id) }, 'generations of lost workers requeued')
   await failpoint('reconcile.after_requeue_lost')
 }

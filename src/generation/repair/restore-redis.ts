@@ -7,9 +7,9 @@ export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
   !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
 
 /**
- * Sets the locks of all active generations again and enqueues the first queued ones. Not all of them: a worker that gets a
- * job works until it finds nothing more that it can do, so one job for each backend that may be idle is enough. The wipe
- * mark comes last, so that a restore that failed is tried again.
+ * Sets the locks of all active generations again and enqueues the first queued ones: a worker that gets a job claims
+ * until nothing is left that it can do, so one job per backend that may be idle is enough. The wipe mark is set last,
+ * so that a failed restore is retried.
  * @returns whether all of it is known to have worked
  */
 export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePorts): Promise<boolean> {

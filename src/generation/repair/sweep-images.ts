@@ -11,10 +11,7 @@ export async function sweepImages({ rows, images }: ReconcilePorts): Promise<voi
 /** Removals beyond this many are dropped: the next sweep finds the files again. */
 const MAX_WAITING = 10_000
 
-/**
- * Removes files one after the other in the background, so that a store that hangs holds up no repair. `remove` resolves at
- * once; after `stop` no further removal begins.
- */
+/** Removes files in the background, one by one, so that a store that hangs delays no repair, until `stop`. */
 export function removeInBackground(images: Removal): Removal & { stop(): void } {
   const waiting = new Set<string>()
   let running = false
@@ -22,7 +19,7 @@ export function removeInBackground(images: Removal): Removal & { stop(): void } 
 
   const work = async () => {
     running = true
-    // A Set's iteration also meets what is added meanwhile.
+    // Iterating a Set includes what is added meanwhile.
     for (const slug of waiting) {
       waiting.delete(slug)
       await images.remove(slug).catch(() => undefined)

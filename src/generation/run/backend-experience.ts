@@ -1,13 +1,13 @@
 import type { Generation } from '../generation.js'
 import type { Serves } from './claim.js'
 
-/** After failures of this many accounts in a row, what they share is to blame. One account alone could cause them on purpose. */
-const OUT_OF_ORDER = 3
-/** After so many shared faults, some minutes, a generation's faults count again. */
-const MAX_SHARED = 20
-/** Without a limit, generations that another worker has finished would stay for ever. */
+/** If this many accounts fail in a row, what they share is at fault. One account alone could fail on purpose. */
+const FAILED_ACCOUNTS = 3
+/** After so many shared faults (some minutes) a generation's faults count as tries again. */
+const MAX_SHARED_FAULTS = 20
+/** A bound, because generations that another worker finishes are never forgotten. */
 const MAX_REMEMBERED = 100
-/** For how long a model or a sampler that fails is left out at first, doubling up to the cap. */
+/** How long a failing model or sampler is left out at first, doubling up to the cap. */
 const PAUSE_MS = 500
 const PAUSE_CAP_MS = 30_000
 
@@ -16,7 +16,7 @@ type Job = Pick<Generation, 'id' | 'accountId' | 'filename' | 'sampler'>
 export interface SharedFault {
   /** How many shared faults this generation has had before. */
   readonly times: number
-  /** The server fails whatever it is given. Otherwise one model or sampler fails, and is left out for a while. */
+  /** The server fails everything. Otherwise one model or sampler fails, and is left out for a while. */
   readonly down: boolean
 }
 
@@ -40,7 +40,7 @@ const newStreak = (workedAt: number): Streak => {
   return { workedAt, ...failed, pauses: 0, leftOutUntil: 0 }
 }
 
-/** What a worker remembers of one backend's failures, to tell a broken server, model or sampler from a broken generation. */
+/** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
 export function backendExperience() {
   /** By generation: how many others the server has finished since it dropped this one. */
   const drops = new Map<string, number>()
@@ -70,38 +70,38 @@ export function backendExperience() {
       for (const key of [SERVER, modelKey(filename), samplerKey(sampler)]) streaks.set(key, newStreak(now))
       for (const [other, finished] of drops) drops.set(other, finished + 1)
     },
-    /** Whether the server has finished others since it last dropped this generation: then the generation is to blame. */
+    /** Whether the server has finished others since it last dropped this generation, which is then at fault. */
     isCulprit: (id: string): boolean => (drops.get(id) ?? 0) > 0,
     /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
     sharedFault(job: Job): SharedFault | undefined {
       const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
         failed(key, job),
       ) as [Streak, Streak, Streak]
-      const down = isOutOfOrder(server) && server.models.size > 1 && server.samplers.size > 1
+      const down = isSuspect(server) && server.models.size > 1 && server.samplers.size > 1
       // If both are suspect, blame the one that has not worked for longer.
-      const suspects = [model, sampler].filter(isOutOfOrder).sort((one, other) => one.workedAt - other.workedAt)
+      const suspects = [model, sampler].filter(isSuspect).sort((one, other) => one.workedAt - other.workedAt)
       const blamed = down ? server : suspects[0]
       const times = sharedFaults.get(job.id) ?? 0
-      if (!blamed || times >= MAX_SHARED) return undefined
+      if (!blamed || times >= MAX_SHARED_FAULTS) return undefined
       remember(sharedFaults, job.id, times + 1)
       if (!down) blamed.leftOutUntil = performance.now() + Math.min(PAUSE_MS * 2 ** blamed.pauses++, PAUSE_CAP_MS)
       return { times, down }
     },
     /** The backend's abilities without what is left out now. */
     without(serves: Serves): Serves {
-      const isIn = (key: string) => (streaks.get(key)?.leftOutUntil ?? 0) <= performance.now()
+      const isOffered = (key: string) => (streaks.get(key)?.leftOutUntil ?? 0) <= performance.now()
       return {
         ...serves,
-        models: serves.models?.filter((filename) => isIn(modelKey(filename))) ?? null,
-        samplers: serves.samplers.filter((sampler) => isIn(samplerKey(sampler))),
+        models: serves.models?.filter((filename) => isOffered(modelKey(filename))) ?? null,
+        samplers: serves.samplers.filter((sampler) => isOffered(samplerKey(sampler))),
       }
     },
   }
 }
 
-const isOutOfOrder = ({ accounts }: Streak): boolean => accounts.size >= OUT_OF_ORDER
+const isSuspect = ({ accounts }: Streak): boolean => accounts.size >= FAILED_ACCOUNTS
 
-/** Drops the oldest beyond the limit. */
+/** Forgets the oldest beyond the limit. */
 function remember(counts: Map<string, number>, id: string, count: number): void {
   counts.set(id, count)
   const [oldest] = counts.keys()

@@ -13,14 +13,14 @@ interface BackendLoopPorts extends RunPorts {
 
 /** How often a backend that is up is asked what it serves, and reported as alive. */
 const CHECK_MS = 5000
-/** The pause before the first look after an outage, doubling up to the cap. */
+/** The pause before the first probe after an outage, doubling up to the cap. */
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
 /** While more generations than this are being checked and stored, the GPU waits: their images are in memory. */
 const MAX_FINISHING = 4
 
-/** Longer than a generation waits for a backend that has its model. */
+/** For how long a missing model is left out: longer than a generation waits for a backend that has it. */
 const LEFT_OUT_MS = 300_000
 const NEVER = new AbortController().signal
 const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
@@ -37,9 +37,9 @@ interface BackendLoopOptions {
 }
 
 /**
- * Keeps one backend at work: claims what it can serve, one inference at a time, until nothing is left. While the backend
- * is down, it probes it. The next generation is claimed before the GPU is free, and the images of the last one are stored
- * while the next is drawn.
+ * Runs one backend: claims what it can serve, one inference at a time, until nothing is left, and probes it while it is
+ * down. The next generation is claimed before the GPU is free, and the images of the last one are stored while the next
+ * is drawn.
  */
 export function backendLoop(
   ports: BackendLoopPorts,
@@ -58,11 +58,11 @@ export function backendLoop(
   const pace = inferencePace()
   const experience = backendExperience()
   let serves = UNKNOWN
-  /** The model that the server was last asked to draw with, and so has loaded. */
+  /** The model of the last inference, which the server therefore has loaded. */
   let loaded: string | undefined
   let up = false
   let storeFailed = false
-  let warned = false
+  let warnedOfOthers = false
   /** `serve` was called again: there may be work that the last claim did not see. */
   let again = false
   let outages = 0
@@ -72,7 +72,7 @@ export function backendLoop(
 
   const warn = (err: unknown, sentence: string) => log.warn({ err, backend: backend.name }, sentence)
 
-  const workOff = async (): Promise<boolean> => {
+  const runClaimable = async (): Promise<boolean> => {
     let run: InferenceRun | undefined
     let generation = await claim()
     const ran = generation !== undefined
@@ -82,7 +82,7 @@ export function backendLoop(
       while (unfinished.size > MAX_FINISHING) await Promise.race(unfinished)
       generation = await claim()
       if (generation) continue
-      // The GPU is free now: look once more before going idle.
+      // The GPU is free now: claim once more before going idle.
       await run.free
       generation = await claim()
     }
@@ -102,7 +102,7 @@ export function backendLoop(
         const claimed = await runs.claim({ worker, backend: backend.name }, experience.without(serves), affinity)
         if (claimed) return claimed
       } catch (err) {
-        // Postgres is down; the next job or the next look tries again.
+        // Postgres is down; the next job or poll retries.
         warn(err, 'claim failed')
         return undefined
       }
@@ -110,7 +110,7 @@ export function backendLoop(
     return undefined
   }
 
-  /** Starts an attempt that gets the GPU when it is free and its server is still up. */
+  /** Starts an attempt; it gets the GPU once that is free, if the server is still up. */
   const begin = (generation: ClaimedGeneration, gpuFree: Promise<void>): InferenceRun => {
     const { id, filename } = generation
     const loadsModel = serves.models !== null && loaded !== filename
@@ -142,11 +142,11 @@ export function backendLoop(
   }
 
   const warnOfOthers = () => {
-    if (warned) return
-    warned = true
+    if (warnedOfOthers) return
+    warnedOfOthers = true
     log.warn(
       { backend: backend.name },
-      'the GPU server draws for others, or what could not be canceled: generations wait in its own queue; give it to one worker alone',
+      'the GPU server draws for other clients, or what could not be canceled: let only one worker use it',
     )
   }
 
@@ -165,7 +165,7 @@ export function backendLoop(
   const leaveOut = (filename: string): void => {
     leftOut.set(filename, performance.now() + LEFT_OUT_MS)
     serves = withoutLeftOut(serves)
-    // Announced at once, so that generations of this model do not wait for this backend.
+    // Announced immediately, so that generations of this model do not wait for this backend.
     checkIn(0)
   }
 
@@ -176,7 +176,7 @@ export function backendLoop(
 
   const wentDown = (error: unknown): void => {
     const sentence = storeFailed
-      ? 'backend waits until images can be stored again: make room where STORAGE_URL leads'
+      ? 'backend is paused until images can be stored again: make room where STORAGE_URL points'
       : 'backend is down'
     if (up || outages === 0) warn(error, sentence)
     up = false
@@ -199,7 +199,7 @@ export function backendLoop(
       const models = capabilities.models?.length ?? 'any'
       if (!wasUp) log.info({ backend: backend.name, models }, 'backend is up')
     } catch (error) {
-      // A server that loads a checkpoint may not answer. While it draws, its inference tells whether it is up.
+      // A server that loads a checkpoint may not answer. While it draws, its inference shows whether it is up.
       if (!busy || !up) wentDown(limit.isOver() ? LATE : error)
       refuses = isRefusal(error) && serves === UNKNOWN
     } finally {
@@ -209,7 +209,7 @@ export function backendLoop(
       .announce(worker, backend.name, up, refuses ? NOTHING : serves)
       .catch((err) => warn(err, 'backend could not be announced'))
     if (!up) return
-    // Finds the work whose jobs came while the backend was down or busy.
+    // Claims what was enqueued while the backend was down or busy.
     void serve()
     checkIn(CHECK_MS)
   }
@@ -222,11 +222,11 @@ export function backendLoop(
     }, ms)
   }
 
-  /** Runs all that is claimable; resolves to whether there was anything. At once if it is busy, down or draining. */
+  /** Runs all that is claimable; resolves to whether there was anything. False if it is busy, down or draining. */
   const serve = (): Promise<boolean> => {
     again = true
     if (!up || busy || draining.signal.aborted) return Promise.resolve(false)
-    busy = workOff().finally(() => {
+    busy = runClaimable().finally(() => {
       busy = undefined
     })
     return busy
@@ -246,10 +246,7 @@ export function backendLoop(
     serve,
     drain,
 
-    /**
-     * Puts the running generation back in its place, and closes the backend. `crashed`: leaves it to the reconciler, which
-     * counts the worker as one that died under it.
-     */
+    /** Requeues what runs and closes the backend. `crashed`: the reconciler requeues it and counts the death. */
     async close(crashed = false): Promise<void> {
       leaving.abort(crashed ? new WorkerCrash() : new Error('the worker is leaving'))
       await drain()

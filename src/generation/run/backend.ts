@@ -8,7 +8,7 @@ export const CAPABILITIES_WITHIN_MS = 4000
 export interface InferenceRequest extends Drawing {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
   readonly attemptId: string
-  /** Its name among workers, for a server that shows whose work it does: `gen_…-2`. */
+  /** The generation and its attempt, `gen_…-2`: for servers that show who sent a request. */
   readonly attempt: string
   /** The model file. */
   readonly model: string
@@ -23,7 +23,7 @@ export interface InferredImage {
   readonly madeWith: MadeWith
 }
 
-/** How a server was asked for an image, in its own words: what a person needs to make it again elsewhere. */
+/** How a server was asked for an image, in its own terms, so that a person can reproduce it elsewhere. */
 export interface MadeWith {
   /** The kind of server, never its address: `a1111`, `sdnext`, `sdcpp`, `comfyui`, `openai`, `preview`. */
   readonly backend: string
@@ -36,7 +36,7 @@ export interface MadeWith {
 export interface Capabilities {
   /** Checkpoint file names the server can load; null when it draws with any (preview). */
   readonly models: readonly string[] | null
-  /** File names that it can't be asked for, since several of its checkpoints have them. */
+  /** File names that cannot be requested, because several checkpoints have them. */
   readonly ambiguous?: readonly string[]
   readonly samplers: readonly Sampler[]
   /** The largest seed the server keeps; a generation with a larger one is not given to it. */
@@ -50,15 +50,15 @@ export interface Capabilities {
 export interface InferenceOptions {
   /** Aborts the inference: cancel on the server as far as it can (at most 5 s), then throw `canceled`. */
   readonly signal: AbortSignal
-  /** The server has the request and does so many others first; 0: now it is drawn. Not called where it can't tell. */
+  /** How many other requests the server runs first; 0: it now draws this one. Not called if the server does not say. */
   readonly onWaiting?: (before: number) => void
   /** Fraction done, 0 to 1, never falling within an attempt. */
   readonly onProgress?: (progress: number) => void
-  /** An encoded image of what is drawn so far, where the server has one; as often as it likes. */
+  /** An encoded preview, if the server has one; at any rate. */
   readonly onPreview?: (image: Buffer) => void
-  /** Everything is drawn and only the answer is on its way: the server can take its next request. */
+  /** Everything is drawn, only the answer is still on its way: the server can take its next request. */
   readonly onDrawn?: () => void
-  /** Whether the attempt of that name has ended or was replaced; false if it is unknown. The server's work for it is canceled. */
+  /** Whether that attempt has ended or was replaced, so that the server's work for it is canceled; false if unknown. */
   readonly hasEnded?: (attempt: string) => Promise<boolean>
 }
 
@@ -66,10 +66,7 @@ export interface InferenceOptions {
 export interface InferenceBackend {
   /** For logs and the operator: the server's address without credentials, e.g. `a1111+http://gpu1:7860`. */
   readonly name: string
-  /**
-   * Asks the server what it can do now; also the health probe.
-   * @throws BackendError `unavailable` while the server can't be reached, `auth` or `unusable` while it refuses
-   */
+  /** Also the health probe. @throws BackendError `unavailable` if unreachable, `auth` or `unusable` if it refuses */
   capabilities(signal: AbortSignal): Promise<Capabilities>
   /** Draws exactly `seeds.length` images of the asked size. @throws BackendError, always and only */
   generate(request: InferenceRequest, options: InferenceOptions): Promise<InferredImage[]>
@@ -81,13 +78,13 @@ const SERVER_FAULTS = ['unavailable', 'busy', 'auth', 'unusable', 'lost'] as con
 /**
  * - `unavailable`, `busy`, `auth`, `lost`: the server's fault; costs the generation no try, and the backend is left
  *   alone until it answers again
- * - `unusable`: the same of a server that answers, but is of another kind or set up for something else
- * - `timeout`, `oom`, `backend_fault`, `bad_output`: the generation's fault; costs one of its three tries. If the last two
- *   come from several accounts' generations in a row, it is the fault of the model or the sampler that they share, which
- *   is left out for a while, or of the server if they share neither
+ * - `unusable`: likewise; the server answers, but is of another kind or set up for something else
+ * - `timeout`, `oom`, `backend_fault`, `bad_output`: the generation's fault; costs one of its three tries. If several
+ *   accounts' generations end with one of the last two in a row, it is the fault of the model or the sampler that they
+ *   share, which is left out for a while, or of the server if they share neither
  * - `model_missing`: costs no try; the server is not asked for that model for a while
  * - `invalid_request`, `unsupported`: trying again cannot help
- * - `canceled`: we asked for it
+ * - `canceled`: by us
  */
 export type BackendErrorKind =
   | (typeof SERVER_FAULTS)[number]
@@ -103,7 +100,7 @@ export type BackendErrorKind =
 export const isServerFault = (error: unknown): error is BackendError =>
   error instanceof BackendError && SERVER_FAULTS.some((kind) => kind === error.kind)
 
-/** It will go on refusing until the operator changes the server, or its entry in INFERENCE_URL. */
+/** The server refuses until the operator changes it, or its entry in INFERENCE_URL. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof BackendError && (error.kind === 'auth' || error.kind === 'unusable')
 

@@ -4,7 +4,7 @@ import type { Capabilities, MadeWith } from './backend.js'
 /** One attempt. Every write of its worker names `attempt`, and changes nothing once the row has a later one. */
 export interface ClaimedGeneration extends Generation {
   readonly attempt: number
-  /** Faults so far that counted; the third one fails the generation. */
+  /** Attempts whose failure counted; the third one fails the generation. */
   readonly tries: number
 }
 
@@ -51,17 +51,17 @@ export interface RunStore {
   /** Failure and refund in one transaction. False: the attempt was no longer ours and nothing was written. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
   /**
-   * Puts a running generation back in its place in the queue. `countTry`: the fault was the generation's own. `delayMs`:
-   * until then it cannot be claimed. Resolves to the new attempt, or undefined if the old one was no longer ours.
+   * Puts a running generation back in its place in the queue. `countTry`: the fault was its own. `delayMs`: how long it
+   * cannot be claimed. Resolves to the new attempt, or undefined if the old one was no longer ours.
    */
   requeue(generation: ClaimedGeneration, options: { countTry: boolean; delayMs: number }): Promise<number | undefined>
 }
 
-/** Which backends are alive and what they serve, for all processes to see. */
+/** Which backends are alive and what they serve, readable by all processes. */
 export interface BackendRegistry {
   /**
-   * Reports one backend; `serves` is what it was last known to serve. No generation waits for a backend that is down and
-   * has no models. The report of a worker that leaves stays for a while: the worker may be back in a moment.
+   * Reports one backend; `serves` is what it was last known to serve. No generation waits for a backend that is down
+   * and has no models. A report outlives its worker for a while, because the worker may be restarting.
    */
   announce(worker: string, backend: string, up: boolean, serves: Serves): Promise<void>
 }

@@ -7,25 +7,25 @@ import { type inferencePace, remainingMs } from '../inference-pace.js'
  * checked and stored while the one after it is drawn, so that the GPU waits for neither.
  */
 export interface GpuTurn {
-  /** Resolves when the GPU is this attempt's; rejects when it will not be. */
+  /** Resolves when the GPU is this attempt's; rejects if it will never be. */
   readonly granted: Promise<unknown>
-  /** The backend is asked now; called again when it has waited and begins to draw. */
+  /** Called when the backend is asked, and again when it begins to draw after a wait. */
   begun(): void
-  /** The backend does what others have asked of it first. */
+  /** The backend runs requests of others first. */
   waits(): void
   progressed(fraction: number): void
-  /** The backend has drawn everything; its answer is still on its way. */
+  /** Everything is drawn; the answer is still on its way. */
   over(): void
-  /** The backend has given the attempt up and can take its next request. */
+  /** The inference failed; the backend can take its next request. */
   freed(): void
 }
 
-/** An attempt that was claimed too early goes back after this time, so that another backend may take it. */
-const PATIENCE_MS = 5000
+/** An attempt that was claimed too early is requeued after this time, so that another backend may claim it. */
+const TURN_TIMEOUT_MS = 5000
 
-/** Whether the GPU was granted; false when it will not be soon, or when `stop` aborts. */
+/** Whether the GPU was granted; false if not in time, or if `stop` aborts. */
 export async function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Promise<boolean> {
-  const limit = timeLimit(stop, PATIENCE_MS)
+  const limit = timeLimit(stop, TURN_TIMEOUT_MS)
   const given = granted.then(
     () => true,
     () => false,
@@ -34,39 +34,39 @@ export async function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Prom
 }
 
 /** The next generation is claimed this long before a GPU is expected to be free: longer than a claim takes. */
-const AHEAD_MS = 500
+const CLAIM_AHEAD_MS = 500
 
 export interface InferenceRun extends GpuTurn {
   /** Resolves when the GPU is free, or soon will be: time for the next claim. */
   readonly nearlyFree: Promise<void>
   readonly free: Promise<void>
-  /** The attempt has ended, whatever it had drawn. */
+  /** The attempt has ended, drawn or not. */
   ended(): void
 }
 
 /**
  * Follows one attempt's use of its GPU.
- * @param work undefined where the time cannot be foreseen, as while a model is loaded
- * @param tell `begun` when the backend is asked, `waits` when it does something else first
+ * @param work undefined where the time cannot be estimated, as when a model must be loaded
+ * @param notify see GpuTurn
  */
 export function inferenceRun(
   granted: Promise<unknown>,
   work: Work | undefined,
   pace: ReturnType<typeof inferencePace>,
-  tell: Pick<GpuTurn, 'begun' | 'waits'>,
+  notify: Pick<GpuTurn, 'begun' | 'waits'>,
 ): InferenceRun {
   let begunAt: number | undefined
   let timer: NodeJS.Timeout | undefined
   let drawing = false
   const nearlyFree = deferred()
   const free = deferred()
-  const look = (fraction: number) => {
+  const estimateEnd = (fraction: number) => {
     clearTimeout(timer)
     if (begunAt === undefined) return
     const left = remainingMs(performance.now() - begunAt, fraction, work && pace.expectedMs(work))
     if (left === undefined) return
-    if (left <= AHEAD_MS) nearlyFree.resolve()
-    else timer = setTimeout(nearlyFree.resolve, left - AHEAD_MS)
+    if (left <= CLAIM_AHEAD_MS) nearlyFree.resolve()
+    else timer = setTimeout(nearlyFree.resolve, left - CLAIM_AHEAD_MS)
   }
   const end = () => {
     clearTimeout(timer)
@@ -74,7 +74,7 @@ export function inferenceRun(
     nearlyFree.resolve()
     free.resolve()
   }
-  // It may reject after everybody who awaits it has ended.
+  // It may reject when nothing awaits it any more.
   const settled = granted.catch(() => undefined)
   return {
     granted,
@@ -83,15 +83,15 @@ export function inferenceRun(
     begun() {
       drawing = true
       begunAt = performance.now()
-      tell.begun()
-      look(0)
+      notify.begun()
+      estimateEnd(0)
     },
     waits() {
       clearTimeout(timer)
       begunAt = undefined
-      tell.waits()
+      notify.waits()
     },
-    progressed: look,
+    progressed: estimateEnd,
     over() {
       if (begunAt !== undefined && work) pace.note(work, performance.now() - begunAt)
       end()
@@ -99,7 +99,7 @@ export function inferenceRun(
     freed: end,
     ended() {
       if (drawing) end()
-      // It went back before its turn: the attempt before it still has the GPU.
+      // Requeued before its turn: the attempt before it still has the GPU.
       else void settled.then(end)
     },
   }

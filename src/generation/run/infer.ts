@@ -7,7 +7,7 @@ import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
 const PROGRESS_EVERY_MS = 250
-/** For the backend's end after an abort. */
+/** How long a backend may take to stop after an abort. */
 const ABORT_GRACE_MS = 6000
 
 interface InferPorts {
@@ -16,7 +16,7 @@ interface InferPorts {
   readonly previews: PreviewBoard
 }
 
-/** Has the backend draw. The GPU's turn ends when everything is drawn, or when a server that is up has failed. */
+/** Runs the inference. The GPU's turn ends when everything is drawn, or when a server that is up has failed. */
 export async function infer(
   { runs, progress, previews }: InferPorts,
   backend: InferenceBackend,
@@ -45,7 +45,7 @@ export async function infer(
   let nextPreviewAt = 0
   const onPreview = (image: Buffer) => {
     if (performance.now() < nextPreviewAt) return
-    // One at a time.
+    // One write at a time.
     nextPreviewAt = Number.POSITIVE_INFINITY
     const readyAt = performance.now() + PREVIEWS_EVERY_MS
     const stored = previews.set(id, generation.attempt, image).catch(() => undefined)
@@ -55,7 +55,7 @@ export async function infer(
   }
   stop.throwIfAborted()
   turn.begun()
-  // The progress of the attempt before no longer counts.
+  // Overwrites the progress of the attempt before.
   if (generation.attempt > 1) show(-1)
   const request = {
     ...drawingOf(generation),
@@ -96,7 +96,7 @@ async function orGiveUp<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   try {
     return await Promise.race([work, late])
   } finally {
-    // A listener that stays with `stop` would keep the images in memory.
+    // A listener left on `stop` would keep the images in memory.
     grace.clear()
     work.catch(() => undefined)
   }

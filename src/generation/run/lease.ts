@@ -2,7 +2,7 @@ import { failpoint } from '../../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import { retryFor } from './retry-for.js'
 
-/** Tells a worker at once when another process ended a generation that it runs; a notice may be lost. */
+/** Notifies a worker immediately when another process ends a generation that it runs; a notice may be lost. */
 export interface GenerationEnds {
   /** @returns stops watching */
   watch(id: string, onEnd: () => void): () => void
@@ -11,12 +11,12 @@ export interface GenerationEnds {
 const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long, stop: another worker may take over soon. */
 const LEASE_DOUBT_MS = 5500
-/** After a standstill of this process: an answer may have arrived that was not read yet. */
+/** A grace after this process stood still: an answer may have arrived that was not read yet. */
 const CATCH_UP_MS = 300
 /** How long to wait for Postgres before an image is replaced. */
-const ASK_FOR_MS = 30_000
+const VERIFY_FOR_MS = 30_000
 
-/** Renews an attempt's lease until stopped; looks at once when another process says that it has ended the generation. */
+/** Renews an attempt's lease until stopped, and immediately on the notice that another process ended the generation. */
 export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }: ClaimedGeneration) {
   const gone = new AbortController()
   let confirmedAt = performance.now()
@@ -43,7 +43,7 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
   let late: NodeJS.Timeout | undefined
   const timer = setInterval(() => {
     void beat()
-    // A heartbeat that hangs is not answered before the lease is over.
+    // A hanging heartbeat would not fail before the lease ends.
     if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
   }, HEARTBEAT_MS)
   const unwatch = ends.watch(id, () => void beat())
@@ -54,11 +54,8 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     get doubtful() {
       return doubtful
     },
-    /**
-     * Whether the attempt may still change anything outside Postgres. Asks Postgres each time: the clock of a machine that
-     * was suspended stood still.
-     */
-    stillOurs: () => retryFor(() => runs.heartbeat(id, attempt), ASK_FOR_MS),
+    /** Whether the attempt may still write outside Postgres. Asks Postgres: a suspended machine's clock stops. */
+    stillOurs: () => retryFor(() => runs.heartbeat(id, attempt), VERIFY_FOR_MS),
     /** Goes on renewing, but no longer reacts to the notice of the generation's end. */
     ignoreEnds: unwatch,
     stop() {

@@ -9,7 +9,7 @@ export interface FinishedImage {
   readonly sha256: string
 }
 
-/** Checks a backend's image and makes the published one: PNG, marked as AI-generated. @throws BackendError `bad_output` */
+/** Turns a backend's image into the published one: a PNG marked as AI-generated. @throws BackendError `bad_output` */
 export type FinishImage = (
   bytes: Buffer,
   expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },
@@ -29,10 +29,10 @@ export class TakenOver extends Error {}
 const STORE_FOR_MS = 5000
 
 /**
- * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails, the
- * others are waited for: a file that is stored after its generation has failed would stay for ever.
+ * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails,
+ * waits for the others: a file that is stored after its generation has failed would stay forever.
  * @param stillOurs whether this attempt may still replace an image
- * @throws StoreFault; TakenOver; BackendError `bad_output` for what is no image
+ * @throws StoreFault; TakenOver; BackendError `bad_output` if one is not a valid image
  */
 export async function publish(
   ports: PublishPorts,

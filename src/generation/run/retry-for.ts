@@ -1,9 +1,9 @@
-/** Repeats what fails, with growing pauses, for about this long; then rejects with the last error. */
-export async function retryFor<T>(write: () => Promise<T>, forMs: number): Promise<T> {
+/** Retries with growing pauses for about this long, then rejects with the last error. */
+export async function retryFor<T>(work: () => Promise<T>, forMs: number): Promise<T> {
   const until = performance.now() + forMs
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 2000)) {
     try {
-      return await write()
+      return await work()
     } catch (error) {
       if (performance.now() + pauseMs > until) throw error
       await new Promise((resolve) => setTimeout(resolve, pauseMs))

@@ -22,7 +22,7 @@ export interface RunPorts extends PublishPorts {
   readonly log: Log
 }
 
-/** What a worker has seen of its backend over several generations. */
+/** What a worker remembers of its backend's faults over several generations. */
 export interface Experience {
   /** The connection broke during the inference: whether this generation is to blame. */
   isCulprit(): boolean
@@ -32,17 +32,16 @@ export interface Experience {
   lacksModel(): void
 }
 
-/** How the attempt ended, for the backend's loop: `down` names a server or a store that is at fault, not the job. */
+/** How the attempt ended, for the backend's loop; `down`: the server or the store is at fault, not the generation. */
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
-/** The generation may have crashed the worker: its lease is left to end, so that the reconciler counts the death. */
+/** The generation may have crashed the worker: its lease is left to expire, so that the reconciler counts the death. */
 export class WorkerCrash extends Error {
   constructor() {
-    super('the worker has met an error that nobody caught')
+    super('the worker stops because of an uncaught error')
   }
 }
 
-/** One attempt and what it needs to end. */
 interface Attempt extends RunPorts {
   readonly generation: ClaimedGeneration
   /** For every log line. */
@@ -51,14 +50,13 @@ interface Attempt extends RunPorts {
 
 const RECORD_FOR_MS = 30_000
 
-/** Repeats a write whose answer was lost. The write's own condition makes a repetition harmless. */
+/** Retries a write whose answer was lost; the write's own condition makes the repetition harmless. */
 const record = <T>(write: () => Promise<T>): Promise<T> => retryFor(write, RECORD_FOR_MS)
 
 /**
  * Runs one claimed attempt to its end: wait for the GPU, infer, check, store, record, release. The outcome is recorded
  * before the lock is released, and every write counts only while the attempt is still ours.
- * @param signal aborts when the worker must go: the generation then returns to its place and loses nothing
- * @param turn the GPU's, which others use before and after
+ * @param signal aborts when the worker must stop: the generation is then requeued in its place, without a try
  * @throws WorkerCrash when that is the signal's reason
  */
 export async function runGeneration(
@@ -84,7 +82,7 @@ export async function runGeneration(
     const inferenceMs = Math.round(performance.now() - startedAt)
     const images = await publish(ports, generation, inferred, lease.stillOurs)
     await failpoint('run.before_succeed')
-    // The next notice of its end will be our own.
+    // The next notice of its end is our own.
     lease.ignoreEnds()
     const ours = await record(() => runs.succeed(generation, images))
     await failpoint('run.after_succeed')
@@ -93,7 +91,7 @@ export async function runGeneration(
     await settle(attempt)
     return 'succeeded'
   } catch (error) {
-    // The lease may have ended: put the generation back, unless another worker has taken it over.
+    // The lease may have ended: requeue, which does nothing if another worker has taken the generation over.
     if (lease.doubtful) return requeue(attempt)
     if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
@@ -130,7 +128,7 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
     case 'unsupported':
       return fail(attempt, fault.publicMessage)
     case 'model_missing':
-      // First, so that another backend takes it.
+      // First, so that another backend claims it.
       experience.lacksModel()
       return requeue(attempt)
     case 'backend_fault':
@@ -172,7 +170,7 @@ async function requeue(
   await failpoint('run.before_requeue')
   const next = await record(() => runs.requeue(generation, options))
   await failpoint('run.after_requeue')
-  log.info({ ...facts, ...options, requeued: next !== undefined }, 'generation put back in its place')
+  log.info({ ...facts, ...options, requeued: next !== undefined }, 'generation requeued')
   // After a delay the reconciler enqueues it.
   if (next !== undefined && options.delayMs === 0) await queue.enqueue([{ id: generation.id, attempt: next }])
   return 'requeued'
@@ -183,7 +181,7 @@ async function lost(attempt: Attempt): Promise<RunOutcome> {
   const { runs, queue, log, generation, facts } = attempt
   log.info(facts, 'generation attempt is no longer ours')
   await queue.withdraw(generation)
-  // After a take-over the files may be the other worker's. After a cancel nobody will see ours.
+  // After a take-over the files may be the other worker's. After a cancel they are ours and of no use.
   const now = await runs.standing(generation.id).catch(() => undefined)
   if (now?.status === 'failed') await discard(attempt)
   return 'lost'

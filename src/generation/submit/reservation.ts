@@ -13,7 +13,7 @@ type Reservation =
   | { readonly outcome: 'replay'; readonly generation: SubmittedGeneration }
 
 export interface IdempotencyStore {
-  /** Reserves the key for a generation that is about to be submitted, or says what became of the first one. */
+  /** Reserves the key for a generation that is about to be submitted, or tells what became of its first request. */
   reserve(accountId: string, key: string, bodyHash: Buffer, generationId: string): Promise<Reservation>
   /** Frees the key unless its generation was stored; once freed, that generation can no longer be stored. */
   release(accountId: string, key: string, generationId: string): Promise<void>
@@ -39,18 +39,18 @@ export async function underReservation<T>(
     return await submit()
   } catch (error) {
     await failpoint('idempotency.before_release')
-    await freeKey(() => keys.release(accountId, key, generationId))
+    await releaseKey(() => keys.release(accountId, key, generationId))
     throw error
   }
 }
 
-/** The pauses between tries to free a key while Postgres is down; after them its reservation has expired. */
-const RELEASE_AGAIN_MS = [500, 1000, 2000, 4000, 8000]
+/** The pauses between tries to release a key while Postgres is down; after them its reservation has expired. */
+const RETRY_PAUSES_MS = [500, 1000, 2000, 4000, 8000]
 
-/** Frees the key of a submit that failed. Only the first try is waited for. */
-async function freeKey(release: () => Promise<void>, pauses = RELEASE_AGAIN_MS): Promise<void> {
+/** Releases the key of a submit that failed. Waits for the first try only. */
+async function releaseKey(release: () => Promise<void>, pauses = RETRY_PAUSES_MS): Promise<void> {
   const [pauseMs, ...later] = pauses
   await release().catch(() => {
-    if (pauseMs !== undefined) setTimeout(() => void freeKey(release, later), pauseMs).unref()
+    if (pauseMs !== undefined) setTimeout(() => void releaseKey(release, later), pauseMs).unref()
   })
 }

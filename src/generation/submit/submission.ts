@@ -6,7 +6,7 @@ import type { IdempotencyRequest, IdempotencyStore } from './reservation.js'
 
 export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl'> {
   readonly request: GenerationRequest
-  /** Finds the model version asked for, or refuses. Called in its place in the order of checks. */
+  /** Finds the requested model version, or throws. Called in its place in the order of checks. */
   readonly model: () => Promise<ModelVersion>
   readonly idempotency: IdempotencyRequest | undefined
 }
@@ -29,10 +29,7 @@ export type Verdict =
     }
 
 export interface Moderator {
-  /**
-   * Reviews a prompt before anything is locked or charged.
-   * @throws AppError `unavailable` when the prompt must not pass unchecked and could not be checked
-   */
+  /** Runs before anything is locked or charged. @throws AppError `unavailable` if a required check was not possible */
   review(text: { prompt: string; negativePrompt: string; nsfwModel: boolean }): Promise<Verdict>
 }
 

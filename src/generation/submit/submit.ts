@@ -47,7 +47,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
     if (!metered) await ports.lock.release(account.id, id)
     throw error
   }
-  // Charged and stored: from here on nothing may turn it into an error. If Redis is down, the reconciler enqueues it later.
+  // Charged and stored: from here on nothing may fail the submit. If Redis is down, the reconciler enqueues it later.
   await failpoint('submit.after_insert')
   const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   await Promise.all([
@@ -64,10 +64,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
 }
 
-/**
- * The checks before anything is locked or charged, in the contract's order.
- * @throws subscription_required; not_found or model_unavailable; content_policy_violation
- */
+/** In the contract's order. @throws subscription_required; not_found or model_unavailable; content_policy_violation */
 async function requireAcceptable(
   moderator: Moderator,
   caller: Caller,
@@ -81,14 +78,14 @@ async function requireAcceptable(
   return model
 }
 
-/** @throws active_generation, naming the one that is active; a lock left behind by an ended one is taken over */
+/** Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one */
 async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: Generation): Promise<void> {
   const taken = await lock.acquire(accountId, id)
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)
   if (active) throw generationActive(active)
-  // A holder that Postgres knows has ended, so its lock is a leftover. A holder that was stored and is unknown now was lost
-  // by a failover or a restore. Any other is a submit between its lock and its charge. The unique index corrects a mistake.
+  // A holder that Postgres knows has ended, so its lock is stale. A holder that was stored but is unknown now was lost
+  // by a failover or a restore. Any other is a submit between lock and charge. The unique index catches a mistake.
   const ended = !guardOff('lock.verify') && ((await submissions.find(taken.holder)) !== undefined || taken.wasStored)
   if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
 }
@@ -128,7 +125,7 @@ export interface DryRun {
 
 /**
  * What a submit would do, without doing any of it: nothing is charged, locked, stored or queued.
- * @throws as submitGeneration, except for an active generation and for missing credits, which the answer tells
+ * @throws as submitGeneration, except for an active generation and for missing credits, which the result shows
  */
 export async function dryRunGeneration(
   { moderator, submissions }: Pick<SubmitPorts, 'moderator' | 'submissions'>,

@@ -7,10 +7,10 @@ import { type A1111Server, discover, type ServerModel } from './discovery.js'
 import { infer } from './inference.js'
 
 export interface A1111Options {
-  /** One `generate`, from its first request to its last byte, but for the wait behind others; that may take as long. */
+  /** The limit of one `generate` without its wait behind other requests, and of that wait. */
   readonly timeoutMs: number
   readonly logger?: Pick<Logger, 'info'> | undefined
-  /** Between two looks at the progress. */
+  /** Between two polls of the progress. */
   readonly progressIntervalMs?: number
   /** How long a canceled or timed-out inference may take to stop. */
   readonly cancelGraceMs?: number
@@ -18,8 +18,8 @@ export interface A1111Options {
 
 /**
  * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. `url` is
- * `a1111+http(s)://[user:password@]host[:port][/path]`. The server must be this backend's alone: its progress and
- * its interrupt know no jobs, only "the one that runs".
+ * `a1111+http(s)://[user:password@]host[:port][/path]`. No other client may use the server: its progress and its
+ * interrupt know no jobs, only "the running one".
  */
 export function createA1111Backend(url: string, options: A1111Options): InferenceBackend {
   const { timeoutMs, logger, progressIntervalMs = 500, cancelGraceMs = 5_000 } = options

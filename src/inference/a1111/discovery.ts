@@ -17,7 +17,7 @@ export interface ServerModel {
   readonly hash: string | undefined
 }
 
-/** What a server was found to be and to have. */
+/** A server's kind and what it has. */
 export interface A1111Server {
   /** Its address without credentials. */
   readonly name: string
@@ -54,11 +54,8 @@ function toModel({ filename: path, model_name, title, hash }: z.infer<typeof lis
   return { filename, title: title || model_name || filename, reportedAs: [...new Set(names)], hash: hash ?? undefined }
 }
 
-/**
- * The models to offer. A reply names the file without its folder: of two files of one name nobody could say which was
- * drawn with, so neither is offered.
- */
-function toldApart(listed: readonly z.infer<typeof listedModel>[]) {
+/** Omits files that share a name, because a reply, which has no folder, could not show which of them drew. */
+function unambiguousModels(listed: readonly z.infer<typeof listedModel>[]) {
   const filenames = [...new Set(listed.map(({ filename }) => filename))].map(withoutFolder)
   const ambiguous = new Set(filenames.filter((name) => filenames.indexOf(name) !== filenames.lastIndexOf(name)))
   return { models: listed.map(toModel).filter(({ filename }) => !ambiguous.has(filename)), ambiguous: [...ambiguous] }
@@ -71,9 +68,9 @@ function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[]
 }
 
 /**
- * Asks a server what it is, by what only that kind does: SD.Next's progress carries an `id`; A1111 has /schedulers from
- * 1.9 on. stable-diffusion.cpp, which lists its own method names, is refused: in this API it draws on whatever is
- * canceled, unseen, and keeps no large seed.
+ * Recognizes a server by what only its kind does: SD.Next's progress has an `id`; A1111 has /schedulers from 1.9 on.
+ * stable-diffusion.cpp, which lists its own method names, is refused: through this API it silently goes on drawing what
+ * was canceled, and keeps no large seed.
  * @throws BackendError
  */
 export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A1111Server> {
@@ -99,7 +96,7 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A
   return {
     name: http.name,
     dialect,
-    ...toldApart(models),
+    ...unambiguousModels(models),
     samplers: samplersOf(dialect, {
       samplers,
       schedules: schedules?.flatMap(({ name, label }) => [name, label ?? name]),

@@ -9,40 +9,40 @@ import { replyFailure } from '../server-reply.js'
 import { PROGRESS_PATH } from './discovery.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
-const INTERRUPT_AGAIN_MS = 1_000
+const INTERRUPT_EVERY_MS = 1_000
 
 interface Times {
-  /** Between two looks at the progress. */
+  /** Between two polls of the progress. */
   readonly progressIntervalMs: number
   /** How long the server may take to stop. */
   readonly cancelGraceMs: number
 }
 
 /**
- * One txt2img call. When `stop` aborts, the server is interrupted before the call is given up: it goes on otherwise,
- * whether anyone listens or not, and the next call would wait behind it.
+ * One txt2img call. When `stop` aborts, the server is interrupted before the connection is closed: otherwise it would
+ * go on drawing, and the next call would wait.
  * @throws BackendError, or `stop`'s reason
  */
 export async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: Times): Promise<InferredImage[]> {
   const { attemptId } = asked.request
   const { stop, drawn } = call
   stop.throwIfAborted()
-  const givenUp = new AbortController()
+  const hangUp = new AbortController()
   const finished = new AbortController()
-  const back = new AbortController()
+  const returned = new AbortController()
   let isDrawn = false
   let lastReading: ReturnType<typeof readProgress> | undefined
-  const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), givenUp.signal, (status) => {
+  const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), hangUp.signal, (status) => {
     if (status !== 200) return
-    // An interrupted job looks like a finished one; only the flag that stays behind tells, until the next job begins.
+    // An interrupted job ends like a finished one; only a flag in the progress shows it, until the next job begins.
     lastReading = readProgress(http, attemptId, stop).then((reading) => {
       isDrawn = !stop.aborted
       if (isDrawn) drawn()
       return reading
     })
   })
-  const isBack = () => back.abort()
-  void reply.then(isBack, isBack)
+  const onReturn = () => returned.abort()
+  void reply.then(onReturn, onReturn)
   void watchProgress(http, attemptId, call, times.progressIntervalMs, finished.signal)
   try {
     const stopped = whenAborted(stop).then((): never => {
@@ -58,33 +58,33 @@ export async function infer(http: ServerHttp, asked: A1111Asked, call: Call, tim
     return await readReply(text, asked)
   } catch (error) {
     finished.abort()
-    // Once it is drawn an interrupt would stop somebody else's.
-    if (stop.aborted && !isDrawn) await interrupt(http, back.signal, times.cancelGraceMs)
+    // Once it is drawn, an interrupt would stop another client's job.
+    if (stop.aborted && !isDrawn) await interrupt(http, returned.signal, times.cancelGraceMs)
     throw error
   } finally {
-    givenUp.abort()
+    hangUp.abort()
   }
 }
 
-/** A sampler that was listed and then refused is named to the user all the same. */
+/** The error of another status; it names a sampler that was listed and then refused. */
 function refusal({ request, server }: A1111Asked, status: number, text: string) {
   const error = replyFailure(server.name, status, text, [request.prompt, request.negativePrompt])
   return error.kind === 'unsupported' ? samplerUnavailable(server.name, request.sampler) : error
 }
 
-/** Interrupts until the call is back: the server forgets an interrupt that arrives before the job has begun. */
-async function interrupt(http: ServerHttp, back: AbortSignal, graceMs: number): Promise<void> {
+/** Interrupts until the call returns: the server forgets an interrupt that arrives before the job has begun. */
+async function interrupt(http: ServerHttp, returned: AbortSignal, graceMs: number): Promise<void> {
   const over = AbortSignal.timeout(graceMs)
   const end = performance.now() + graceMs
-  while (!back.aborted && !over.aborted) {
-    // Its answer is waited for even when the call is back meanwhile: a late interrupt would stop the next job.
+  while (!returned.aborted && !over.aborted) {
+    // Waits for the answer even if the call has returned: a late interrupt would stop the next job.
     await http.post('/sdapi/v1/interrupt', {}, over).catch(() => undefined)
-    const pauseMs = Math.min(INTERRUPT_AGAIN_MS, Math.max(0, end - performance.now()))
-    await delay(pauseMs, undefined, { signal: back }).catch(() => undefined)
+    const pauseMs = Math.min(INTERRUPT_EVERY_MS, Math.max(0, end - performance.now()))
+    await delay(pauseMs, undefined, { signal: returned }).catch(() => undefined)
   }
 }
 
-/** Beside the progress what is drawn so far, where the server is set to show it. */
+/** The progress with a preview, if the server is configured to show one. */
 const PREVIEW_PATH = '/sdapi/v1/progress?skip_current_image=false'
 const POLL_TIMEOUT_MS = 2_000
 /** A preview may be a whole megabyte. */
@@ -92,13 +92,13 @@ const PREVIEW_EVERY_MS = 1_000
 
 const progressReply = z.object({
   progress: z.number(),
-  /** Whether someone stopped the job that runs, or that ran last: what it returns is unfinished. */
+  /** Whether someone stopped the running or last job, whose result is then unfinished. */
   state: z.object({ interrupted: z.boolean().nullish(), skipped: z.boolean().nullish() }).nullish(),
   current_task: z.string().nullish(),
   current_image: z.string().nullish().catch(null),
 })
 
-/** Progress of the task, or undefined when it can't be had. Never fails. */
+/** The task's progress, or undefined if it cannot be read. Never fails. */
 async function readProgress(http: ServerHttp, taskId: string, signal: AbortSignal, path = PROGRESS_PATH) {
   const limit = timeLimit(signal, POLL_TIMEOUT_MS)
   try {
@@ -118,7 +118,7 @@ async function readProgress(http: ServerHttp, taskId: string, signal: AbortSigna
   }
 }
 
-/** Reports the task's progress until it is finished; a poll that fails is only a report less. */
+/** Reports the task's progress until it is finished; ignores polls that fail. */
 async function watchProgress(
   http: ServerHttp,
   taskId: string,

@@ -49,8 +49,8 @@ const replyInfo = z.object({
 type ReplyInfo = z.infer<typeof replyInfo>
 
 /**
- * The images of a 200. These servers put their default sampler or the loaded model in the place of one they don't
- * have, and answer an interrupted job like a finished one, so nothing of it is believed unseen.
+ * The verified images of a 200. These servers use their default sampler or the loaded model instead of one that they
+ * don't have, and answer an interrupted job like a finished one.
  * @throws BackendError `bad_output`, or `model_missing` when another checkpoint drew them
  */
 export async function readReply(text: string, asked: A1111Asked): Promise<InferredImage[]> {
@@ -59,7 +59,7 @@ export async function readReply(text: string, asked: A1111Asked): Promise<Inferr
   const { images, info } = parseReply(text, bad)
   if (info.all_seeds.length !== seeds.length || info.all_seeds.some((seed, n) => seed !== seeds[n]))
     throw bad(`drew the seeds ${info.all_seeds.slice(0, 8)} instead of ${seeds}`)
-  const first = info.index_of_first_image ?? 0 // before it stands a grid, after the batch whatever extensions add
+  const first = info.index_of_first_image ?? 0 // a grid may come before the batch, and images of extensions after it
   const batch = images.slice(first, first + seeds.length)
   if (batch.length !== seeds.length) throw bad(`sent ${batch.length} of ${seeds.length} images`)
 
@@ -67,7 +67,7 @@ export async function readReply(text: string, asked: A1111Asked): Promise<Inferr
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
   const madeWith = {
-    // A1111 by its age, or Forge; which of them, the version says.
+    // An old A1111 counts as A1111. Forge, too: the version tells them apart.
     backend: server.dialect === 'legacy' ? 'a1111' : server.dialect,
     version: info.version || said('Version') || null,
     sampler: sampler.name,

@@ -7,23 +7,23 @@ import { parsedJson } from '../server-reply.js'
 import { readQueue } from './prompt-history.js'
 import { attemptOf } from './prompt-submission.js'
 
-const LOOK_AGAIN_MS = 50
+const POLL_MS = 50
 /** An interrupt that arrives while a prompt is about to begin is forgotten. */
-const ASK_AGAIN_MS = 400
+const RETRY_MS = 400
 const CANCEL_ENDED_MS = 2_000
 
-/** Takes a prompt off the server. Returns when it is off the queue, or the signal aborts. Never fails. */
+/** Cancels a prompt. Returns when it is off the server's queue, or the signal aborts. Never fails. */
 export async function cancelPrompt(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
   try {
-    await takeOff(http, promptId, signal)
+    await cancelUntilGone(http, promptId, signal)
   } catch {
-    // The server is away, or takes too long: the next attempt of ours that waits behind the prompt takes it off.
+    // The server is down or too slow: the next attempt of ours that waits behind the prompt cancels it.
   }
 }
 
 /**
- * Takes off the prompts of attempts that have ended: their worker died, or could not reach the server then. The prompts
- * of people, of other services and of attempts that still run stay. Never fails.
+ * Cancels the prompts of attempts that have ended: their worker died, or could not reach the server then. The prompts
+ * of people, of other services and of running attempts stay. Never fails.
  * @param ownId the prompt that waits behind them
  */
 export async function cancelEnded(
@@ -37,38 +37,39 @@ export async function cancelEnded(
     const { running, pending } = await readQueue(http, limit.signal)
     for (const { id, client } of [...running, ...pending]) {
       const attempt = attemptOf(client)
-      if (id !== ownId && attempt !== undefined && (await hasEnded(attempt))) await takeOff(http, id, limit.signal)
+      if (id !== ownId && attempt !== undefined && (await hasEnded(attempt)))
+        await cancelUntilGone(http, id, limit.signal)
     }
   } catch {
-    // The next look tries again.
+    // The next poll retries.
   } finally {
     limit.clear()
   }
 }
 
 /** @throws BackendError, or the signal's reason */
-async function takeOff(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
-  let askedAt = Number.NEGATIVE_INFINITY
+async function cancelUntilGone(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
+  let triedAt = Number.NEGATIVE_INFINITY
   for (;;) {
     const { running, pending } = await readQueue(http, signal)
     const waits = pending.some(({ id }) => id === promptId)
     if (!waits && !running.some(({ id }) => id === promptId)) return
-    if (performance.now() - askedAt >= ASK_AGAIN_MS) {
-      askedAt = performance.now()
+    if (performance.now() - triedAt >= RETRY_MS) {
+      triedAt = performance.now()
       if (!(await cancelJob(http, promptId, signal))) {
         if (waits) await http.post('/queue', { delete: [promptId] }, signal)
-        // Old versions do not heed the id and interrupt whatever runs.
+        // Old versions ignore the id and interrupt whatever runs.
         else if (running.every(({ id }) => id === promptId))
           await http.post('/interrupt', { prompt_id: promptId }, signal)
       }
     }
-    await delay(LOOK_AGAIN_MS, undefined, { signal })
+    await delay(POLL_MS, undefined, { signal })
   }
 }
 
 const jobReply = z.object({ cancelled: z.boolean() })
 
-/** Whether the server is new enough to have canceled it in one step, wherever it was. */
+/** Cancels in one step, queued or running; false if the server is too old for that. */
 async function cancelJob(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<boolean> {
   const { status, text } = await http.post(`/api/jobs/${encodeURIComponent(promptId)}/cancel`, {}, signal)
   return status === 200 && parsedJson(text, jobReply)?.cancelled === true

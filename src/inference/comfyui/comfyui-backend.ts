@@ -8,9 +8,9 @@ import { infer } from './inference.js'
 import type { Patience } from './patience.js'
 
 export interface ComfyuiOptions {
-  /** One `generate`, from its first request to its last byte, but for the wait behind others; that may take as long. */
+  /** The limit of one `generate` without its wait behind other requests, and of that wait. */
   readonly timeoutMs: number
-  /** Between two looks at whether a prompt has ended. */
+  /** Between two polls of whether a prompt has ended. */
   readonly pollIntervalMs?: number
   /** How long a canceled or timed-out inference may take to stop. */
   readonly cancelGraceMs?: number
@@ -19,10 +19,7 @@ export interface ComfyuiOptions {
 
 const PATIENCE: Patience = { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 }
 
-/**
- * One ComfyUI server. `url` is `comfyui+http(s)://[user:password@]host[:port][/path]`. No other worker may use it;
- * people may, and what they run is left alone.
- */
+/** `url`: `comfyui+http(s)://[user:password@]host[:port][/path]`. Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
   const { timeoutMs, pollIntervalMs = 1_000, cancelGraceMs = 5_000, patience = PATIENCE } = options
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
@@ -32,7 +29,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
     offers: ({ checkpoints }) => ({
       models: [...checkpoints.keys()],
       maxSeed: MAX_SEED, // the server keeps larger ones, too; ours end here
-      sizeMultiple: 8, // a latent pixel is this many pixels wide
+      sizeMultiple: 8, // the width of a latent pixel
     }),
     modelOf: ({ checkpoints }, filename) => checkpoints.get(filename),
     runsOf: (seeds) => [seeds],

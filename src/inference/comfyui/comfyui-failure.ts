@@ -9,7 +9,7 @@ const nodeError = z.object({
   details: z.string().nullish(),
   extra_info: z.object({ input_name: z.string().nullish() }).nullish(),
 })
-/** By the node's id. Of an accepted prompt the server then runs only the outputs that have none. */
+/** By the node's id. Of an accepted prompt the server runs only the outputs without errors. */
 export const nodeErrors = z
   .record(z.string(), z.object({ class_type: z.string().nullish(), errors: z.array(nodeError) }))
   .catch({})
@@ -18,7 +18,7 @@ const refusedPrompt = z.object({
   node_errors: nodeErrors,
 })
 
-/** Why a prompt was not taken; `text` is the body. */
+/** The error of a refused prompt; `text` is the body. */
 export function promptRefusal(server: string, request: InferenceRequest, status: number, text: string): BackendError {
   const prompts = [request.prompt, request.negativePrompt]
   const refused = status === 400 ? parsedJson(text, refusedPrompt) : undefined
@@ -31,7 +31,7 @@ export function promptRefusal(server: string, request: InferenceRequest, status:
   )
 }
 
-/** What the complaints about a prompt's nodes mean; undefined when there are none. */
+/** The error of complaints about a prompt's nodes; undefined when there are none. */
 export function nodeFailure(
   server: string,
   { sampler, prompt, negativePrompt }: InferenceRequest,
@@ -60,7 +60,7 @@ const executionError = z.object({
   exception_message: z.string().catch(''),
 })
 
-/** Why a prompt that ran did not succeed. */
+/** The error of a prompt that ran and did not succeed. */
 export function endFailure(server: string, request: InferenceRequest, { status }: HistoryEntry): BackendError {
   const error = status.messages.find(({ type }) => type === 'execution_error')
   if (error) return executionFailure(server, request, error.data)
@@ -68,7 +68,7 @@ export function endFailure(server: string, request: InferenceRequest, { status }
   return failure('backend_fault', `${server} ${interrupted ? 'was interrupted by someone else' : 'failed to say why'}`)
 }
 
-/** What an `execution_error` means; `data` is the event's. */
+/** The error of an `execution_error`; `data` is the event's. */
 export function executionFailure(
   server: string,
   { prompt, negativePrompt }: InferenceRequest,
@@ -81,7 +81,7 @@ export function executionFailure(
   const shown = publicWords(words, [prompt, negativePrompt])
   const said = `${server} failed in ${node}: ${type}${shown && `: ${shown}`}`
   if (type.endsWith('OutOfMemoryError') || /out of memory/i.test(text)) return failure('oom', said)
-  // A file that is damaged, or has no text encoder or no decoder in it: no checkpoint, whatever the listing says.
+  // A damaged file, or one without a text encoder or a decoder, is no checkpoint, although it is listed.
   if (node === 'CheckpointLoaderSimple' || noSuchPart) return failure('model_missing', said)
   return failure('backend_fault', said)
 }

@@ -25,10 +25,7 @@ const checkpointLoader = z.object({
   CheckpointLoaderSimple: z.object({ input: z.object({ required: z.object({ ckpt_name: choices }) }) }),
 })
 
-/**
- * Asks a server for its checkpoints, samplers and schedulers.
- * @throws BackendError, or the signal's reason
- */
+/** Asks a server for its checkpoints, samplers and schedulers. @throws BackendError, or the signal's reason */
 export async function discover(http: ServerHttp, signal: AbortSignal) {
   const [checkpoints, reply, version] = await Promise.all([
     listCheckpoints(http, signal),
@@ -46,7 +43,7 @@ export async function discover(http: ServerHttp, signal: AbortSignal) {
 
 const systemStats = z.object({ system: z.object({ comfyui_version: z.string() }) })
 
-/** Only told to people, so null is as good; servers before 0.3 tell none. */
+/** Null where the server does not report it (before 0.3); it is only shown to people. */
 async function versionOf(http: ServerHttp, signal: AbortSignal): Promise<string | null> {
   const { status, text } = await http.get('/system_stats', signal)
   return (status === 200 ? parsedJson(text, systemStats) : undefined)?.system.comfyui_version ?? null
@@ -55,7 +52,7 @@ async function versionOf(http: ServerHttp, signal: AbortSignal): Promise<string 
 async function listCheckpoints(http: ServerHttp, signal: AbortSignal): Promise<string[]> {
   const reply = await http.get('/models/checkpoints', signal)
   if (reply.status !== 404) return readJson(http.name, reply, names)
-  // Older than the listing: what the loader lets one choose from is the same.
+  // The server is older than the listing; the loader's choices are the same.
   const loader = await http.get('/object_info/CheckpointLoaderSimple', signal)
   return readJson(http.name, loader, checkpointLoader).CheckpointLoaderSimple.input.required.ckpt_name
 }

@@ -12,10 +12,10 @@ interface GraphNode {
 }
 
 /**
- * The prompt that draws all images: each has a sampler of its own, with its seed, because the server gives a batch one
- * seed for all. The checkpoint and the texts are loaded and encoded once. The files are temporary ones. The attempt's
- * id is in an input that their node does not know: a node whose inputs are those of the last run would not run, and
- * answer with the old file.
+ * The prompt that draws all images, each by a sampler node with its own seed, because the server gives a batch one
+ * seed. The checkpoint is loaded and the texts are encoded once. The images are saved as temporary files. Their nodes
+ * have the attempt's id as an input that they do not know: with the inputs of the last run they would answer with the
+ * old file.
  */
 export function graphOf(request: InferenceRequest, checkpoint: string, sampler: ServerSampler) {
   const { attemptId, prompt, negativePrompt, width, height, steps, cfgScale, seeds } = request

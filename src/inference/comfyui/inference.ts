@@ -13,7 +13,7 @@ import { type Asked, clientOf, submitOnce } from './prompt-submission.js'
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
 interface Watch extends Call {
-  /** Between two looks at whether it has ended. */
+  /** Between two polls of whether it has ended. */
   readonly pollIntervalMs: number
   /** How long a canceled prompt may take to stop. */
   readonly cancelGraceMs: number
@@ -22,19 +22,19 @@ interface Watch extends Call {
 
 /** An image takes longer than an answer. */
 const DOWNLOAD_MS = 60_000
-/** For taking back a prompt whose server has failed. */
-const TAKE_BACK_MS = 1_000
+/** For canceling a prompt after a failure. */
+const CANCEL_AFTER_FAILURE_MS = 1_000
 
 interface Prompt {
-  /** The attempt's, until an old server gives it one of its own. */
+  /** The attempt's id, until an old server replaces it with its own. */
   id: string
-  /** What the events told of failures, before the history did; by prompt, since they may be faster than the id. */
+  /** Failures from events, which come before the history's; by prompt, because they may also come before the id. */
   readonly errors: Map<unknown, ServerEvent['data']>
 }
 
 /**
- * One prompt, from the queue to its images. The history is the truth about its end; the events only say when to look.
- * However this fails, the prompt is taken off the server: it goes on otherwise, whether anyone listens or not.
+ * One prompt, from the queue to its images. The history is the truth about its end; the events only say when to poll
+ * it. Every failure cancels the prompt on the server, which otherwise goes on with it.
  * @throws BackendError, or `stop`'s reason
  */
 export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
@@ -42,8 +42,8 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
   stop.throwIfAborted()
   const wakeUp = createWakeUp()
   const prompt: Prompt = { id: asked.request.attemptId, errors: new Map() }
-  const { hear, show } = listener(asked, watch, wakeUp, prompt)
-  const events = openServerEvents(http.address, clientOf(asked.request), hear, show)
+  const { onEvent, showPreview } = createListener(asked, watch, wakeUp, prompt)
+  const events = openServerEvents(http.address, clientOf(asked.request), onEvent, showPreview)
   const end = windUp(stop, watch.cancelGraceMs)
   stop.addEventListener('abort', wakeUp.wake, { once: true })
   let sent = false
@@ -61,7 +61,7 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
     watch.drawn()
     return await fetchImages(http, entry, asked, { stop, patience: { ...patience, answerMs: DOWNLOAD_MS } })
   } catch (error) {
-    if (mayRun) await takeBack(http, prompt.id, stop, end.signal)
+    if (mayRun) await cancelAfterFailure(http, prompt.id, stop, end.signal)
     stop.throwIfAborted()
     throw error
   } finally {
@@ -72,27 +72,27 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
   }
 }
 
-function listener({ graph }: Asked, { report, onPreview }: Watch, wakeUp: WakeUp, prompt: Prompt) {
+function createListener({ graph }: Asked, { report, onPreview }: Watch, wakeUp: WakeUp, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
   /**
-   * What the events last spoke of. Everybody is told of a prompt that came without a client, and neither a preview nor
-   * an old server's progress says whose it is.
+   * The prompt of the latest event. All clients get the events of a prompt that has no client, and neither previews nor
+   * an old server's progress name their prompt.
    */
   let current: unknown
   return {
-    hear(event: ServerEvent): void {
+    onEvent(event: ServerEvent): void {
       const { type, data } = event
       if (data.prompt_id !== undefined) current = data.prompt_id
       if (type === 'execution_error') prompt.errors.set(data.prompt_id, data)
       if (current !== prompt.id) return
       progress(event)
-      // The one event that comes after the history has the end.
+      // The only event that comes after the end is in the history.
       if (type === 'executing' && data.node === null) {
         current = undefined
         wakeUp.wake()
       }
     },
-    show(preview: Buffer): void {
+    showPreview(preview: Buffer): void {
       if (current === prompt.id) onPreview?.(preview)
     },
   }
@@ -120,9 +120,14 @@ async function untilEnded(
   }
 }
 
-async function takeBack(http: ServerHttp, promptId: string, stop: AbortSignal, end: AbortSignal): Promise<void> {
+async function cancelAfterFailure(
+  http: ServerHttp,
+  promptId: string,
+  stop: AbortSignal,
+  end: AbortSignal,
+): Promise<void> {
   if (stop.aborted) return cancelPrompt(http, promptId, end)
-  const limit = timeLimit(stop, TAKE_BACK_MS)
+  const limit = timeLimit(stop, CANCEL_AFTER_FAILURE_MS)
   await cancelPrompt(http, promptId, limit.signal)
   limit.clear()
 }

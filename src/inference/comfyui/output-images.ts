@@ -14,10 +14,7 @@ const ranPrompt = z
   .tuple([z.unknown(), z.unknown(), z.record(z.string(), z.object({ inputs: z.unknown() }))])
   .rest(z.unknown())
 
-/**
- * The images of a prompt that succeeded, each as the server drew it.
- * @throws BackendError `bad_output` when they are not exactly what was asked
- */
+/** Downloads a prompt's images. @throws BackendError `bad_output` if they are not exactly what was asked */
 export async function fetchImages(
   http: ServerHttp,
   entry: HistoryEntry,
@@ -40,14 +37,14 @@ export async function fetchImages(
         if (status !== 200 && status !== 404) throw replyFailure(http.name, status, '')
         return status === 200 ? bytes : undefined
       })
-      if (!bytes) throw bad('does not have an image any more that it saved')
+      if (!bytes) throw bad('no longer has an image that it saved')
       await requireSize(bytes, request, bad)
       return { bytes, seed, madeWith }
     }),
   )
 }
 
-/** Extensions may change a prompt before it runs; the history shows what did. */
+/** Extensions may change a prompt before it runs; the history has the one that ran. */
 function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {
   const ran = ranPrompt.safeParse(prompt).data?.[2]
   if (!ran) return

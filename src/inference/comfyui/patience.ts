@@ -3,22 +3,22 @@ import { timeLimit } from '../../abort-signals.js'
 import { BackendError, type BackendErrorKind } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 
-const ASK_AGAIN_MS = 200
-const PASSING: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']
+const RETRY_MS = 200
+const TEMPORARY: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']
 
 /** For how long a server that has our prompt may not answer before the prompt counts as lost. */
 export interface Patience {
-  /** One question; beyond it is asked anew. */
+  /** The time limit of one request, which is then repeated. */
   readonly answerMs: number
   /** While connections are refused or dropped, or a proxy answers instead. */
   readonly awayMs: number
-  /** While questions stay without an answer: a server is deaf while it loads a checkpoint. */
+  /** While requests get no answer: a server may not answer while it loads a checkpoint. */
   readonly silentMs: number
 }
 
 /**
- * Asks until there is an answer: what the GPU has done is not thrown away for one dropped connection.
- * @throws BackendError `lost` when patience is at its end, what can't pass at once; the signal's reason when it aborted
+ * Retries a request until it is answered, so that a dropped connection does not discard the GPU's work.
+ * @throws BackendError `lost` when the time is up, a permanent one immediately; the signal's reason when it aborted
  */
 export async function askPatiently<T>(
   server: string,
@@ -34,13 +34,13 @@ export async function askPatiently<T>(
     } catch (error) {
       stop.throwIfAborted()
       const silent = limit.isOver()
-      if (!silent && !(error instanceof BackendError && PASSING.includes(error.kind))) throw error
+      if (!silent && !(error instanceof BackendError && TEMPORARY.includes(error.kind))) throw error
       const said = error instanceof BackendError ? error.message : `${server} did not answer`
       if (performance.now() - since > (silent ? silentMs : awayMs))
         throw failure('lost', `${said}, for too long`, error)
     } finally {
       limit.clear()
     }
-    await delay(ASK_AGAIN_MS, undefined, { signal: stop })
+    await delay(RETRY_MS, undefined, { signal: stop })
   }
 }

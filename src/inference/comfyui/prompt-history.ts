@@ -26,7 +26,7 @@ const savedImages = z.object({
   images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
 })
 
-/** The files that an output node says it has saved. */
+/** The files that an output node reports as saved. */
 export const savedFiles = (output: unknown) => savedImages.safeParse(output).data?.images ?? []
 
 const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending: z.array(z.unknown()) })
@@ -35,8 +35,8 @@ const queueReply = z.object({ queue_running: z.array(z.unknown()), queue_pending
 export type HistoryEntry = z.infer<typeof historyEntry>
 
 /**
- * How a prompt ended, or how many others come before it: 0 while it runs. `unknown` is certain: the server takes it
- * from the queue and puts it into the history in one step, so the history is read once more after the queue.
+ * How a prompt ended, or how many others come before it: 0 while it runs. `unknown` is certain: the server moves it
+ * from the queue to the history in one step, and the history is read again after the queue.
  * @throws BackendError, or the signal's reason
  */
 export async function lookUp(http: ServerHttp, promptId: string, signal: AbortSignal) {
@@ -44,7 +44,7 @@ export async function lookUp(http: ServerHttp, promptId: string, signal: AbortSi
   if (entry) return entry
   const { running, pending } = await readQueue(http, signal)
   if (running.some(({ id }) => id === promptId)) return { before: 0 }
-  // Of a heap, so about right.
+  // Approximate: the queue is a heap.
   const place = pending.findIndex(({ id }) => id === promptId)
   if (place >= 0) return { before: running.length + place }
   return (await readHistory(http, promptId, signal)) ?? ('unknown' as const)
@@ -73,10 +73,7 @@ const toQueuedPrompt = (item: unknown) => {
   return { id: String(id), client }
 }
 
-/**
- * The body of a 200 in the form that is expected.
- * @throws BackendError `unusable` or what the status means; it does not repeat the body, which holds prompts
- */
+/** Parses a 200. @throws BackendError `unusable` or the status's; without the body, which holds prompts */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {
   if (status !== 200) throw replyFailure(server, status, '')
   const body = parsedJson(text, form)
@@ -87,9 +84,8 @@ export function readJson<T>(server: string, { status, text }: HttpReply, form: z
 const ERASE_MS = 2_000
 
 /**
- * Erases a prompt that has ended from the server: its images are replaced by empty files, since none can be deleted,
- * and its entry in the history, which has the texts, is deleted. Never fails: at its next start the server clears its
- * temporary files and its history by itself.
+ * Erases an ended prompt from the server: replaces its images by empty files, since files cannot be deleted, and
+ * deletes its entry in the history, which has the texts. Never fails: a server clears both at its next start.
  */
 export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
   const limit = timeLimit(signal, ERASE_MS)
@@ -104,7 +100,7 @@ export async function eraseTraces(http: ServerHttp, promptId: string, signal: Ab
     }
     await http.post('/history', { delete: [promptId] }, limit.signal)
   } catch {
-    // Until the server's next start.
+    // The traces stay until the server's next start.
   } finally {
     limit.clear()
   }

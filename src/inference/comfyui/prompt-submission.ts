@@ -12,18 +12,18 @@ import { lookUp } from './prompt-history.js'
 export interface Asked {
   readonly request: InferenceRequest
   readonly graph: Graph
-  /** The server's; null where it tells none. */
+  /** The server's; null where it reports none. */
   readonly version: string | null
 }
 
 interface Submitted {
   /** The attempt's id; old versions give a prompt one of their own. */
   readonly promptId: string
-  /** Why it must not run as it was taken: a server leaves out the images whose nodes it refuses, and draws the rest. */
+  /** Why the accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest. */
   readonly complaint: BackendError | undefined
 }
 
-/** Marks what we send: the server shows with each prompt in its queue who sent it. */
+/** Marks our prompts: the server's queue shows the client of each. */
 const OURS = 'easel:'
 
 export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
@@ -32,12 +32,12 @@ export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attemp
 export const attemptOf = (client: unknown): string | undefined =>
   typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
 
-const LOOK_TIMEOUT_MS = 10_000
+const LOOKUP_TIMEOUT_MS = 10_000
 
 /**
  * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after
- * the cancel has looked for it.
- * @throws BackendError, or `stop`'s reason; the prompt may have been taken all the same unless that is a refusal
+ * the cancel has searched for it.
+ * @throws BackendError, or `stop`'s reason; unless it is a refusal, the prompt may have been accepted
  */
 export async function submitOnce(
   http: ServerHttp,
@@ -49,9 +49,9 @@ export async function submitOnce(
     return await submit(http, asked, limit.signal)
   } catch (error) {
     stop.throwIfAborted()
-    // What is lost may be the answer alone; the same id sent again would run twice.
+    // Perhaps only the answer was lost; sent again, the same id would run twice.
     const { attemptId } = asked.request
-    const looked = { http, signal: stop, timeoutMs: LOOK_TIMEOUT_MS }
+    const looked = { http, signal: stop, timeoutMs: LOOKUP_TIMEOUT_MS }
     const found = await probe(looked, (signal) => lookUp(http, attemptId, signal)).catch(() => 'unknown')
     if (found !== 'unknown') return { promptId: attemptId, complaint: undefined }
     throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the prompt`) : error

@@ -16,15 +16,15 @@ const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.un
 export type ServerEvent = z.infer<typeof serverEvent>
 
 /**
- * Listens to what the server tells one client while it works, and connects anew when the connection ends. Events are a
- * courtesy: they may come late, in part or not at all. `tried` resolves when the connection is open, has failed to
- * open, or is still opening after a second.
+ * Receives the server's events for one client, and reconnects when the connection ends. Events are best effort: they
+ * may come late, in part or not at all. `tried` resolves when the connection is open, has failed to open, or is still
+ * opening after a second.
  */
 export function openServerEvents(
   { base, authorization }: ServerAddress,
   clientId: string,
-  hear: (event: ServerEvent) => void,
-  show: (preview: Buffer) => void,
+  onEvent: (event: ServerEvent) => void,
+  onPreview: (preview: Buffer) => void,
   reconnectMs = RECONNECT_MS,
 ) {
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
@@ -33,7 +33,7 @@ export function openServerEvents(
     headersTimeout: 0,
     bodyTimeout: 0,
     webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
-    connect: keptIn(sockets),
+    connect: rememberingIn(sockets),
   })
   let stream: WebSocket
   let timer: NodeJS.Timeout | undefined
@@ -46,9 +46,9 @@ export function openServerEvents(
     stream.addEventListener('message', ({ data }) => {
       if (closed) return
       const event = typeof data === 'string' ? parsedJson(data, serverEvent) : undefined
-      if (event) hear(event)
+      if (event) onEvent(event)
       const preview = data instanceof ArrayBuffer ? previewOf(Buffer.from(data)) : undefined
-      if (preview) show(preview)
+      if (preview) onPreview(preview)
     })
     stream.addEventListener('close', () => {
       onTried()
@@ -77,7 +77,7 @@ export function openServerEvents(
 }
 
 /** Connects as undici does, and keeps the sockets, which an agent forgets once they are WebSockets. */
-function keptIn(sockets: Set<Socket>): buildConnector.connector {
+function rememberingIn(sockets: Set<Socket>): buildConnector.connector {
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
   return (options, done) =>
     connect(options, (...[error, socket]) => {
@@ -91,7 +91,7 @@ function keptIn(sockets: Set<Socket>): buildConnector.connector {
 const PREVIEW = 1
 const PREVIEW_WITH_METADATA = 4
 
-/** The image in a binary message: its kind and its format, or its metadata with their length, come before it. */
+/** The image in a binary message, after its kind and format, or after its kind, the metadata's length and metadata. */
 function previewOf(bytes: Buffer): Buffer | undefined {
   if (bytes.length <= 8) return undefined
   const kind = bytes.readUInt32BE(0)
@@ -102,7 +102,7 @@ function previewOf(bytes: Buffer): Buffer | undefined {
 /** Decoding and saving the images come after the last step. */
 const SAMPLING_SHARE = 0.95
 
-/** Turns the steps of all samplers into one fraction; feed it the events, it reports each change. */
+/** Takes events, and reports each change of the steps of all samplers as one fraction. */
 export function createProgress(images: Graph['images'], report: (fraction: number) => void) {
   const sampled = new Map(images.map(({ samplerNode }) => [samplerNode, 0]))
 

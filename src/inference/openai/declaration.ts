@@ -9,7 +9,7 @@ const SAFE_MAX_SEED = 2147483647
 /** What the strictest of these servers needs. */
 const SAFE_SIZE_MULTIPLE = 64
 
-/** The values of the options that have a choice. The claim tells the two seeds apart, no others. */
+/** The values of the options that have a choice. A claim only distinguishes these two seeds. */
 const CHOICES = {
   max_seed: { values: [`${SAFE_MAX_SEED}`, `${MAX_SEED}`], are: `${SAFE_MAX_SEED} or ${MAX_SEED}` },
   size_multiple: { values: ['8', '16', '64'], are: '8, 16 or 64' },
@@ -21,9 +21,9 @@ const OPTIONS = ['sampler', 'model', ...Object.keys(CHOICES)]
 export type Declaration = ReturnType<typeof readDeclaration>
 
 /**
- * What the operator says of a server that says so little of itself: reads the query of
+ * The operator's description of a server whose API does not describe it, from the query of
  * `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&max_cfg_scale=20&negative=pipe`.
- * @throws Error with one sentence: a sampler must be declared, since one that is guessed would be a lie to the user
+ * @throws Error with one sentence: a sampler must be declared, since a guess might misinform the user
  */
 export function readDeclaration(query: URLSearchParams) {
   for (const name of query.keys())
@@ -35,7 +35,7 @@ export function readDeclaration(query: URLSearchParams) {
       'An openai backend must say which sampler the server draws with, like openai+http://host:8080/v1?sampler=euler.',
     )
   return {
-    /** What the server draws with. The API has no field to choose one, so several declared ones look the same. */
+    /** What the server draws with. The API has no field to choose one, so all declared ones are sent alike. */
     samplers: new Map(samplers.map((name) => [name, { name, schedule: undefined }])),
     /** Of the models that the server lists, those to use; empty: all. */
     models: query.getAll('model'),

@@ -13,8 +13,8 @@ const generationReply = z.object({
 })
 
 /**
- * One image. The replies say nothing of seed or sampler; an image that names its seed must name the right one, so that
- * a server which ignores seeds is found out.
+ * Draws one image. The replies name no seed or sampler, but the image may: a wrong seed is refused, to detect a server
+ * that ignores seeds.
  * @throws BackendError, or the signal's reason when it aborted
  */
 export async function infer(
@@ -69,14 +69,14 @@ const generationBody = (
 })
 
 function textsOf(request: InferenceRequest, negative: Declaration['negative']) {
-  // A user's own | would cut the prompt off and put its rest in the place of the negative one.
+  // A user's own | would end the prompt and turn its rest into the negative one.
   const sent = (text: string) => withoutExtraArgs(negative === 'pipe' ? text.replaceAll('|', ',') : text)
   return { prompt: sent(request.prompt), negative: sent(request.negativePrompt) }
 }
 
 /**
- * A prompt without the tag in which stable-diffusion.cpp's compatible APIs obey JSON: it would let a user change size,
- * count and seed. Repeated, because what is left may form the tag anew.
+ * Removes the tag whose JSON stable-diffusion.cpp's compatible APIs obey: a user could change size, count and seed.
+ * Recursive, because what is left may form the tag again.
  */
 function withoutExtraArgs(prompt: string): string {
   const withoutElements = prompt.replace(/<sd_cpp_extra_args>.*?<\/sd_cpp_extra_args>/gs, '')

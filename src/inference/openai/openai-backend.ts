@@ -23,8 +23,8 @@ interface OpenAiOptions {
  * LocalAI needs `negative=pipe`: it takes what follows a `|` in the prompt for the negative one. A server ignores the
  * fields that it does not know: LocalAI takes the guidance from its own configuration.
  *
- * Each image is a call of its own, with its own seed. There is no progress within a call, and all that can be done to
- * stop one is to hang up.
+ * Each image is a call of its own, with its own seed. A call reports no progress, and can only be stopped by closing
+ * its connection.
  */
 export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): InferenceBackend {
   const address = parseServerUrl(url)
@@ -43,7 +43,7 @@ export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): 
   })
 }
 
-/** What the catalog may put behind a model's name to make a file name of it. */
+/** What the catalog may append to a model's name to make it a file name. */
 const EXTENSIONS = ['.safetensors', '.gguf', '.ckpt', '.sft', '.pt', '.pth', '.bin']
 
 /** The file names under which the catalog may have a model. */
@@ -54,13 +54,10 @@ const SD_CPP_MODEL = 'sd-cpp-local'
 
 const modelsReply = z.object({ data: z.array(z.object({ id: z.string().min(1) })) })
 
-/**
- * The models to use, by the server's own names: those it lists, or of them the declared ones. Also the health probe.
- * @throws BackendError
- */
+/** The declared models that the server lists, or all, by its names; also the health probe. @throws BackendError */
 async function listModels(http: ServerHttp, declared: readonly string[], signal: AbortSignal) {
   const reply = await http.get('/models', signal)
-  // Some have no listing; then the operator's word must do.
+  // Without a listing the declared models count.
   if (reply.status === 404 && declared.length > 0) return declared
   const listed = jsonReply(http.name, reply, modelsReply).data.map(({ id }) => id)
   if (listed.length > 0 && listed.every((id) => id === SD_CPP_MODEL))

@@ -8,18 +8,18 @@ import type { Asked, Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
 import { jsonReply, publicWords } from '../server-reply.js'
 
-/** A longer answer about a job has its images in it; all others are a few words. */
+/** A longer answer about a job holds its images; others are short. */
 const LONGEST_WITHOUT_IMAGES = 16 * 1024
-/** So many looks in a row may fail before the job counts as lost. */
-const MISSES = 3
+/** After so many failed polls in a row the job counts as lost. */
+const MAX_FAILED_POLLS = 3
 
 /** One job. Its seeds are consecutive: the server draws image n with the first seed + n. */
 type SdCppAsked = Asked<{ readonly name: string }>
 
 interface JobTimes {
-  /** How long an answer may take to begin: the server has it in memory. Images in it then take what they take. */
+  /** How long an answer may take to begin: the server has it in memory. Its images have no limit. */
   readonly answerMs: number
-  /** Between two looks at it. */
+  /** Between two polls of the job. */
   readonly pollIntervalMs: number
   /** How long canceling may take. */
   readonly cancelGraceMs: number
@@ -36,7 +36,7 @@ type Job = z.infer<typeof job>
 
 /**
  * One job, from its submission to its images. The server draws one job at a time and can't be interrupted, so `waiting`
- * is told of its queue, in which a job that was canceled while it was drawn may come first.
+ * reports the queue, in which a job that was canceled while it was drawn may come first.
  * @throws BackendError; the signal's reason when it aborted
  */
 export async function infer(
@@ -48,16 +48,16 @@ export async function infer(
   return readResult(await runJob(http, asked, call, times), asked)
 }
 
-/** Returns the job that has ended, however it has. */
+/** Returns the ended job, succeeded or not. */
 async function runJob(http: ServerHttp, asked: SdCppAsked, call: Call, times: JobTimes): Promise<Job> {
   const id = await submit(http, asked, times, call.stop)
   const path = `/sdcpp/v1/jobs/${encodeURIComponent(id)}`
   try {
-    const ended = await untilEnded(call, times, http.name, () => look(http, path, asked, call, times.answerMs))
+    const ended = await untilEnded(call, times, http.name, () => poll(http, path, asked, call, times.answerMs))
     call.drawn()
     return ended
   } catch (error) {
-    // Whatever it was, nobody waits for the job any more. While it is queued it goes; once drawn, it goes on.
+    // Nothing waits for the job any more. The server drops it if it is queued, and goes on if it is being drawn.
     await http.post(`${path}/cancel`, {}, AbortSignal.timeout(times.cancelGraceMs)).catch(() => undefined)
     throw error
   }
@@ -104,19 +104,19 @@ async function untilEnded(
   { stop, waiting }: Call,
   { pollIntervalMs }: JobTimes,
   server: string,
-  look: () => Promise<Job | undefined>,
+  poll: () => Promise<Job | undefined>,
 ): Promise<Job> {
-  for (let misses = 0; ; ) {
+  for (let failedPolls = 0; ; ) {
     await delay(pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
     stop.throwIfAborted()
     let seen: Job | undefined
     try {
-      seen = await look()
-      misses = 0
+      seen = await poll()
+      failedPolls = 0
     } catch (error) {
       stop.throwIfAborted()
-      if (!isPassing(error)) throw error
-      if (++misses === MISSES) throw failure('lost', `${server} went away with the job: ${error}`, error)
+      if (!isTemporary(error)) throw error
+      if (++failedPolls === MAX_FAILED_POLLS) throw failure('lost', `${server} went away with the job: ${error}`, error)
       continue
     }
     if (!seen) throw failure('lost', `${server} does not know the job it took: it was restarted or replaced`)
@@ -127,7 +127,7 @@ async function untilEnded(
 }
 
 /** The job, or undefined where the server does not know it. */
-async function look(
+async function poll(
   http: ServerHttp,
   path: string,
   asked: SdCppAsked,
@@ -141,7 +141,7 @@ async function look(
   try {
     const reply = await http.get(path, signal, (status, length) => {
       if (length !== undefined && length <= LONGEST_WITHOUT_IMAGES) return
-      // Megabytes on a slow line: cut off and asked for anew they would never arrive.
+      // No limit for megabytes on a slow line: cut off and requested again they would never arrive.
       clearTimeout(timer)
       if (status !== 200 || length === undefined) return
       waiting(0)
@@ -155,13 +155,13 @@ async function look(
   }
 }
 
-/** Whether the next look may fare better: no answer in time, or none at all. */
-const isPassing = (error: unknown) =>
+/** Whether the next poll may succeed: there was no answer in time, or none at all. */
+const isTemporary = (error: unknown) =>
   !(error instanceof BackendError) || error.kind === 'unavailable' || error.kind === 'lost'
 
 /**
- * The images of a job that has ended. The job says nothing of how they were drawn; the images do, unless the server
- * was started with that switched off, and are held to what they say.
+ * The verified images of a job that has ended. Only the images say how they were drawn, unless the server was started
+ * without that.
  * @throws BackendError `bad_output`, `model_missing` when another checkpoint drew them, or why there are none
  */
 async function readResult({ status, result, error }: Job, asked: SdCppAsked): Promise<InferredImage[]> {

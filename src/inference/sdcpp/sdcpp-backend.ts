@@ -23,7 +23,7 @@ export interface SdCppOptions {
 /**
  * stable-diffusion.cpp's sd-server through its own API of jobs; `url` is
  * `sdcpp+http(s)://[user:password@]host[:port][/path]`. It keeps every seed, and no prompt can reach its parameters. It
- * tells no progress within a job, and draws a canceled job to its end: the next one waits in its queue meanwhile.
+ * reports no progress within a job, and draws a canceled job to its end, while the next one waits in its queue.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
   const { timeoutMs, queueMs, answerMs = 10_000, pollIntervalMs = 100, cancelGraceMs = 800 } = options
@@ -47,7 +47,7 @@ const capabilitiesReply = z.object({
   schedulers: z.array(z.string()),
 })
 
-/** Asks an sd-server what it has. It draws a job with an unknown method or schedule with its default. */
+/** Reads what an sd-server has. It replaces an unknown method or schedule by its default. */
 async function discover(http: ServerHttp, signal: AbortSignal) {
   const reply = await http.get('/sdcpp/v1/capabilities', signal)
   const { model, current_mode, samplers, schedulers } = jsonReply(http.name, reply, capabilitiesReply)

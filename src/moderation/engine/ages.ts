@@ -1,7 +1,7 @@
 import { type Cells, NO_GAP } from './cells.js'
 import type { Evidence, Role, Sense } from './language.js'
 
-/** Senses by the place where they start, or end. */
+/** Groups senses by where they start, or end. */
 export function indexed(senses: readonly Sense[], key: 'start' | 'end'): ReadonlyMap<number, Sense[]> {
   const index = new Map<number, Sense[]>()
   for (const sense of senses) {
@@ -17,20 +17,20 @@ interface NumberToken {
   readonly start: number
   readonly end: number
   readonly shown: string
-  /** A number word's; digits and Roman numerals are of any. */
+  /** Of a number word; undefined for digits and Roman numerals, which belong to any. */
   readonly language: number | undefined
-  /** Undefined where it isn't written in digits. */
+  /** Undefined if it is not written in digits. */
   readonly digits: number | undefined
 }
 
 const ADULT = 18
 const ROMAN = /^(?:x?(?:ix|iv|v|v?i{1,3})|x)$/
-const LONGEST_ROMAN = 5
+const MAX_ROMAN_LENGTH = 5
 const ROMAN_LETTER = /^[ivx]$/
-/** Fewer are more likely a count or a place in a list: "2 girl". */
-const LEAST_BARE_AGE = 3
-/** How many letters beside a number word are looked at for one that makes it larger. */
-const REACH = 16
+/** A smaller bare number is more likely a count or a position in a list: "2 girl". */
+const MIN_BARE_AGE = 3
+/** How many letters on each side of a number are searched for a word that makes it larger. */
+const SEARCHED_LETTERS = 16
 
 /** The ages under eighteen in a text, given what its words mean. `larger`: by language, what makes a number larger. */
 export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Evidence[] {
@@ -45,8 +45,8 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
   const people = senses.filter(({ role }) => PERSONS.includes(role))
 
   const isLarger = ({ start, end, language }: NumberToken): boolean => {
-    const before = lettersOf(cells, Math.max(0, start - REACH), start - 1)
-    const after = lettersOf(cells, end + 1, end + REACH)
+    const before = lettersOf(cells, Math.max(0, start - SEARCHED_LETTERS), start - 1)
+    const after = lettersOf(cells, end + 1, end + SEARCHED_LETTERS)
     return (larger[language ?? -1] ?? []).some((word) => before.endsWith(word) || after.startsWith(word))
   }
   const ageOf = (token: NumberToken): Evidence | undefined => {
@@ -64,11 +64,11 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
 
     const endsClause = end + 1 === cells.options.length || cells.clauses[end + 1] !== cells.clauses[end]
     const beginsClause = start === 0 || cells.clauses[start - 1] !== cells.clauses[start]
-    const isAlone = endsClause || BEHIND_AGES.some((role) => from(role, end + 1))
+    const isAlone = endsClause || ROLES_AFTER_AGE.some((role) => from(role, end + 1))
     const hint = until('hints', start - 1, language)
     if (hint && isAlone) return age(hint, `${hint.written} ${shown}`)
-    if ((digits ?? LEAST_BARE_AGE) < LEAST_BARE_AGE) return undefined
-    // Nor is the second number of a height or a ratio an age: 5'6", 16:9.
+    if ((digits ?? MIN_BARE_AGE) < MIN_BARE_AGE) return undefined
+    // The second number of a height or a ratio is no age either: 5'6", 16:9.
     const continues = cells.gaps[start] === NO_GAP || (isDigit(cells, start - 1) && !beginsClause)
     if (digits !== undefined && start > 0 && continues) return undefined
     const link = until('links', start - 1, language)
@@ -91,9 +91,9 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
 }
 
 const PERSONS: readonly Role[] = ['people', 'adults', 'pointers']
-const BEHIND_AGES: readonly Role[] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
+const ROLES_AFTER_AGE: readonly Role[] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
 
-/** Numbers of one or two digits: "1,012 years old" is no age of 12, a group of thousands has three. */
+/** Numbers of one or two digits. "1,012 years old" is no age of 12, because its groups have three digits. */
 function digitsIn(cells: Cells): NumberToken[] {
   const tokens: NumberToken[] = []
   for (let start = 0; start < cells.options.length; start++) {
@@ -113,7 +113,7 @@ function romansIn(cells: Cells): NumberToken[] {
   for (let start = 0; start < options.length; start++) {
     if ((start > 0 && gaps[start] === NO_GAP) || !ROMAN_LETTER.test(lettersOf(cells, start, start))) continue
     let end = start
-    while (end + 1 < options.length && gaps[end + 1] === NO_GAP && end - start < LONGEST_ROMAN) end++
+    while (end + 1 < options.length && gaps[end + 1] === NO_GAP && end - start < MAX_ROMAN_LENGTH) end++
     const shown = lettersOf(cells, start, end)
     if (ROMAN.test(shown)) tokens.push({ start, end, shown, language: undefined, digits: undefined })
   }
@@ -125,7 +125,7 @@ const wordsIn = (senses: readonly Sense[]): NumberToken[] =>
     .filter(({ role }) => role === 'numbers')
     .map(({ start, end, language, written }) => ({ start, end, shown: written, language, digits: undefined }))
 
-/** The letters from one place to another, last included, without what lies between them. */
+/** The letters from `start` to `end`, inclusive, without the gaps. */
 export const lettersOf = ({ options }: Cells, start: number, end: number): string =>
   options
     .slice(start, end + 1)

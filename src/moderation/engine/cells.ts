@@ -2,7 +2,7 @@ import { hasTurnedLetters, leetOf, lookalikesOf, turnedOf } from './lookalikes.j
 
 /** What lies between two letters, weakest first. */
 export const NO_GAP = 0
-/** Brackets without a space, or another script: a border of words, yet nothing that parts the letters of one. */
+/** Brackets without a space, or a change of script: a word border, which a term may still cross. */
 export const GLUE = 1
 export const MARK = 2
 export const SPACE = 3
@@ -17,7 +17,7 @@ export interface Cells {
   readonly gaps: Uint8Array
   /** 1 for digits and marks, which are a letter in leetspeak and else a gap. */
   readonly soft: Uint8Array
-  /** How many letters, repeats not counted, the piece between two gaps has that this letter is in. */
+  /** The number of letters, repeats not counted, in this letter's piece between two gaps. */
   readonly pieceLetters: Uint16Array
   /** 1 for the s of "friend's": no word begins there. */
   readonly contraction: Uint8Array
@@ -27,7 +27,7 @@ export interface Cells {
 }
 
 interface Sign {
-  /** The options of a letter, or the strength of a gap. */
+  /** A letter's options, or a gap's strength. */
   readonly reads: readonly number[] | number
   readonly soft: boolean
   readonly script: number
@@ -41,7 +41,7 @@ const CONTRACTION = /^(?:s|t|d|m|re|ve|ll)(?![a-z])/i
 // The vowel signs of Hindi and Thai are letters to their readers.
 const LETTER = /[\p{L}\p{N}\p{Script=Devanagari}\p{Script=Thai}]/u
 const DIGIT = /\p{Nd}/u
-const PICTURE = /\p{Extended_Pictographic}/u
+const PICTOGRAPH = /\p{Extended_Pictographic}/u
 // Letters in discs and squares, and those that make up flags.
 const BOXED_LETTER = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/u
 const WHITE_SPACE = /\s/u
@@ -83,18 +83,18 @@ function readSign(code: number): Sign {
   if (WHITE_SPACE.test(character)) return { reads: SPACE, soft: false, script: 0 }
   if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikes], soft: false, script: BOXED_SCRIPT }
   const letters = code < 128 ? leetOf(code) : lookalikes
-  if (letters.length > 0 || PICTURE.test(character)) return { reads: [code, ...letters], soft: true, script: 0 }
+  if (letters.length > 0 || PICTOGRAPH.test(character)) return { reads: [code, ...letters], soft: true, script: 0 }
   return { reads: GLUE_MARKS.includes(character) ? GLUE : MARK, soft: false, script: 0 }
 }
 
-const MOST_SIGNS_KEPT = 20_000
+const MAX_CACHED_SIGNS = 20_000
 const signs = new Map<number, Sign>()
 
 function signOf(code: number): Sign {
   let sign = signs.get(code)
   if (!sign) {
     sign = readSign(code)
-    if (signs.size < MOST_SIGNS_KEPT) signs.set(code, sign)
+    if (signs.size < MAX_CACHED_SIGNS) signs.set(code, sign)
   }
   return sign
 }
@@ -173,7 +173,7 @@ function inContext(text: string, at: number, code: number, reads: readonly numbe
 const isSmall = (character: string | undefined): boolean =>
   character !== undefined && character >= 'a' && character <= 'z'
 
-/** Counts the letters of each piece, and takes one of nothing but digits and marks, like "1011", for what it is. */
+/** Counts the letters of each piece; one of digits and marks only, like "1011", keeps its plain reading alone. */
 function readPieces(options: (readonly number[])[], gaps: Uint8Array, soft: Uint8Array): Uint16Array {
   const counts = new Uint16Array(options.length)
   for (let start = 0, end = 0; start < options.length; start = end) {
@@ -189,7 +189,7 @@ function readPieces(options: (readonly number[])[], gaps: Uint8Array, soft: Uint
   return counts
 }
 
-/** The same letters from last to first; upside-down ones are turned as well. */
+/** The letters in reverse order; upside-down ones are also turned. */
 export function reversed(cells: Cells, text: string): Cells {
   const length = cells.options.length
   const gaps = new Uint8Array(length)

@@ -37,7 +37,7 @@ export interface Language {
   readonly ambiguous?: { readonly minors?: Lines; readonly sexual?: Lines }
   /** Phrases in which the words are harmless: "naked eye". */
   readonly ordinary?: { readonly minors?: Lines; readonly sexual?: Lines }
-  /** Words that mean a minor and sex at once. */
+  /** Words that mean both a minor and sex. */
   readonly both?: Lines
   /** Words that make a minor of a person named up to three words later: "little" in "little … girl". */
   readonly young?: Lines
@@ -88,7 +88,7 @@ function expand(entry: string, groups: NonNullable<Language['groups']>): string[
   return wordsOf(group).flatMap((word) => expand(entry.replace(written, word), groups))
 }
 
-/** A language's words by what they say that matters to the rule on minors. */
+/** A language's words by their role in the rule on minors. */
 export const wordsByRole = ({ ambiguous, ages, ...words }: Language) => ({
   both: words.both,
   minors: words.minors,
@@ -121,7 +121,7 @@ export interface Sense {
   readonly end: number
 }
 
-/** Something in a text that says minor, or sex. */
+/** A word of a text that says minor, or sex. */
 export type Evidence = Pick<Sense, 'written' | 'language' | 'start'>
 
 /** The languages whose words are known. Imported one by one, so that the compiler checks and copies each to dist/. */

@@ -9,10 +9,10 @@ export type MinorsRule = ReturnType<typeof createMinorsRule>
 /** Each way of reading a text, with the words whose sense is known. */
 type Meaning = readonly { readonly cells: Cells; readonly senses: readonly Sense[] }[]
 
-const MOST_OF_EACH = 3
-/** How many gaps there are from "little" to "girl" with three words between, and how many letters at most. */
-const MOST_GAPS = 4
-const MOST_LETTERS = 40
+const MAX_SHOWN_OF_EACH = 3
+/** From "little" to "girl": at most four gaps, that is three words between, and at most this many letters. */
+const MAX_GAPS = 4
+const MAX_LETTERS = 40
 
 /** The rule on minors: no word that says minor with one for sex or nudity. Works in time linear in the text. */
 export function createMinorsRule(languages: readonly Language[]) {
@@ -44,12 +44,12 @@ export function createMinorsRule(languages: readonly Language[]) {
     text.flatMap(({ senses }) => senses.filter(({ role }) => roles.includes(role)))
 
   return {
-    /** What a text says, for the questions below. */
+    /** Reads a text for the methods below. */
     read,
     /** The words that sexualise a minor; undefined when there are none. */
     judge: (text: Meaning): string[] | undefined =>
       text.map(({ cells, senses }) => judgeReading(cells, senses, larger)).find((words) => words !== undefined),
-    /** The words with which a negative prompt asks a sexual prompt for no adulthood; undefined when there are none. */
+    /** The words with which a sexual prompt's negative prompt excludes adulthood; undefined when there are none. */
     judgeAvoided(prompt: Meaning, negative: string): string[] | undefined {
       const sexual = negative === '' ? [] : sensesOf(prompt, ['sexual', 'nudity'])
       const adulthood = sexual.length === 0 ? [] : sensesOf(read(negative), ['adulthood'])
@@ -68,7 +68,7 @@ const FILLERS =
 
 const SEXUAL: readonly Role[] = ['sexual', 'sexualHere', 'nudity', 'both']
 
-/** Said of someone and nothing to hide: the shortest words, which are in every second look-alike. */
+/** Found as written only: nobody disguises these words, and they are so short that many look-alikes would match. */
 const UNDISGUISED: readonly Role[] = ['artworks', 'pointers', 'hints', 'links']
 
 const plainLetters = (word: string): string => {
@@ -90,16 +90,16 @@ function judgeReading(cells: Cells, senses: readonly Sense[], larger: readonly (
     ...agesIn(cells, senses, larger),
   ]
   const minorsHere = of('minorsHere')
-  const sexual = [...sexualAnywhere, ...speaking(sexualHere, [...minorsAnywhere, ...minorsHere])]
-  const minors = [...minorsAnywhere, ...speaking(minorsHere, sexual)]
+  const sexual = [...sexualAnywhere, ...inLanguagesOf(sexualHere, [...minorsAnywhere, ...minorsHere])]
+  const minors = [...minorsAnywhere, ...inLanguagesOf(minorsHere, sexual)]
   if (minors.length === 0 || sexual.length === 0) return undefined
   return areApart(cells, senses, minors, sexual) ? undefined : shown(minors, sexual)
 }
 
-/** The words whose language the others have a word of. */
-const speaking = <E extends Evidence>(words: readonly E[], others: readonly Evidence[]): E[] => {
-  const spoken = new Set(others.map(({ language }) => language))
-  return words.filter(({ language }) => spoken.has(language))
+/** The words in whose language there is also one of the others. */
+const inLanguagesOf = <E extends Evidence>(words: readonly E[], others: readonly Evidence[]): E[] => {
+  const languages = new Set(others.map(({ language }) => language))
+  return words.filter(({ language }) => languages.has(language))
 }
 
 /** "little … girl": the pairs of one language in one clause, with few words between. */
@@ -108,8 +108,8 @@ function youngPeople({ gaps, clauses }: Cells, young: readonly Sense[], people: 
   if (starting.size === 0) return []
   return young.flatMap(({ written, language, start, end }) => {
     let passed = 0
-    for (let at = end + 1; at <= end + MOST_LETTERS && clauses[at] === clauses[end]; at++) {
-      if ((gaps[at] as number) >= MARK && ++passed > MOST_GAPS) return []
+    for (let at = end + 1; at <= end + MAX_LETTERS && clauses[at] === clauses[end]; at++) {
+      if ((gaps[at] as number) >= MARK && ++passed > MAX_GAPS) return []
       const person = starting.get(at)?.find((other) => other.language === language)
       if (person) return [{ written: `${written} ${person.written}`, language, start }]
     }
@@ -118,8 +118,8 @@ function youngPeople({ gaps, clauses }: Cells, young: readonly Sense[], people: 
 }
 
 /**
- * Whether the nudity is a work of art's that shows adults, in sentences without minors, and the minors' sentences point
- * back at nobody: "An adult nude study on the wall. Children play outside."
+ * Whether all nudity is of adults in works of art, in sentences without minors, and no sentence with minors refers back
+ * to someone: "An adult nude study on the wall. Children play outside."
  */
 function areApart(
   { sentences }: Cells,
@@ -137,4 +137,6 @@ function areApart(
 }
 
 const shown = (words: readonly Evidence[], others: readonly Evidence[]): string[] =>
-  [words, others].flatMap((evidence) => [...new Set(evidence.map(({ written }) => written))].slice(0, MOST_OF_EACH))
+  [words, others].flatMap((evidence) =>
+    [...new Set(evidence.map(({ written }) => written))].slice(0, MAX_SHOWN_OF_EACH),
+  )

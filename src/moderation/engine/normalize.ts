@@ -1,7 +1,7 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: "plain ASCII" is what is meant
 const ASCII = /^[\x00-\x7f]*$/
 
-// The tilde of ñ makes another word of it (niña is not Nina), so it alone outlives the marks.
+// The tilde of ñ changes the word (niña is not Nina), so it is the only mark kept.
 const N_WITH_MARKS = /(n)\p{M}+/giu
 const COMBINING_TILDE = '\u0303'
 
@@ -11,12 +11,12 @@ const INVISIBLE =
   /(?![\u3099\u309a])(?!(?<=[\u0904-\u0939\u0e01-\u0e2e]\p{M}{0,3})[\u0900-\u094f\u0e31-\u0e4e])[\p{M}\p{Cf}\p{DI}]/gu
 const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
 
-// Every count is bounded, so that no text can make these search for long.
+// Every repetition is bounded, so that no text makes these expressions slow.
 const WEIGHT = /(?<!\bage[sd]?[ ]?):[ \t]{0,4}[-+]?\d{0,4}\.?\d{1,6}[ \t]{0,4}(?=[)\]}>])/gi
 const BREAK_KEYWORD = /\bBREAK\b/g
 
-// A few characters stand for whole phrases (U+FDFA for 18 letters) and hide no word: without them no text grows beyond
-// four letters a character.
+// A few characters stand for whole phrases (U+FDFA for 18 letters). They hide no word and are dropped, so that no text
+// grows beyond four letters per character.
 const NOT_ASCII = /\P{ASCII}/gu
 const LONGEST_FORM = 4
 const decomposed = (character: string): string => {
@@ -27,8 +27,8 @@ const decomposed = (character: string): string => {
 const OVERRIDDEN = /\u202e([^\u202c-\u202e\u2066-\u2069]*)/g
 
 /**
- * The text with its disguises of encoding undone: compatibility forms (fullwidth, mathematical, circled …) become plain
- * letters, combining marks and invisible characters go. Letters keep their case and alphabet.
+ * Undoes disguises by encoding: compatibility forms (fullwidth, mathematical, circled …) become plain letters, marks
+ * and invisible characters are removed. Letters keep their case and alphabet.
  */
 export function undisguise(text: string): string {
   if (ASCII.test(text)) return text
@@ -44,7 +44,7 @@ export function undisguise(text: string): string {
 /** The text without the weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is no weight. */
 export const stripWeights = (text: string): string => text.replace(WEIGHT, '').replace(BREAK_KEYWORD, ' ')
 
-/** The text as a right-to-left override shows it: each overridden stretch turned round. Undefined without one. */
+/** The text as a right-to-left override shows it, each overridden stretch reversed. Undefined without one. */
 export function displayed(text: string): string | undefined {
   if (!text.includes('\u202e')) return undefined
   return text.replace(OVERRIDDEN, (_whole, stretch: string) => [...stretch].reverse().join(''))

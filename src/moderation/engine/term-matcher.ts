@@ -14,7 +14,7 @@ export interface TermList {
   readonly terms: readonly string[]
   /** Phrases, as written, in which the terms are harmless: "naked eye". Lists may share the same phrases. */
   readonly ordinary?: readonly string[]
-  /** The terms are found as they are written only: what nobody hides need not be sought in every look-alike. */
+  /** The terms are found as written only, not in look-alikes, because nobody disguises them. */
   readonly undisguised?: boolean
 }
 
@@ -33,13 +33,10 @@ interface Reading {
 }
 
 // Short words read backwards are too often other words.
-const SHORTEST_REVERSED = 4
+const MIN_REVERSED_LENGTH = 4
 const NO_PHRASES: readonly string[] = []
 
-/**
- * Compiles lists into one search, linear in the text. `fillers` are words that may stand between terms written together
- * ("termandterm").
- */
+/** Compiles lists into one linear search. `fillers` may stand between terms written together ("termandterm"). */
 export function createTermMatcher(lists: readonly TermList[], fillers: readonly string[] = []) {
   const compiled = (terms: readonly string[], list: number) => terms.flatMap((term) => toTerm(term, list) ?? [])
   const terms = lists.flatMap((list, index) => (list.undisguised ? [] : compiled(list.terms, index)))
@@ -67,7 +64,7 @@ export function createTermMatcher(lists: readonly TermList[], fillers: readonly 
         for (const stretch of findUndisguised(cells)) add(stretch)
         search(cells, note)
         search(reversed(cells, reading), (match) => {
-          if (!match.pieced && match.term.symbols.length >= SHORTEST_REVERSED) note(turnedRound(cells, match))
+          if (!match.pieced && match.term.symbols.length >= MIN_REVERSED_LENGTH) note(mirrored(cells, match))
         })
         return { cells, found }
       }),
@@ -92,7 +89,7 @@ function readingsOf(text: string): string[] {
   return (shown === undefined ? [text] : [text, shown]).map((reading) => stripWeights(undisguise(reading)))
 }
 
-function turnedRound(cells: Cells, match: Match): Match {
+function mirrored(cells: Cells, match: Match): Match {
   const last = cells.options.length - 1
   return { ...match, start: last - match.end, end: last - match.start }
 }

@@ -7,11 +7,11 @@ export interface Match {
   /** First and last letter. */
   readonly start: number
   readonly end: number
-  /** Put together from pieces of several letters with spaces between them. */
+  /** Assembled from pieces of several letters with spaces between them. */
   readonly pieced: boolean
 }
 
-// What a path through the trie has behind it. Each of the first five can only take from what the path may find.
+// Flags of a path through the trie. Each of the first five is a loss: it can only reduce what the path may find.
 const CROSSED = 1
 const CROSSED_SPACE = 2
 const LONG_PIECE = 4
@@ -22,7 +22,7 @@ const INSIDE_WORD = 32
 const CHAINED = 64
 const LOSSES = 31
 const FLAG_WORDS = 128 / 32
-// By losses, a bit for each set of losses that has none besides them.
+// By set of losses, a bit for each of its subsets.
 const NO_MORE_LOSSES = Int32Array.from({ length: LOSSES + 1 }, (_none, losses) => {
   let sets = 0
   for (let set = 0; set <= LOSSES; set++) if ((set & losses) === set) sets |= 1 << set
@@ -43,7 +43,7 @@ interface Chain {
 }
 
 /**
- * Follows every term through the text at once, in one pass. A path goes on
+ * Follows all terms through the text in one pass. A path continues
  * - with a letter that can be read as the next one, or as the same one again ("chiiild");
  * - across gaps, when the term begins and ends where words do ("c.h.i.l.d", "chi ld"), and through brackets;
  * - past a digit or mark that may be no letter;
@@ -131,7 +131,7 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
     }
   }
 
-  /** The digit or mark taken as none: paths wait, as across a gap. */
+  /** Skips a digit or mark like a gap: paths stay where they are. */
   const skip = ({ cells, at }: Place) => {
     const gap = Math.max(MARK, cells.gaps[at] as number)
     for (let i = 0; i < paths.count; i++) {

@@ -4,11 +4,10 @@ import { undisguise } from './normalize.js'
 
 export type TermTrie = ReturnType<typeof createTermTrie>
 
-/** How a written term is to be found. */
 export interface Term {
   /** As the rules write it, without stars. */
   readonly written: string
-  /** Which list it came from. */
+  /** The index of its list. */
   readonly list: number
   /** `*term`: may begin inside a word. */
   readonly openStart: boolean
@@ -24,7 +23,7 @@ export const bitOf = (symbol: number): number => 1 << (symbol & 31)
 
 const NO_TERMS: readonly Term[] = []
 
-// Written without spaces between words, so that a term begins and ends anywhere; pictures likewise.
+// Written without spaces between words, so that a term begins and ends anywhere; emoji likewise.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=Thai}\p{Extended_Pictographic}]/u
 const STARS = /^\*|\*$/g
 const LATIN_WORD = /^[a-zñ ]{3,}$/u

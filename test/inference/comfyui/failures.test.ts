@@ -151,7 +151,7 @@ describe('a success is not believed when', () => {
     standIn.set({ fault: { status: 404 }, on: 'GET /view' })
     expect(await failureOf(generate())).toMatchObject({
       kind: 'bad_output',
-      message: expect.stringContaining('does not have an image any more'),
+      message: expect.stringContaining('no longer has an image'),
     })
   })
 

@@ -94,5 +94,5 @@ it('a prompt that waits behind somebody else’s has no progress until it is dra
     await until(async () => Number((await poll()).headers.get('x-progress')) > 0, 'progress')
     await endOf(service, user, id)
   }
-  expect(lines.filter((line) => line.includes('draws for others'))).toHaveLength(1)
+  expect(lines.filter((line) => line.includes('draws for other clients'))).toHaveLength(1)
 })
