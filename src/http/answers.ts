@@ -16,12 +16,13 @@ export function viewOf<Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,
   value: CoreFields<z.output<z.ZodObject<Shape>>>,
 ): z.output<z.ZodObject<Shape>> {
-  const fields = new Map(Object.entries(value))
-  const shown = Object.keys(shape).map((name) => {
-    const field = fields.get(camelCase(name))
-    return [name, field instanceof Date ? field.toISOString() : field]
-  })
-  return Object.fromEntries(shown)
+  const fields = value as Readonly<Record<string, unknown>>
+  const shown: Record<string, unknown> = {}
+  for (const name in shape) {
+    const field = fields[camelCase(name)]
+    shown[name] = field instanceof Date ? field.toISOString() : field
+  }
+  return shown as z.output<z.ZodObject<Shape>>
 }
 
 /** The opposite of a view: the fields of a body that the shape names, as the core calls them. */
@@ -30,7 +31,17 @@ export function coreOf<Shape extends z.ZodRawShape>(shape: Shape, body: z.output
   return Object.fromEntries(fields) as CoreNames<typeof body>
 }
 
-const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+/** Polls ask for the same few names thousands of times a second. */
+const camelCased = new Map<string, string>()
+
+function camelCase(name: string): string {
+  let core = camelCased.get(name)
+  if (core === undefined) {
+    core = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+    camelCased.set(name, core)
+  }
+  return core
+}
 
 /** A strong entity tag: the same for the same body. */
 export const etagOf = (body: object): string => `"${hash('sha1', JSON.stringify(body), 'base64url').slice(0, 16)}"`
