@@ -54,7 +54,7 @@ export async function follow(
       const stream = await overStream(api, id, persistence.signal, tell)
       if (stream.ended) return stream.ended
       persistence.signal?.throwIfAborted()
-      rarer = stream.heardMs > STEADY_MS ? 1 : rarer
+      rarer = stream.openMs > STEADY_MS ? 1 : rarer
       gapMs = Math.min(LONGEST_GAP_MS, stream.pauseMs * rarer)
       rarer *= RARER
     }
@@ -78,33 +78,33 @@ function newsOnly(onProgress: Tell): Tell {
 
 /**
  * Follows one event stream. `ended` is undefined when the stream was over before the generation.
- * @returns also how long the stream was heard, and how long to wait before the next one is opened
+ * @returns also how long the stream was open, and how long to wait before the next one is opened
  * @throws only what `tell` throws
  */
 async function overStream(api: Api, id: string, signal: AbortSignal | undefined, tell: Tell) {
   const openedAt = performance.now()
-  const heard: { ended?: Ended; heardMs: number; pauseMs: number } = { heardMs: 0, pauseMs: USUAL_PAUSE_SECONDS * 1000 }
+  const read: { ended?: Ended; openMs: number; pauseMs: number } = { openMs: 0, pauseMs: USUAL_PAUSE_SECONDS * 1000 }
   const body = await openStream(api, id, signal).catch((error: unknown) => {
     const seconds = error instanceof EaselError ? error.retryAfterSeconds : undefined
-    if (seconds) heard.pauseMs = seconds * 1000
+    if (seconds) read.pauseMs = seconds * 1000
   })
-  if (!body) return heard
+  if (!body) return read
   const messages = messagesOf(body, {
     signal,
     onSound: () => {
-      heard.heardMs = performance.now() - openedAt
+      read.openMs = performance.now() - openedAt
     },
     onRetry: (ms) => {
-      heard.pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
+      read.pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
     },
   })
   let known: Progress | undefined
   for await (const { event, data } of messages) {
-    if (event === 'end') return { ...heard, ended: data as Ended }
+    if (event === 'end') return { ...read, ended: data as Ended }
     known = event === 'status' ? progressOf(data as Unfinished) : known && withNews(known, event, data)
     if (known) tell(known)
   }
-  return heard
+  return read
 }
 
 async function openStream(api: Api, id: string, signal: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {

@@ -82,13 +82,13 @@ async function noticeArrives({ pool }: Database, listenUrl: string): Promise<boo
   client.on('error', () => undefined)
   try {
     await client.connect()
-    const heard = once(client, 'notification').then(
+    const received = once(client, 'notification').then(
       () => true,
       () => true,
     )
     await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
     await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
-    return await Promise.race([heard, delay(NOTICE_WITHIN_MS, false, { ref: false })])
+    return await Promise.race([received, delay(NOTICE_WITHIN_MS, false, { ref: false })])
   } catch {
     return true
   } finally {

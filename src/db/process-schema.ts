@@ -36,7 +36,7 @@ export const leases = pgTable('leases', {
 })
 
 /** Unlogged: deliveries that are not known to have reached the queue. */
-export const unrung = pgTable('unrung', {
+export const unenqueued = pgTable('unrung', {
   generationId: text('generation_id').primaryKey(),
   attempt: integer('attempt').notNull(),
 })

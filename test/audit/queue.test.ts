@@ -16,9 +16,9 @@ const TOKEN = 'its token'
 interface Given {
   readonly queue: Queue
   readonly env: Record<string, string>
-  ring(...ids: string[]): Promise<unknown>
+  add(...ids: string[]): Promise<unknown>
   /** Takes the next job, holds it for so long and says nothing more. */
-  hear(lockMs: number): Promise<void>
+  take(lockMs: number): Promise<void>
 }
 
 describe.each([
@@ -35,24 +35,27 @@ describe.each([
       60_000,
     )
 
-  on('is in order while it holds jobs of jobs that are to be run, or that are heard', async ({ ring, hear, env }) => {
-    await ring(`${audited.succeeded.id}-1`)
-    await hear(60_000)
-    await ring(`${audited.running.id}-1`, `${audited.queued.id}-1`)
-    expect(await violated(env)).toEqual({})
-  })
+  on(
+    'is in order while it holds jobs of attempts that are to run, or that a worker has taken',
+    async ({ add, take, env }) => {
+      await add(`${audited.succeeded.id}-1`)
+      await take(60_000)
+      await add(`${audited.running.id}-1`, `${audited.queued.id}-1`)
+      expect(await violated(env)).toEqual({})
+    },
+  )
 
-  on('is found to hold jobs that nobody will hear, or that ring for nothing', async ({ queue, ring, hear, env }) => {
+  on('is found to hold jobs that nobody will take, or that add for nothing', async ({ queue, add, take, env }) => {
     const { queued, running, succeeded, failed, metered } = audited
     await queue.add('generation', {}, { jobId: `${queued.id}-3`, delay: 3_600_000 })
     const failing = await queue.add('generation', {}, { jobId: `${running.id}-1`, removeOnFail: false })
-    await hear(60_000)
+    await take(60_000)
     await failing.moveToFailed(new Error('deaf'), TOKEN)
     // Heard by a worker that then went away.
-    await ring(`${metered.id}-1`)
-    await hear(1)
+    await add(`${metered.id}-1`)
+    await take(1)
     await set(queued, 'attempt = 2')
-    await ring(`${succeeded.id}-1`, `${failed.id}-1`, `${queued.id}-1`, `${queued.id}-2`)
+    await add(`${succeeded.id}-1`, `${failed.id}-1`, `${queued.id}-1`, `${queued.id}-2`)
     expect(await queue.getJobCounts('wait', 'active', 'delayed', 'failed')).toEqual({
       ...{ wait: 4, active: 1, delayed: 1, failed: 1 },
     })
@@ -60,10 +63,10 @@ describe.each([
   })
 
   on(
-    'is not blamed while every worker is at work, nor for what is heard a moment later',
-    async ({ queue, ring, env }) => {
+    'is not blamed while every worker is at work, nor for what is taken a moment later',
+    async ({ queue, add, env }) => {
       const { succeeded, failed } = audited
-      await ring(`${succeeded.id}-1`, `${failed.id}-1`)
+      await add(`${succeeded.id}-1`, `${failed.id}-1`)
       const announce = (worker: string) =>
         audited.breaking(
           `INSERT INTO backends (worker, name, up, seen_at) VALUES ($1, 'preview:', true, now() + interval '1 hour')`,
@@ -83,9 +86,9 @@ describe.each([
 describe.skipIf(!redisAvailable)('BullMQ’s records in Redis', () => {
   it('are found in no list, where they would swallow every new job, and of jobs that Postgres does not know', async () => {
     await withRedis(async (redis, env) => {
-      const { queue, ring } = given((patient) => onRedis(env.REDIS_URL, patient), env)
+      const { queue, add } = given((patient) => onRedis(env.REDIS_URL, patient), env)
       const ids = [`${newGenerationId()}-1`, `${audited.succeeded.id}-1`]
-      await ring(...ids)
+      await add(...ids)
       for (const id of ids) await queue.remove(id)
       await redis.hset(`{easel}:generations:${audited.queued.id}-1`, 'name', 'generation')
       expect(await violated(env)).toEqual({ [LEFT]: 1, 'queue-events-are-of-known-jobs': 1 })
@@ -106,10 +109,10 @@ function given(connection: (patient: boolean) => QueueConnection, env: Record<st
   return {
     queue,
     env,
-    ring: (...ids) =>
+    add: (...ids) =>
       queue.addBulk(ids.map((jobId) => ({ name: 'generation', data: {}, opts: { jobId, removeOnComplete: true } }))),
 
-    async hear(lockMs) {
+    async take(lockMs) {
       const on = connection(true)
       const options = { prefix: on.prefix, lockDuration: lockMs, skipStalledCheck: true }
       const worker =
@@ -120,7 +123,7 @@ function given(connection: (patient: boolean) => QueueConnection, env: Record<st
               connection: { connectionString: on.url, max: 2 },
             })
       worker.on('error', () => undefined)
-      await until(() => worker.getNextJob(TOKEN), 'a job to hear')
+      await until(() => worker.getNextJob(TOKEN), 'a job to take')
       await worker.close(true)
     },
   }

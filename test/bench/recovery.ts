@@ -31,7 +31,7 @@ try {
   const busy = await measure(back)
   const jobs = await redis.llen('{easel}:generations:wait')
   console.log(`${WAITING} generations waiting, Redis emptied`)
-  console.log(`all locks back, and rung ${jobs} times, after ${seconds(await back)} s`)
+  console.log(`all locks back, and ${jobs} jobs, after ${seconds(await back)} s`)
   for (const share of [0.5, 0.95]) {
     const [before, then] = [percentile(idle, share), percentile(busy, share)]
     console.log(
@@ -43,7 +43,7 @@ try {
   await stack.close()
 }
 
-/** Each a user's own, charged and rung for. */
+/** Each a user's own, charged and enqueued. */
 async function givenWaiting(): Promise<void> {
   // Without the pool's deadlines.
   const client = new pg.Client({ connectionString: stack.databaseUrl })

@@ -73,7 +73,7 @@ export async function finalGenerations(
 
 const SETTLE_MS = 10_000
 
-/** What BullMQ still holds once nothing is left to run. Stray rings are heard and forgotten within seconds. */
+/** What BullMQ still holds once nothing is left to run. Workers take and drop stray jobs within seconds. */
 export async function queueLeftovers(redisUrl: string): Promise<Violation[]> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
   const queue = openGenerationQueue({ kind: 'redis', redis, prefix: '{easel}' })

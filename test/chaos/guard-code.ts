@@ -67,9 +67,9 @@ export const CODE_GUARDS: readonly Guard[] = [
     probe: rebuiltAfterWipe,
   },
   {
-    name: 'the reconciler rings for what it has put back',
+    name: 'the reconciler enqueues what it has put back',
     off: ['reconcile.enqueue'],
-    noticedBy: ['rung'],
+    noticedBy: ['enqueued'],
     probe: putBackIsEnqueued,
   },
   {

@@ -17,7 +17,7 @@ import { MISSING_MODEL } from './stage.js'
 
 const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVersion
 /** As redis/wipe-mark.ts and redis/active-generation-lock.ts name them. */
-const SENTINEL = 'easel:sentinel'
+const WIPE_MARK = 'easel:sentinel'
 const lockOf = (accountId: string) => `easel:lock:${accountId}`
 
 /** As a worker's death leaves what it ran, when its lease is over. */
@@ -30,7 +30,7 @@ export const LOST = {
 const REBUILT_WITHIN_MS = 5000
 /** From a change of hands until whoever took over has cleared up. */
 const CLEARED_WITHIN_MS = 6000
-/** On average. An idle worker looks for work every 2 s by itself; one that was rung starts far sooner. */
+/** On average. An idle worker polls for work every 2 s; one that gets a job starts far sooner. */
 const RUNG_WITHIN_MS = 500
 const PUT_BACK = 7
 /** What a probe must bring about first takes this long at most, on a busy machine. */
@@ -82,7 +82,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
   await stage.redis.flush()
   const redis = new Redis(stage.redis.url())
   try {
-    if (!(await within(REBUILT_WITHIN_MS, async () => (await redis.exists(SENTINEL)) === 1)))
+    if (!(await within(REBUILT_WITHIN_MS, async () => (await redis.exists(WIPE_MARK)) === 1)))
       return [{ invariant: 'rebuilt', what: `${REBUILT_WITHIN_MS} ms after a wipe of Redis nothing was rebuilt` }]
     const found: Violation[] = []
     if ((await redis.get(lockOf(waiting.accountId))) !== waiting.id)
@@ -118,7 +118,7 @@ export async function putBackIsEnqueued(scene: Scene): Promise<Violation[]> {
   withAllBackends(scene)
   const mean = Math.round(waited / PUT_BACK)
   if (mean <= RUNG_WITHIN_MS) return []
-  return [{ invariant: 'rung', what: `what was put back waited ${mean} ms for an idle worker on average` }]
+  return [{ invariant: 'enqueued', what: `what was put back waited ${mean} ms for an idle worker on average` }]
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Exchange } from './history.js'
 import type { AttackedRedis } from './redis.js'
 
 /** As redis/wipe-mark.ts names it: it is put back when queue and locks have been rebuilt. */
-const SENTINEL = 'easel:sentinel'
+const WIPE_MARK = 'easel:sentinel'
 const GIVEN_UP_AFTER_MS = 30_000
 
 /** Measures how long things take to be as before, in milliseconds. */
@@ -20,7 +20,7 @@ export function watchRecoveries(redis: AttackedRedis) {
     client.on('error', () => undefined)
     // Lost again before it was rebuilt: the next loss measures.
     while (!stopped && loss === losses && Date.now() - back < GIVEN_UP_AFTER_MS) {
-      if (await client.exists(SENTINEL).catch(() => 0)) {
+      if (await client.exists(WIPE_MARK).catch(() => 0)) {
         times.redis.push(Date.now() - back)
         break
       }

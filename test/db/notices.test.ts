@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 const quiet = () => undefined
 
-describe('whoever hears notices', () => {
+describe('a listener', () => {
   const ends = {
     'cut by the network': async () => {
       await proxy.refuse()
@@ -35,20 +35,20 @@ describe('whoever hears notices', () => {
   })
 
   it.each(['cut by the network', 'ended by the server'] as const)(
-    'hears them again after its connection was %s',
+    'gets notices again after its connection was %s',
     async (how) => {
-      const heard: string[] = []
+      const received: string[] = []
       const lost: Error[] = []
       const listener = listenTo(
         proxy.through(context.url),
-        'heard',
-        (payload) => heard.push(payload),
+        'received',
+        (payload) => received.push(payload),
         (error) => lost.push(error),
       )
       closers.push(() => listener.close())
       const notify = async (text: string) => {
-        await context.db.pool.query(`SELECT pg_notify('heard', $1)`, [text])
-        return heard.includes(text)
+        await context.db.pool.query(`SELECT pg_notify('received', $1)`, [text])
+        return received.includes(text)
       }
       await until(() => notify('before'), 'the first notice')
       await ends[how]()

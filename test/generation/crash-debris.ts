@@ -9,7 +9,7 @@ const DEBRIS = {
   'of the last lost worker': `status = 'processing', worker = 'gone', backend = 'gone', started_at = now(),
     lease_until = now(), tries = 2, attempt = 3`,
   'past its deadline': `deadline_at = now()`,
-  'that nobody has rung for': `attempt = 2, tries = 1`,
+  'that has no job': `attempt = 2, tries = 1`,
   'that has failed and left its images': `started_at = now() - interval '50 seconds'`,
 } as const
 
@@ -36,7 +36,7 @@ async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene):
   await ports.submissions.insert(generation, { deadlineSeconds: 3600, concurrency: 1, idempotencyKey: undefined })
   await db.pool.query(`UPDATE generations SET ${DEBRIS[kind]} WHERE id = $1`, [generation.id])
   // The lock and the job of this one are missing.
-  if (kind === 'that nobody has rung for') {
+  if (kind === 'that has no job') {
     await db.pool.query('UPDATE unrung SET attempt = 2 WHERE generation_id = $1', [generation.id])
     return
   }

@@ -59,7 +59,7 @@ export async function givenScene({ db }: Stage, more: UserOptions & Partial<Subm
   }
 }
 
-/** A scene whose generation has been submitted and rung for. */
+/** A scene whose generation has been submitted and enqueued. */
 async function givenSubmitted(stage: Stage, more: UserOptions = {}): Promise<Scene> {
   const scene = await givenScene(stage, more)
   await submit(stage.ports, scene)

@@ -48,7 +48,7 @@ export function createPreviewBackend(): InferenceBackend {
   }
 }
 
-/** Draws one image as a PNG. `onDone` hears after each stage which share is done; what it throws ends the drawing. */
+/** Draws one image as a PNG. `onDone` gets the share that is done after each stage; an error that it throws ends the drawing. */
 async function drawImage(sketch: Sketch, onDone: (share: number) => void): Promise<Buffer> {
   const { width, height } = sketch
   const scene = sceneOf(sketch)
