@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import sharp, { type Sharp } from 'sharp'
 import { SLUG } from '../generation/generation.js'
 import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
-import { decodable } from '../image-bytes.js'
 
 /** Group reads, too: a web server in front may serve the directory. A stricter umask is respected. */
 const FILE_MODE = 0o640
@@ -104,14 +102,3 @@ async function closing<T>(handle: FileHandle, use: (handle: FileHandle) => Promi
     await handle.close()
   }
 }
-
-/** Far above the largest image, and the largest preview of a batch, far below what a decompression bomb needs. */
-const MAX_PIXELS = 2 ** 24
-const MAX_SECONDS = 20
-
-/**
- * A backend's image, for sharp to decode within bounds.
- * @throws Error when it is no PNG, JPEG or WebP
- */
-export const openImage = (bytes: Buffer): Sharp =>
-  sharp(decodable(bytes), { failOn: 'error', limitInputPixels: MAX_PIXELS }).timeout({ seconds: MAX_SECONDS })

@@ -1,9 +1,9 @@
 import { webcrypto } from 'node:crypto'
-import sharp from 'sharp'
+import sharp, { type Sharp } from 'sharp'
 import { BackendError } from '../generation/run/backend.js'
 import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
 import type { PreviewBoard } from '../generation/shared-ports.js'
-import { openImage } from './file-image-store.js'
+import { decodable } from '../image-bytes.js'
 import { generatedByAi, publishablePng } from './png-text.js'
 
 type Expected = Parameters<FinishImage>[1]
@@ -48,6 +48,17 @@ async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffe
     throw badOutput(`the backend drew a single colour, ${pixels.toString('hex', 0, CHANNELS)}`)
   return pixels
 }
+
+/** Far above the largest image, and the largest preview of a batch, far below what a decompression bomb needs. */
+const MAX_PIXELS = 2 ** 24
+const MAX_SECONDS = 20
+
+/**
+ * A backend's image, for sharp to decode within bounds.
+ * @throws Error when it is no PNG, JPEG or WebP
+ */
+const openImage = (bytes: Buffer): Sharp =>
+  sharp(decodable(bytes), { failOn: 'error', limitInputPixels: MAX_PIXELS }).timeout({ seconds: MAX_SECONDS })
 
 const badOutput = (message: string, cause?: unknown) =>
   new BackendError('bad_output', message, 'The image came out damaged and could not be used; try again.', { cause })
