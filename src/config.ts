@@ -6,7 +6,11 @@ const flag = z.enum(['true', 'false'], 'must be true or false').transform((text)
 
 const wholeNumber = (min: number, max: number) => {
   const message = `must be a whole number from ${min} to ${max}`
-  return z.string().regex(/^\d+$/, message).transform(Number).pipe(z.number().min(min, message).max(max, message))
+  return z
+    .string()
+    .regex(/^\d+$/, message)
+    .transform(Number)
+    .pipe(z.number(message).min(min, message).max(max, message))
 }
 
 const httpOrigin = z

@@ -8,6 +8,7 @@ const ERROR = 50
 const LONGEST_BACKLOG = 16 * 1024 * 1024
 
 const stderr = pino.destination({ dest: 2, maxLength: LONGEST_BACKLOG })
+stderr.on('error', () => {}) // A full disk or a closed terminal must not end the process.
 const flush = stderr.flushSync.bind(stderr)
 // Runs at exit, where an error of a reader that has gone would hide the exit code. (sonic-boom 4 retried it for ever.)
 stderr.flushSync = () => {

@@ -31,7 +31,7 @@ const ANNOUNCE = statement('announce_backend')`
   })}`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, ...serves }),
+  announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, maxCfgScale: undefined, ...serves }),
 })
 
 // A backend that is down might have any model, so generations wait for it, unless it has refused from the start: then

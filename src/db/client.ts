@@ -117,6 +117,7 @@ export const violatedConstraint = (error: unknown): string | undefined => databa
 
 /** Whether the answer to a statement was lost: it may have been executed or not. */
 export const outcomeUnknown = (error: unknown): boolean => {
+  if (error instanceof TypeError) return false // never sent
   const state = sqlState(error)
   // 57P01-57P03: the server ended the connection; 08xxx: the connection broke.
   return state === undefined || state.startsWith('08') || /^57P0[1-3]$/.test(state)

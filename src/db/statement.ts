@@ -12,7 +12,7 @@ export interface Queryable {
   query(config: pg.QueryConfig): Promise<pg.QueryResult>
 }
 
-/** `values` has each parameter by its name; what is missing or undefined is null. */
+/** `values` has each parameter by its name; undefined means null, and a name that is missing is a TypeError. */
 export interface Statement<Row> {
   rows(on: Queryable, values?: object): Promise<Row[]>
   first(on: Queryable, values?: object): Promise<Row | undefined>
@@ -44,10 +44,12 @@ function prepared<Row>(name: string, template: SQL): Statement<Row> {
   const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
 
   const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
-    const given = new Map(Object.entries(values))
-    return on.query({ name, text, values: inOrder.map((it) => given.get(it) ?? null) }) as Promise<
-      pg.QueryResult<never>
-    >
+    const given = inOrder.map((it) => {
+      // A misspelled name must not become null: that could be another condition.
+      if (!(it in values)) throw new TypeError(`the statement ${name} got no value for ${it}`)
+      return (values as Record<string, unknown>)[it] ?? null
+    })
+    return on.query({ name, text, values: given }) as Promise<pg.QueryResult<never>>
   }
   return {
     rows: async (on, values) => (await query(on, values)).rows,

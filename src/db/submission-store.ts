@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { serviceUnavailable } from '../errors.js'
-import { DRAWING, type Generation, type SubmittedGeneration } from '../generation/generation.js'
+import { DRAWING, drawingOf, type Generation, type SubmittedGeneration } from '../generation/generation.js'
 import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
@@ -102,7 +102,7 @@ const CHARGE = statement<{ balance: number }>('balance_after_charge')`
 
 export const submissionStore = (db: Database): SubmissionStore => ({
   async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
-    const values = { ...generation, deadlineSeconds, idempotencyKey }
+    const values = { webhookUrl: undefined, ...generation, ...drawingOf(generation), deadlineSeconds, idempotencyKey }
     try {
       return generation.metered
         ? await insertMetered(db, generation, concurrency, values)

@@ -80,7 +80,11 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     const remembered = remembers && known && kind.modelOf(known, request.model) !== undefined ? known : undefined
     const server = remembered ?? (await ask(stop))
     const model = kind.modelOf(server, request.model)
-    if (model === undefined) throw failure('model_missing', `${name} does not list "${request.model}"`)
+    if (model === undefined) {
+      const { models } = kind.offers(server)
+      const has = models?.length === 1 ? `has "${models[0]}" and not` : 'does not list'
+      throw failure('model_missing', `${name} ${has} "${request.model}"`)
+    }
     const sampler = server.samplers.get(request.sampler)
     if (!sampler) throw samplerUnavailable(name, request.sampler)
     requireKept(name, kind.offers(server), request)

@@ -17,8 +17,8 @@ export function cdnPurge(template: string): PurgeCdn {
   return async (imageUrl, outer) => {
     const image = new URL(imageUrl)
     const target = new URL(template.replace(PATH, image.pathname.slice(1)))
-    const limit = timeLimit(outer, TIMEOUT_MS)
     const authorization = authorizationOf(target)
+    const limit = timeLimit(outer, TIMEOUT_MS)
     try {
       const { statusCode, body } = await request(target.origin + target.pathname + target.search, {
         ...(byPath

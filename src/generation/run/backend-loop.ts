@@ -146,7 +146,7 @@ export function backendLoop(
     warnedOfOthers = true
     log.warn(
       { backend: backend.name },
-      'the GPU server draws for other clients, or what could not be canceled: let only one worker use it',
+      'the GPU server draws for other clients, or what was canceled, before ours: let only one worker use it',
     )
   }
 

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { compiled } from '../support/services.js'
 import { within } from '../support/until.js'
@@ -10,7 +11,10 @@ const program = (then: string) => `
   process.stdin.once('data', () => { for (let n = 0; n < 500; n++) log.info({ n }, 'a line'); ${then} })
   process.stdout.write('ready')`
 
-const start = (then: string) => spawn(process.execPath, ['--input-type=module', '--eval', program(then)])
+const start = (then: string, stderr: 'pipe' | number = 'pipe') =>
+  spawn(process.execPath, ['--input-type=module', '--eval', program(then)], {
+    stdio: ['pipe', 'pipe', stderr],
+  }) as ChildProcessWithoutNullStreams
 
 it('a process whose log nobody reads any more can end', async () => {
   const child = start('process.exit(7)')
@@ -40,4 +44,13 @@ it('a process that ends at once has written every line before', async () => {
       .split('\n')
       .map((line) => JSON.parse(line).n),
   ).toEqual(Array.from({ length: 500 }, (_, n) => n))
+})
+
+it.skipIf(!existsSync('/dev/full'))('a process whose log cannot be written goes on', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = start('setTimeout(() => process.exit(7), 100)', full)
+  closeSync(full)
+  await once(child.stdout, 'data')
+  child.stdin.write('go')
+  expect(await within(10_000, once(child, 'exit'))).toEqual([7, null])
 })
