@@ -72,6 +72,7 @@ const CORE = [
   'outage.ts',
   'failpoint.ts',
   'abort-signals.ts',
+  'batch.ts',
   'image-bytes.ts',
   'own-directory.ts',
 ]
@@ -94,6 +95,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'outage.ts': [],
   'failpoint.ts': [],
   'abort-signals.ts': [],
+  'batch.ts': [],
   'image-bytes.ts': [],
   'own-directory.ts': [],
 }

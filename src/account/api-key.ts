@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -22,14 +22,18 @@ export function isWellFormedApiKey(key: string, prefix: string): boolean {
 
 /** All that is stored of a key. A fast hash is right: 190 random bits cannot be guessed. */
 export function hashApiKey(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
+  return hash('sha256', key, 'buffer')
 }
 
 /** The last characters, kept for display. */
 export const apiKeyHint = (key: string): string => key.slice(-4)
 
 function checksum(text: string): string {
-  const sum = crc32(text)
-  const digitOf = (place: number) => ALPHABET[Math.floor(sum / 62 ** place) % 62]
-  return Array.from({ length: CHECKSUM_LENGTH }, (_, i) => digitOf(CHECKSUM_LENGTH - 1 - i)).join('')
+  let sum = crc32(text)
+  let digits = ''
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    digits = ALPHABET[sum % 62] + digits
+    sum = Math.floor(sum / 62)
+  }
+  return digits
 }

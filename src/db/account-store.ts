@@ -1,14 +1,27 @@
 import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { AccountStore, Caller, Subscription } from '../account/account.js'
+import { batched } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
 import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
-import { assign, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
+import {
+  assign,
+  byPlace,
+  eachOf,
+  type Found,
+  given,
+  insertInto,
+  named,
+  param,
+  pick,
+  type RowOf,
+  statement,
+} from './statement.js'
 
 /** A subscription's status by Postgres's clock. */
 const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
 
 const CALLER = {
-  ...pick(k, 'hash', 'concurrency'),
+  ...pick(k, 'concurrency'),
   keyId: k.id,
   keyKind: k.kind,
   lastUseIsOld: sql<boolean>`(${k.lastUsedAt} IS NULL OR ${k.lastUsedAt} < now() - interval '1 minute')`,
@@ -20,14 +33,14 @@ const CALLER = {
 }
 type CallerRow = RowOf<typeof CALLER>
 
-const callerStatement = (name: string, which: SQL) =>
-  statement<CallerRow>(name)`
-    SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
-     WHERE ${k.revokedAt} IS NULL AND ${which}`
-
-// The statement that runs most often.
-const FIND_CALLER = callerStatement('find_caller', sql`${k.hash} = ${param('hash')}`)
-const FIND_CALLERS = callerStatement('find_callers', sql`${k.hash} = ANY (${param('hashes')}::bytea[])`)
+// Every request runs it.
+const FIND_CALLERS = statement<Found<CallerRow>>('find_callers')`
+  ${eachOf(
+    sql`${param('hashes')}::bytea[]`,
+    'hash',
+    sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+         WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
+  )}`
 const NOTE_USE = statement('note_key_use')`
   UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`
 
@@ -38,19 +51,12 @@ export const accountStore = ({ pool }: Database): AccountStore => {
     // Only for display: not awaited, and a failure is ignored.
     if (ids.length > 0) NOTE_USE.run(pool, { ids }).catch(() => undefined)
   }
-  return {
-    async findCaller(hash) {
-      const rows = await FIND_CALLER.rows(pool, { hash })
-      noteUse(rows)
-      return rows[0] && toCaller(rows[0])
-    },
-    async findCallers(hashes) {
-      const rows = await FIND_CALLERS.rows(pool, { hashes })
-      noteUse(rows)
-      const callers = new Map(rows.map((row) => [row.hash.toString('hex'), toCaller(row)]))
-      return hashes.map((hash) => callers.get(hash.toString('hex')))
-    },
+  const findCallers = async (hashes: readonly Buffer[]) => {
+    const rows = await FIND_CALLERS.rows(pool, { hashes })
+    noteUse(rows)
+    return byPlace(rows, hashes.length).map((row) => row && toCaller(row))
   }
+  return { findCaller: batched(findCallers), findCallers }
 }
 
 function toCaller({ keyId, keyKind, concurrency, ...row }: CallerRow): Caller {

@@ -1,5 +1,6 @@
 /** Generations as those who wait for them see them: polls, and notices of every change. */
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
+import { batched } from '../batch.js'
 import type { GenerationWatch } from '../generation/follow/follow.js'
 import type { PollStore } from '../generation/follow/poll.js'
 import type { GenerationStatus, GenerationView } from '../generation/generation.js'
@@ -7,7 +8,7 @@ import type { GenerationEnds } from '../generation/run/lease.js'
 import type { Database } from './client.js'
 import { FINISHED, listenTo, MOVED } from './notices.js'
 import { generations as g, images as i } from './schema.js'
-import { named, param, pick, type RowOf, statement } from './statement.js'
+import { byPlace, eachOf, type Found, named, param, pick, type RowOf, statement } from './statement.js'
 
 const VIEW = {
   ...pick(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
@@ -20,25 +21,35 @@ const VIEW = {
 }
 type ViewRow = RowOf<typeof VIEW>
 
-const viewStatement = (name: string, from: SQL) => statement<ViewRow>(name)`SELECT ${named(VIEW)} FROM ${from}`
+// Not `=` for the user: a planner that expects few generations of a user would read all of them.
+const FIND_OWNED = statement<Found<ViewRow>>('find_owned')`
+  ${eachOf(
+    sql`${param('ids')}::text[], ${param('accountIds')}::uuid[]`,
+    'id, account_id',
+    sql`SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item.account_id`,
+  )}`
 
-// Not `=`: a planner that expects few generations of a user would read all of them.
-const FIND_OWNED = viewStatement(
-  'find_owned',
-  sql`${g} WHERE ${g.id} = ${param('id')} AND ${g.userId} IS NOT DISTINCT FROM ${param('accountId')}`,
-)
+const FIND_ALL = statement<ViewRow>('find_views')`
+  SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = ANY (${param('ids')})`
 
-const FIND_ALL = viewStatement('find_views', sql`${g} WHERE ${g.id} = ANY (${param('ids')})`)
+const FIND_MOVED = statement<ViewRow>('find_moved')`
+  SELECT ${named(VIEW)} FROM unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
+    JOIN ${g} ON ${g.id} = seen.id AND ${g.status} <> seen.status`
 
-const FIND_MOVED = viewStatement(
-  'find_moved',
-  sql`unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
-      JOIN ${g} ON ${g.id} = seen.id AND ${g.status} <> seen.status`,
-)
+interface Asked {
+  readonly id: string
+  readonly accountId: string
+}
 
-export const pollStore = ({ pool }: Database): PollStore => ({
-  findOwned: async (accountId, id) => (await FIND_OWNED.rows(pool, { id, accountId })).map(toView)[0],
-})
+export const pollStore = ({ pool }: Database): PollStore => {
+  const find = batched(async (asked: readonly Asked[]) => {
+    const ids = asked.map(({ id }) => id)
+    const accountIds = asked.map(({ accountId }) => accountId)
+    const rows = await FIND_OWNED.rows(pool, { ids, accountIds })
+    return byPlace(rows, asked.length).map((row) => row && toView(row))
+  })
+  return { findOwned: (accountId, id) => find({ accountId, id }) }
+}
 
 const toView = ({ filename, width, height, steps, batchSize, elapsedMs, slugs, ...view }: ViewRow): GenerationView => ({
   ...view,

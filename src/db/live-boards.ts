@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { batched } from '../batch.js'
 import type { LiveBoard, PreviewBoard, ProgressBoard } from '../generation/shared-ports.js'
 import type { Database } from './client.js'
 import { generationPreviews, generationProgress } from './process-schema.js'
@@ -29,7 +30,10 @@ export const CLEAN_BOARDS = [PROGRESS.clean, PREVIEWS.clean]
 
 const board = <T>({ pool }: Database, { set, get }: ReturnType<typeof boardStatements<T>>): LiveBoard<T> => ({
   set: (id, attempt, value) => set.run(pool, { id, attempt, value }),
-  get: async (ids) => new Map((await get.rows(pool, { ids })).map(({ id, value }) => [id, value])),
+  get: batched(async (ids: readonly string[]) => {
+    const values = new Map((await get.rows(pool, { ids })).map(({ id, value }) => [id, value]))
+    return ids.map((id) => values.get(id))
+  }),
 })
 
 export const postgresProgressBoard = (db: Database): ProgressBoard => board(db, PROGRESS)

@@ -1,4 +1,5 @@
 import { and, eq, exists, gte, inArray, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm'
+import { batched } from '../batch.js'
 import type { ModelStore, ModelVersion } from '../catalog/model-version.js'
 import { type Database, withTransaction } from './client.js'
 import { backends } from './process-schema.js'
@@ -13,24 +14,29 @@ const catalogOrder = [
 
 export const modelStore = ({ orm }: Database): ModelStore => {
   const select = () => orm.select().from(modelVersions)
-  const find = select()
-    .where(eq(modelVersions.id, sql.placeholder('id')))
-    .prepare('find_model')
+  const findAll = select()
+    .where(eq(modelVersions.id, sql`ANY (${sql.placeholder('ids')})`))
+    .prepare('find_models')
+  const find = batched(async (ids: readonly number[]) => {
+    const found = new Map((await findAll.execute({ ids })).map((model) => [model.id, model]))
+    return ids.map((id) => found.get(id))
+  })
   const findByCreateImageModel = select()
     .where(eq(modelVersions.createImageModel, sql.placeholder('model')))
     .prepare('find_create_image_model')
+  const listEnabled = select()
+    .where(eq(modelVersions.enabled, true))
+    .orderBy(...catalogOrder)
+    .prepare('list_enabled_models')
   return {
     async find(id) {
       // Postgres would refuse an id that is no bigint.
-      return Number.isSafeInteger(id) ? (await find.execute({ id }))[0] : undefined
+      return Number.isSafeInteger(id) ? find(id) : undefined
     },
 
     findByCreateImageModel: async (model) => (await findByCreateImageModel.execute({ model }))[0],
 
-    listEnabled: () =>
-      select()
-        .where(eq(modelVersions.enabled, true))
-        .orderBy(...catalogOrder),
+    listEnabled: () => listEnabled.execute(),
   }
 }
 

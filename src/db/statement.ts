@@ -65,6 +65,25 @@ export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[
   return (await on.query({ text, values: params })).rows
 }
 
+/** A row that `eachOf` found, with the place of its item in the batch, from 1. */
+export type Found<Row> = Row & { readonly place: number }
+
+/**
+ * Runs a query once for each item of a batch, as if alone. OFFSET 0 keeps the planner from reading whole tables instead,
+ * which it would do when it believes them to be small.
+ * @param items what unnest gets, and the names that the query knows it by
+ */
+export const eachOf = (items: SQL, names: string, query: SQL): SQL => sql`
+  SELECT found.*, item.place FROM unnest(${items}) WITH ORDINALITY AS item (${sql.raw(names)}, place)
+   CROSS JOIN LATERAL (${query} OFFSET 0) AS found`
+
+/** The rows that `eachOf` found, one or none for each of `count` items. */
+export function byPlace<Row>(rows: readonly Found<Row>[], count: number): (Row | undefined)[] {
+  const found = Array<Row | undefined>(count).fill(undefined)
+  for (const { place, ...row } of rows) found[place - 1] = row as Row
+  return found
+}
+
 /** Columns of a table, by their names in the code. */
 export const pick = <Table extends PgTable, Name extends keyof Table>(table: Table, ...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>

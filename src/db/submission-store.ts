@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
+import { batched } from '../batch.js'
 import { serviceUnavailable } from '../errors.js'
 import { DRAWING, drawingOf, type Generation, type SubmittedGeneration } from '../generation/generation.js'
+import type { Delivery } from '../generation/shared-ports.js'
 import type { IdempotencyStore } from '../generation/submit/reservation.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
-import { assign, given, insertInto, named, param, pick, statement } from './statement.js'
+import { assign, byPlace, eachOf, type Found, given, insertInto, named, param, pick, statement } from './statement.js'
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const KEY = sql`${param('keyId')}::uuid`
@@ -89,8 +91,12 @@ const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
   SELECT count(*) AS active FROM ${g}
    WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
-const ACTIVE_GENERATION = statement<{ id: string }>('active_generation')`
-  SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${ACTIVE}`
+const ACTIVE_GENERATIONS = statement<Found<{ id: string }>>('active_generations')`
+  ${eachOf(
+    sql`${param('accountIds')}::uuid[]`,
+    'account_id',
+    sql`SELECT ${g.id} FROM ${g} WHERE ${g.userId} = item.account_id AND ${ACTIVE}`,
+  )}`
 
 const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
 const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
@@ -100,32 +106,51 @@ const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}
    WHERE ${creditLedger.generationId} = ${param('id')} AND ${creditLedger.kind} = 'charge'`
 
-export const submissionStore = (db: Database): SubmissionStore => ({
-  async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
-    const values = { webhookUrl: undefined, ...generation, ...drawingOf(generation), deadlineSeconds, idempotencyKey }
-    try {
-      return generation.metered
-        ? await insertMetered(db, generation, concurrency, values)
-        : await insertCharged(db, generation, values)
-    } catch (error) {
-      if (violatedConstraint(error) === 'generations_one_active') {
-        return { outcome: 'active', generationId: await activeGeneration(db, generation.accountId) }
-      }
-      if (!outcomeUnknown(error)) throw error
-      return settleUnknown(db, generation, error)
-    }
-  },
+type FindActive = SubmissionStore['activeGeneration']
 
-  activeGeneration: (accountId) => activeGeneration(db, accountId),
-  find: (id) => FIND.first(db.pool, { id }),
-  markEnqueued: (deliveries) => markEnqueued(db, deliveries),
-})
+/** How long submits collect what they mark as enqueued; the reconciler looks for older ones only. */
+const MARK_AFTER_MS = 50
+
+export function submissionStore(db: Database): SubmissionStore {
+  const activeGeneration: FindActive = batched(async (accountIds: readonly string[]) => {
+    const found = byPlace(await ACTIVE_GENERATIONS.rows(db.pool, { accountIds }), accountIds.length)
+    return found.map((row) => row?.id)
+  })
+  const mark = async (deliveries: readonly Delivery[]) => {
+    await markEnqueued(db, deliveries)
+    return deliveries.map(() => undefined)
+  }
+
+  return {
+    async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
+      const values = { webhookUrl: undefined, ...generation, ...drawingOf(generation), deadlineSeconds, idempotencyKey }
+      try {
+        return generation.metered
+          ? await insertMetered(db, generation, concurrency, values)
+          : await insertCharged(db, generation, values, activeGeneration)
+      } catch (error) {
+        if (violatedConstraint(error) === 'generations_one_active')
+          return { outcome: 'active', generationId: await activeGeneration(generation.accountId) }
+        if (!outcomeUnknown(error)) throw error
+        return settleUnknown(db, generation, error)
+      }
+    },
+
+    activeGeneration,
+    find: (id) => FIND.first(db.pool, { id }),
+    markEnqueued: batched(mark, () => delay(MARK_AFTER_MS)),
+  }
+}
 
 /** How often to try after a race with another submit or a refund, before "insufficient" is reported. */
 const LOOKS = 3
 
-async function insertCharged(db: Database, generation: Generation, values: object): Promise<InsertOutcome> {
-  const { accountId, keyId, cost } = generation
+async function insertCharged(
+  db: Database,
+  { accountId, keyId, cost }: Generation,
+  values: object,
+  activeGeneration: FindActive,
+): Promise<InsertOutcome> {
   for (let look = 1; ; look++) {
     const { createdAt, creditsLeft, activeId, mayStore } = (await INSERT_CHARGED.first(db.pool, values)) ?? {}
     if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
@@ -135,7 +160,7 @@ async function insertCharged(db: Database, generation: Generation, values: objec
     // one saw credits, key and user as they are now, but the other rows as they were before.
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
-    const active = await activeGeneration(db, accountId)
+    const active = await activeGeneration(accountId)
     if (active) return { outcome: 'active', generationId: active }
     if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
   }
@@ -152,9 +177,6 @@ function insertMetered(db: Database, { keyId }: Generation, limit: number, value
       : { outcome: 'reservation_lost' }
   })
 }
-
-const activeGeneration = async ({ pool }: Database, accountId: string): Promise<string | undefined> =>
-  (await ACTIVE_GENERATION.first(pool, { accountId }))?.id
 
 /** How long to query the outcome of a statement whose answer was lost; longer than the server's statement timeout. */
 const SETTLE_MS = 5000

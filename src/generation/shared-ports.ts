@@ -50,8 +50,8 @@ export interface GenerationQueue {
 /** Live values of running generations. A lost value is merely not shown. */
 export interface LiveBoard<T> {
   set(id: string, attempt: number, value: T): Promise<void>
-  /** The values that there are, by generation. */
-  get(ids: readonly string[]): Promise<ReadonlyMap<string, T>>
+  /** Concurrent reads are joined. */
+  get(id: string): Promise<T | undefined>
 }
 
 /** 0 to 1; negative before it is drawn: -1 - n, where n is how many other requests the GPU server runs first. */

@@ -1,6 +1,7 @@
 /** Views of the core's values and the way back, entity tags, and the values of examples. */
 import { hash } from 'node:crypto'
-import type { z } from 'zod'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
 
@@ -43,12 +44,29 @@ function camelCase(name: string): string {
   return core
 }
 
-/** A strong entity tag: the same for the same body. */
-export const etagOf = (body: object): string => `"${hash('sha1', JSON.stringify(body), 'base64url').slice(0, 16)}"`
+/** A body as it is sent, and its strong entity tag. */
+export interface TaggedBody {
+  readonly text: string
+  readonly etag: string
+}
 
-/** Whether an If-None-Match header names the tag. */
-export const isKnownTag = (header = '', etag: string): boolean =>
-  header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+export function taggedBody(body: object): TaggedBody {
+  const text = JSON.stringify(body)
+  return { text, etag: `"${hash('sha1', text, 'base64url').slice(0, 16)}"` }
+}
+
+/** Whether the client has this body already. */
+export const isKnown = ({ headers }: FastifyRequest, { etag }: TaggedBody): boolean =>
+  (headers['if-none-match'] ?? '').split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+
+export const notModified = z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`')
+
+/** Answers with the body, or with 304 if the client has it. */
+export function sendTagged(request: FastifyRequest, reply: FastifyReply, body: TaggedBody): FastifyReply {
+  reply.header('etag', body.etag)
+  if (isKnown(request, body)) return reply.code(304).send(null)
+  return reply.code(200).type('application/json; charset=utf-8').send(body.text)
+}
 
 /** The generation in the examples of the API's description. */
 export const EXAMPLE = {

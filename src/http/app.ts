@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
@@ -109,10 +110,12 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
 }
 
 function logRequests(app: App): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id)
+    next()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, next) => {
+    next()
     if (request.turnedAway) return
     const facts = {
       method: request.method,
@@ -140,12 +143,16 @@ function onlyOnHost(app: App, url: string): void {
 }
 
 function requireHost(app: App): void {
-  app.addHook('onRequest', async ({ raw }) => {
-    const hosts = raw.headersDistinct.host?.length ?? 0
-    if (!raw.httpVersion.startsWith('1.'))
-      throw new AppError('invalid_request', 'The request line does not end with "HTTP/1.1": write it so.')
-    if (hosts > 1) throw new AppError('invalid_request', 'The request has more than one Host header: send one.')
-    if (hosts === 0 && raw.httpVersion === '1.1')
-      throw new AppError('invalid_request', 'The request has no Host header: send one.')
+  const mistakeIn = ({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined => {
+    if (!httpVersion.startsWith('1.')) return 'The request line does not end with "HTTP/1.1": write it so.'
+    if (headers.host === undefined)
+      return httpVersion === '1.1' ? 'The request has no Host header: send one.' : undefined
+    // `headers` keeps the first of them.
+    const names = rawHeaders.filter((text, i) => i % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host')
+    return names.length > 1 ? 'The request has more than one Host header: send one.' : undefined
+  }
+  app.addHook('onRequest', ({ raw }, _reply, next) => {
+    const mistake = mistakeIn(raw)
+    next(mistake === undefined ? undefined : new AppError('invalid_request', mistake))
   })
 }

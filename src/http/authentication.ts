@@ -2,6 +2,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountStore, Caller } from '../account/account.js'
 import { hashApiKey, isWellFormedApiKey } from '../account/api-key.js'
+import { batched } from '../batch.js'
 import { invalidApiKey, missingApiKey, tooManyGuesses } from '../errors.js'
 import { clientGone, networkOf } from './connections.js'
 import type { App } from './fastify-app.js'
@@ -38,13 +39,13 @@ const GUESSES_PER_MINUTE = 30
 /**
  * Requires a bearer key on every route of this scope, before the rate limiter runs. Only a look-up tells whether a key
  * is a guess, and a valid key is served wherever it comes from. So keys from a network with too many guesses are still
- * looked up, but in batches.
- * @returns the look-up in batches, for keys that are looked up again
+ * looked up, but slowly, in batches.
+ * @returns the slow look-up, for keys that are looked up again
  */
 export function registerAuthentication(app: App, { accounts, guesses, keyPrefix }: AuthenticationOptions): FindCaller {
   /** The networks with too many guesses, and when that ends. */
   const blockedUntil = new Map<string, number>()
-  const findInBatch = batchedFindCaller(accounts)
+  const findSlowly = slowlyFindCaller(accounts)
 
   const refusalOf = async (network: string) => {
     let until = blockedUntil.get(network)
@@ -65,34 +66,27 @@ export function registerAuthentication(app: App, { accounts, guesses, keyPrefix 
     if (!key || !isWellFormedApiKey(key, keyPrefix)) throw missingApiKey()
     const keyHash = hashApiKey(key)
     const network = networkOf(request.ip)
-    const caller = await (blockedUntil.has(network) ? findInBatch(keyHash) : accounts.findCaller(keyHash))
+    const caller = await (blockedUntil.has(network) ? findSlowly(keyHash) : accounts.findCaller(keyHash))
     if (!caller) throw await refusalOf(network)
     if (caller.account.deleted && !request.routeOptions.config.toldWhenDeleted) throw invalidApiKey()
     request.caller = caller
     request.keyHash = keyHash
   })
-  return findInBatch
+  return findSlowly
 }
 
 /** How long a batch collects keys. */
 const BATCH_MS = 50
 
 /** Looks keys up in batches: one query at a time, and at most twenty a second, however many keys there are. */
-function batchedFindCaller(accounts: Pick<AccountStore, 'findCallers'>): FindCaller {
-  let collected: Buffer[] = []
-  let latest: ReturnType<AccountStore['findCallers']> = Promise.resolve([])
-
-  const findCollected = () => {
-    const hashes = collected
-    collected = []
-    return accounts.findCallers(hashes)
+function slowlyFindCaller(accounts: Pick<AccountStore, 'findCallers'>): FindCaller {
+  let latest: Promise<unknown> = Promise.resolve()
+  const find = (hashes: readonly Buffer[]) => {
+    const callers = accounts.findCallers(hashes)
+    latest = callers
+    return callers
   }
-
-  return async (keyHash) => {
-    const index = collected.push(keyHash) - 1
-    if (index === 0) latest = Promise.allSettled([after(BATCH_MS), latest]).then(findCollected)
-    return (await latest)[index]
-  }
+  return batched(find, () => Promise.allSettled([after(BATCH_MS), latest]))
 }
 
 /** A revoked key may keep a stream open for 5 s at most; the look-up takes part of that. */

@@ -6,8 +6,21 @@ import type { Logger } from 'pino'
 import { occasionally } from '../log.js'
 import type { App } from './fastify-app.js'
 
+/** How many networks of addresses are remembered; most requests come from addresses that were seen a moment ago. */
+const REMEMBERED_NETWORKS = 10_000
+const rememberedNetworks = new Map<string, string>()
+
 /** An IPv4 address, or the /64 that an IPv6 customer owns whole. Some proxies write it with brackets and a port. */
 export function networkOf(address: string): string {
+  const known = rememberedNetworks.get(address)
+  if (known !== undefined) return known
+  if (rememberedNetworks.size >= REMEMBERED_NETWORKS) rememberedNetworks.clear()
+  const network = readNetwork(address)
+  rememberedNetworks.set(address, network)
+  return network
+}
+
+function readNetwork(address: string): string {
   const bare = address.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
   if (!ipaddr.isValid(bare)) return address
   const ip = ipaddr.process(bare)
@@ -151,8 +164,9 @@ export function endConnections(app: App, { begun, leaving }: Draining): void {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, next) => {
     if (begun.aborted) reply.header('connection', 'close')
+    next(null, payload)
   })
   app.addHook('preClose', async () => {
     setTimeout(() => {

@@ -85,6 +85,7 @@ const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly num
   ['createOpenAiImages', WAITED, REPEATED],
   ['pollGeneration', [200, 304], { ...PACED, ...TAG }],
   ['getCapabilities', [200, 304], TAG],
+  ['listModels', [200, 304], TAG],
 ]
 
 /** The descriptions of all headers that an operation's answers with this status have. */

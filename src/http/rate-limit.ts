@@ -12,8 +12,16 @@ export interface RateLimitOptions {
   readonly bucketOf: (request: FastifyRequest) => string
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the request is authenticated, for the hook that waits for it. */
+    rateLimitCount: ReturnType<ReturnType<FastifyInstance['createRateLimit']>>
+  }
+}
+
 /**
- * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. Our own
+ * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. The
+ * count begins before the `onRequest` hooks of a route and is waited for after them, so that they may read ahead. Our own
  * store has a sliding window; the plugin's fixed one lets nearly twice the limit through where two windows meet.
  */
 export async function registerRateLimit(
@@ -52,8 +60,13 @@ export async function registerRateLimit(
   const timeWindow = windowSeconds * 1000
   await app.register(rateLimit, { global: false, max, timeWindow, store: SlidingWindowStore, keyGenerator: bucketOf })
   const count = app.createRateLimit()
-  app.addHook('onRequest', async (request, reply) => {
-    const counted = await count(request)
+  app.decorateRequest('rateLimitCount', null as unknown as FastifyRequest['rateLimitCount'])
+  app.addHook('onRequest', (request, _reply, next) => {
+    request.rateLimitCount = count(request)
+    next()
+  })
+  app.addHook('preParsing', async (request, reply) => {
+    const counted = await request.rateLimitCount
     if (counted.isAllowed) return
     reply.headers(headersOf(counted.remaining, counted.ttlInSeconds))
     if (counted.isExceeded) throw rateLimited(max, windowSeconds, Math.max(1, counted.ttlInSeconds))

@@ -79,7 +79,7 @@ export const smallPreviews = (board: PreviewBoard): PreviewBoard => ({
     const small = await shrink(image)
     if (small) await board.set(id, attempt, small)
   },
-  get: (ids) => board.get(ids),
+  get: (id) => board.get(id),
 })
 
 async function shrink(image: Buffer): Promise<Buffer | undefined> {

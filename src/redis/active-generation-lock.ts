@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { guardOff } from '../failpoint.js'
 import type { ActiveGenerationLock, HeldLock } from '../generation/shared-ports.js'
-import { type RedisAvailability, redisAvailability } from './client.js'
+import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */
 const SUBMIT_TTL_MS = guardOff('lock.expiry') ? 86_400_000 : 15_000
@@ -35,13 +35,20 @@ export function redisActiveGenerationLock(
   availability: RedisAvailability = redisAvailability(),
 ): ActiveGenerationLock {
   const keyOf = (accountId: string) => `${prefix}:lock:${accountId}`
-  const run = (script: string, accountIds: readonly string[], ...values: (string | number)[]): Promise<unknown> =>
-    availability.run(() => redis.eval(script, accountIds.length, ...accountIds.map(keyOf), ...values))
+  const scriptOn = (name: string, lua: string) => {
+    const script = defineScript(redis, name, lua)
+    return (accountIds: readonly string[], ...values: (string | number)[]) =>
+      availability.run(() => script(accountIds.map(keyOf), ...values))
+  }
+  const setIfFree = scriptOn('lockIfFree', SET_IF_FREE)
+  const setUnlessOthers = scriptOn('lockUnlessOthers', SET_UNLESS_OTHERS)
+  const extendIfHeld = scriptOn('extendLock', EXTEND_IF_HELD)
+  const deleteIfHeld = scriptOn('releaseLock', DELETE_IF_HELD)
 
   return {
     async acquire(accountId, generationId) {
       try {
-        const held = (await run(SET_IF_FREE, [accountId], generationId, SUBMIT_TTL_MS)) as [string, number] | null
+        const held = (await setIfFree([accountId], generationId, SUBMIT_TTL_MS)) as [string, number] | null
         if (!held) return { acquired: true }
         const [holder, ttlMs] = held
         // Our own id: the answer to the first command was lost.
@@ -54,25 +61,25 @@ export function redisActiveGenerationLock(
     },
 
     async replace(accountId, holder, generationId) {
-      const set = run(SET_UNLESS_OTHERS, [accountId], holder, generationId, SUBMIT_TTL_MS)
+      const set = setUnlessOthers([accountId], holder, generationId, SUBMIT_TTL_MS)
       return (await set.catch(() => 1)) === 1
     },
 
     async extend({ accountId, generationId, ttlMs }) {
-      await run(EXTEND_IF_HELD, [accountId], generationId, Math.ceil(ttlMs)).catch(() => undefined)
+      await extendIfHeld([accountId], generationId, Math.ceil(ttlMs)).catch(() => undefined)
     },
 
     async keep(locks) {
       const accountIds = locks.map(({ accountId }) => accountId)
       const values = locks.flatMap(({ generationId: id, ttlMs }) => [id, id, Math.ceil(ttlMs)])
-      return run(SET_UNLESS_OTHERS, accountIds, ...values).then(
+      return setUnlessOthers(accountIds, ...values).then(
         () => true,
         () => false,
       )
     },
 
     async release(accountId, generationId) {
-      await run(DELETE_IF_HELD, [accountId], generationId).catch(() => undefined)
+      await deleteIfHeld([accountId], generationId).catch(() => undefined)
     },
 
     async *all() {

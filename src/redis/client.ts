@@ -11,9 +11,12 @@ const FAIL_FAST = {
   connectTimeout: 1000,
 }
 
-/** For requests (lock, limiter, progress): fails immediately while Redis is down. A timed-out command may still run. */
+/**
+ * For requests (lock, limiter, progress): fails immediately while Redis is down. A timed-out command may still run.
+ * Commands of concurrent requests are sent together.
+ */
 export const createFailFastRedis = (url: string, onError: OnError): Redis =>
-  connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
+  connect(url, { ...FAIL_FAST, commandTimeout: 300, enableAutoPipelining: true }, onError)
 
 /** For BullMQ's producer. No command timeout: if BullMQ's first command met it, every later add would fail. */
 export const createProducerRedis = (url: string, onError: OnError): Redis => connect(url, FAIL_FAST, onError)
@@ -70,6 +73,15 @@ function throughSentinels(url: string): Options {
     ...(password && { password: decodeURIComponent(password) }),
     ...(protocol === 'rediss:' && { tls: {}, enableTLSForSentinelMode: true }),
   }
+}
+
+type Script = (keys: readonly string[], ...values: readonly (string | number | Buffer)[]) => Promise<unknown>
+
+/** A Lua script, which is sent once per connection and then only named by its hash. */
+export function defineScript(redis: Redis, name: string, lua: string): Script {
+  redis.defineCommand(name, { lua })
+  const run = (redis as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]
+  return (keys, ...values) => run?.call(redis, keys.length, ...keys, ...values) as Promise<unknown>
 }
 
 /** After a failure no command is sent for this long, so that only one request per period waits for the time-out. */

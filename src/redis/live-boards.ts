@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
+import { batched } from '../batch.js'
 import type { LiveBoard } from '../generation/shared-ports.js'
-import { type RedisAvailability, redisAvailability } from './client.js'
+import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 const TTL_SECONDS = 60
 
@@ -14,20 +15,15 @@ const redisBoard =
   <T>(name: string, write: (value: T) => string | Buffer, read: (stored: Buffer) => T) =>
   (redis: Redis, prefix: string, availability: RedisAvailability = redisAvailability()): LiveBoard<T> => {
     const keyOf = (id: string) => `${prefix}:${name}:${id}`
+    const setUnlessOld = defineScript(redis, `set_${name}`, SET_UNLESS_OLD)
     return {
       async set(id, attempt, value) {
-        await availability.run(() => redis.eval(SET_UNLESS_OLD, 1, keyOf(id), attempt, write(value)))
+        await availability.run(() => setUnlessOld([keyOf(id)], attempt, write(value)))
       },
-
-      async get(ids) {
+      get: batched(async (ids: readonly string[]) => {
         const stored = await availability.run(() => redis.mgetBuffer(ids.map(keyOf)))
-        return new Map(
-          ids.flatMap((id, i) => {
-            const value = stored[i]
-            return value ? [[id, read(value.subarray(value.indexOf(':') + 1))] as const] : []
-          }),
-        )
-      },
+        return stored.map((value) => (value ? read(value.subarray(value.indexOf(':') + 1)) : undefined))
+      }),
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { type RedisAvailability, redisAvailability } from './client.js'
+import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** A counter over the last `windowMs`: only accepted events count. */
 export interface SlidingWindow {
@@ -30,9 +30,7 @@ export function redisSlidingWindow(
   availability: RedisAvailability = redisAvailability(),
 ): SlidingWindow {
   const tallyOf = createTallies()
-  redis.defineCommand('easelSlide', { numberOfKeys: 1, lua: SLIDE })
-  const slide = (redis as unknown as { easelSlide(key: string, ...args: number[]): Promise<[number, number]> })
-    .easelSlide
+  const slide = defineScript(redis, 'slide', SLIDE)
   return {
     async hit(key, windowMs, max) {
       const at = performance.now()
@@ -40,7 +38,8 @@ export function redisSlidingWindow(
       // Redis does not count what this process accepted during an outage.
       if (acceptedSince(at - windowMs, tally) >= max) return count(tally, max, at)
       try {
-        const [current, ttlMs] = await availability.run(() => slide.call(redis, `${prefix}:${key}`, windowMs, max))
+        const counted = await availability.run(() => slide([`${prefix}:${key}`], windowMs, max))
+        const [current, ttlMs] = counted as [number, number]
         // The time before the command: an event must not count here for longer than in Redis.
         if (current <= max) tally.accepted.push(at)
         tally.ofOthers = Math.max(0, Math.min(current, max) - tally.accepted.length)

@@ -51,8 +51,8 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
       check: async () => undefined,
       url: (slug) => slug,
     },
-    progress: { set: async () => undefined, get: async () => new Map() },
-    previews: { set: async () => undefined, get: async () => new Map() },
+    progress: { set: async () => undefined, get: async () => undefined },
+    previews: { set: async () => undefined, get: async () => undefined },
     finishImage: async (bytes) => ({ png: bytes, sha256: 'x' }),
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   }

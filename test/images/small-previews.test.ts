@@ -10,7 +10,7 @@ async function shrunk(image: Buffer): Promise<Buffer> {
     set: async (_id, _attempt, small) => {
       kept = Buffer.from(small)
     },
-    get: async () => new Map(),
+    get: async () => undefined,
   })
   await board.set('gen_1', 1, image)
   return kept

@@ -50,7 +50,8 @@ export function queuedEtaMs(workload: Workload, work: WorkOfModel, place: number
   if (own === undefined || servers === 0) return undefined
   const before = place - 1
   if (workload.running.length + before < servers) return own
-  return own + (before * (meanQueuedMs(workload) ?? own) + runningMs(workload)) / servers
+  const { meanQueuedMs = own, runningMs } = totalsOf(workload)
+  return own + (before * meanQueuedMs + runningMs) / servers
 }
 
 /** @param elapsedMs undefined where it is meaningless, as after a requeue */
@@ -74,6 +75,24 @@ export function processingEtaMs(
   return byPace === undefined || byProgress === undefined ? (byPace ?? byProgress) : Math.min(byPace, byProgress)
 }
 
+interface Totals {
+  readonly meanQueuedMs: number | undefined
+  /** The remaining time of all running generations, summed. */
+  readonly runningMs: number
+}
+
+/** Of the snapshots that polls still use: each is summed up once. */
+const totals = new WeakMap<Workload, Totals>()
+
+function totalsOf(workload: Workload): Totals {
+  let known = totals.get(workload)
+  if (!known) {
+    known = { meanQueuedMs: meanQueuedMs(workload), runningMs: runningMs(workload) }
+    totals.set(workload, known)
+  }
+  return known
+}
+
 function meanQueuedMs(workload: Workload): number | undefined {
   let total = 0
   let counted = 0
@@ -86,7 +105,6 @@ function meanQueuedMs(workload: Workload): number | undefined {
   return counted === 0 ? undefined : total / counted
 }
 
-/** The remaining time of all running generations, summed. */
 const runningMs = (workload: Workload): number =>
   workload.running
     .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(workload, filename, pixelSteps) ?? 0) - elapsedMs)

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { GenerationStatus, GenerationView } from '../generation.js'
-import { PREVIEWS_EVERY_MS, type PreviewBoard } from '../shared-ports.js'
+import { type LiveBoard, PREVIEWS_EVERY_MS, type PreviewBoard } from '../shared-ports.js'
 import { type Polled, type PollPorts, PROGRESS_UNKNOWN, progressFrom } from './poll.js'
 
 /** Notifies of changes of any number of generations. Holds no pool connection while nothing changes. */
@@ -74,7 +74,10 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
     const ids = [...new Set(running.map(({ seen }) => seen.id))]
     const withPreviews = performance.now() - previewsAt >= PREVIEWS_EVERY_MS
     if (withPreviews) previewsAt = performance.now()
-    const [fractions, images] = await Promise.all([progress.get(ids), withPreviews ? previews.get(ids) : undefined])
+    const [fractions, images] = await Promise.all([
+      allOf(progress, ids),
+      withPreviews ? allOf(previews, ids) : undefined,
+    ])
     await forEachYielding(running, async (follower) => {
       const { seen } = follower
       if (seen.status !== 'processing' || !followers.has(follower)) return
@@ -111,6 +114,10 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
       }
     },
   }
+}
+
+async function allOf<T>(board: LiveBoard<T>, ids: readonly string[]): Promise<ReadonlyMap<string, T | undefined>> {
+  return new Map(await Promise.all(ids.map(async (id) => [id, await board.get(id)] as const)))
 }
 
 function withoutProgress(view: GenerationView): Polled {

@@ -37,21 +37,28 @@ export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status 
 
 /** Reads one of the caller's own generations. @throws not_found, as findOwned */
 export async function pollGeneration(ports: PollPorts, account: Account, id: string): Promise<Polled> {
+  // Read beside the row, also where it turns out not to be needed: that is cheaper than one after the other.
+  const progress = readProgress(ports, id)
   const generation = await findOwned(ports, account, id)
   const { status } = generation
   if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
-  if (status !== 'processing') return { ...generation, status }
-  return withProgress(ports, { ...generation, ...PROGRESS_UNKNOWN })
+  return status === 'processing' ? { ...generation, status, ...(await progress) } : { ...generation, status }
 }
 
 /** Adds the current progress; the poll also succeeds if that cannot be read. */
 export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: Polled): Promise<Polled> {
-  if (polled.status !== 'processing') return polled
-  const value = (await ports.progress.get([polled.id]).catch(() => undefined))?.get(polled.id)
-  return value === undefined ? polled : { ...polled, ...progressFrom(value) }
+  return polled.status === 'processing' ? { ...polled, ...(await readProgress(ports, polled.id)) } : polled
 }
 
-export const PROGRESS_UNKNOWN = { status: 'processing', progress: undefined, before: 0 } as const
+const readProgress = ({ progress }: Pick<PollPorts, 'progress'>, id: string): Promise<Progress> =>
+  progress.get(id).then(
+    (value) => (value === undefined ? UNKNOWN : progressFrom(value)),
+    () => UNKNOWN,
+  )
+
+const UNKNOWN: Progress = { progress: undefined, before: 0 }
+
+export const PROGRESS_UNKNOWN = { status: 'processing', ...UNKNOWN } as const
 
 /** Decodes a value of the progress board. */
 export const progressFrom = (value: number): Progress =>

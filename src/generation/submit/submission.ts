@@ -1,7 +1,6 @@
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { Generation, GenerationRequest, SubmittedGeneration } from '../generation.js'
-import type { ReconcileStore } from '../repair/ports.js'
-import type { ActiveGenerationLock, GenerationQueue } from '../shared-ports.js'
+import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../shared-ports.js'
 import type { IdempotencyRequest, IdempotencyStore } from './reservation.js'
 
 export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl'> {
@@ -43,7 +42,7 @@ export type InsertOutcome =
   /** Another request took the idempotency key's reservation over: nothing was stored. */
   | { readonly outcome: 'reservation_lost' }
 
-export interface SubmissionStore extends Pick<ReconcileStore, 'markEnqueued'> {
+export interface SubmissionStore {
   /**
    * Charges and stores the generation in one statement, or leaves no trace. "active" wins over "insufficient". With
    * `idempotencyKey` it stores only while that key's reservation still names this generation.
@@ -55,6 +54,8 @@ export interface SubmissionStore extends Pick<ReconcileStore, 'markEnqueued'> {
   ): Promise<InsertOutcome>
   /** The account's queued or processing charged generation, if it has one. */
   activeGeneration(accountId: string): Promise<string | undefined>
+  /** The queue has the job of this attempt. */
+  markEnqueued(delivery: Delivery): Promise<void>
   find(id: string): Promise<(SubmittedGeneration & { readonly accountId: string }) | undefined>
 }
 

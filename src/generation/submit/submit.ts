@@ -54,7 +54,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
     metered || ports.lock.extend({ accountId: account.id, generationId: id, ttlMs }),
     ports.queue.enqueue([{ id, attempt: 1 }]).then((enqueued) => {
       // Not waited for; if it fails, the reconciler enqueues the job once more.
-      if (enqueued) ports.submissions.markEnqueued([{ id, attempt: 1 }]).catch(() => undefined)
+      if (enqueued) ports.submissions.markEnqueued({ id, attempt: 1 }).catch(() => undefined)
     }),
   ])
   await failpoint('submit.after_enqueue')

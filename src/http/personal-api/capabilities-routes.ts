@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
-import { etagOf, isKnownTag, viewOf } from '../answers.js'
+import { notModified, sendTagged, taggedBody, viewOf } from '../answers.js'
 import * as createImage from '../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
 import * as drawing from '../drawing-fields.js'
@@ -105,16 +105,13 @@ const getCapabilitiesSchema = {
   summary: 'What may be asked for',
   description:
     'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
-  response: { 200: capabilities, 304: z.null().describe('Nothing has changed'), ...personalRefusals() },
+  response: { 200: capabilities, 304: notModified, ...personalRefusals() },
 }
 
 /** Limits, defaults and prices as data: the same numbers that requests are checked against. */
 export function capabilitiesRoutes(app: App, models: ModelStore, rateLimit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
-    const body = capabilitiesView(await models.listEnabled(), rateLimit)
-    const etag = etagOf(body)
-    reply.header('etag', etag).header('cache-control', 'private, no-cache')
-    const unchanged = isKnownTag(request.headers['if-none-match'], etag)
-    return unchanged ? reply.code(304).send(null) : reply.code(200).send(body)
+    const body = taggedBody(capabilitiesView(await models.listEnabled(), rateLimit))
+    return sendTagged(request, reply.header('cache-control', 'private, no-cache'), body)
   })
 }

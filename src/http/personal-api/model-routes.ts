@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { shared } from '../../batch.js'
 import type { ModelStore } from '../../catalog/model-version.js'
-import { EXAMPLE, viewOf } from '../answers.js'
+import { EXAMPLE, notModified, sendTagged, taggedBody, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 
@@ -35,13 +36,15 @@ const listModelsSchema = {
   tags: ['Generations'],
   summary: 'The model versions on offer',
   description: 'Sorted by the name of the model, then by that of the version.',
-  response: { 200: modelList, ...personalRefusals() },
+  response: { 200: modelList, 304: notModified, ...personalRefusals() },
 }
 
 /** The catalog, spec 4.2. */
 export function modelRoutes(app: App, models: ModelStore): void {
-  app.get('/models', { schema: listModelsSchema }, async () => {
+  // Concurrent requests share one read, so that none gets a catalog older than itself.
+  const list = shared(async () => {
     const enabled = await models.listEnabled()
-    return { models: enabled.map((model) => viewOf(modelVersion, model)), count: enabled.length }
+    return taggedBody({ models: enabled.map((model) => viewOf(modelVersion, model)), count: enabled.length })
   })
+  app.get('/models', { schema: listModelsSchema }, async (request, reply) => sendTagged(request, reply, await list()))
 }

@@ -41,9 +41,9 @@ export async function personalApi(
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
   await registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.
-  app.addHook('preParsing', async ({ caller }) => {
-    if (caller.keyKind === 'developer') throw developerKeyRefused()
-  })
+  app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
+    caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
+  )
   accountRoutes(app)
   modelRoutes(app, ports.models)
   submitRoutes(app, ports)

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, onRequestHookHandler } from 'fastify'
 import { z } from 'zod'
 import { invalidApiKey } from '../../errors.js'
 import { cancelGeneration } from '../../generation/cancel.js'
@@ -6,7 +6,7 @@ import { CANCELED } from '../../generation/failure-reason.js'
 import { etaSeconds } from '../../generation/follow/eta.js'
 import { findOwned, hasEnded, type Polled, pollGeneration, withProgress } from '../../generation/follow/poll.js'
 import { waitForChange } from '../../generation/follow/wait.js'
-import { etagOf, isKnownTag } from '../answers.js'
+import { isKnown, notModified, sendTagged, taggedBody } from '../answers.js'
 import type { KeyRevoked } from '../authentication.js'
 import { clientGone } from '../connections.js'
 import { personalRefusals } from '../error-bodies.js'
@@ -37,7 +37,7 @@ const pollGenerationSchema = {
   }),
   response: {
     200: polled,
-    304: z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`'),
+    304: notModified,
     ...personalRefusals(400, 404),
   },
 }
@@ -53,15 +53,29 @@ const cancelGenerationSchema = {
   response: { 200: polled, ...personalRefusals(404, 413) },
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The generation of a poll, read while the rate limit counts the request. */
+    polled: Promise<Polled>
+  }
+}
+
 /** Spec 4.4, also as a long poll; headers tell the client when to poll again. */
 export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSignal, keyRevoked: KeyRevoked): void {
-  const bodyOf = (generation: Polled) => polledView(generation, ports.images.url)
+  const bodyOf = (generation: Polled) => taggedBody(polledView(generation, ports.images.url))
+  const readAhead: onRequestHookHandler = (request, _reply, next) => {
+    request.polled = pollGeneration(ports, request.caller.account, (request.params as { id: string }).id)
+    // The handler sees it, unless the request is refused first.
+    request.polled.catch(() => undefined)
+    next()
+  }
 
-  app.get('/generate/:id', { schema: pollGenerationSchema }, async (request, reply) => {
+  app.decorateRequest('polled', null as unknown as Promise<Polled>)
+  app.get('/generate/:id', { schema: pollGenerationSchema, onRequest: readAhead }, async (request, reply) => {
     const { wait } = request.query
-    const knownTag = request.headers['if-none-match']
-    let generation = await pollGeneration(ports, request.caller.account, request.params.id)
-    const isNews = knownTag !== undefined && !isKnownTag(knownTag, etagOf(bodyOf(generation)))
+    let generation = await request.polled
+    let body = bodyOf(generation)
+    const isNews = request.headers['if-none-match'] !== undefined && !isKnown(request, body)
     if (wait !== undefined && !isNews && !hasEnded(generation)) {
       request.releaseSlot?.()
       const revoked = keyRevoked(request, reply)
@@ -69,12 +83,11 @@ export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSign
       generation = await waitForChange(ports.following, generation, wait * 1000, signals)
       if (revoked.aborted) throw invalidApiKey()
       generation = await withProgress(ports, generation)
+      body = bodyOf(generation)
     }
-    setPaceHeaders(reply, await etaSeconds(ports.estimates, generation), generation, wait !== undefined)
-    const body = bodyOf(generation)
-    const etag = etagOf(body)
-    reply.header('cache-control', 'no-store').header('etag', etag)
-    return isKnownTag(knownTag, etag) ? reply.code(304).send(null) : reply.code(200).send(body)
+    if (!hasEnded(generation))
+      setPaceHeaders(reply, await etaSeconds(ports.estimates, generation), generation, wait !== undefined)
+    return sendTagged(request, reply.header('cache-control', 'no-store'), body)
   })
 }
 
@@ -82,9 +95,8 @@ export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSign
 const USUAL_PAUSE_SECONDS = 2
 const LONGEST_PAUSE_SECONDS = 5
 
-/** Tells the expected end, the progress, and when to poll again. */
+/** Tells the expected end, the progress, and when to poll again: for what has not ended. */
 function setPaceHeaders(reply: FastifyReply, eta: number | undefined, generation: Polled, waited: boolean): void {
-  if (hasEnded(generation)) return
   if (eta !== undefined) reply.header('x-eta-seconds', eta)
   if (generation.status === 'processing' && generation.progress !== undefined)
     reply.header('x-progress', generation.progress.toFixed(2))

@@ -1,0 +1,33 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/**
+ * Joins concurrent loads of single values into one of many.
+ * @param load resolves to the values in the order of the keys; if it rejects, all of the batch do
+ * @param collected resolves when a batch is complete: unless given, when the event loop has read its sockets
+ */
+export function batched<Key, Value>(
+  load: (keys: readonly Key[]) => Promise<readonly Value[]>,
+  collected: () => Promise<unknown> = nextTurn,
+): (key: Key) => Promise<Value> {
+  let keys: Key[] = []
+  let values: Promise<readonly Value[]>
+  const loadCollected = () => {
+    const all = keys
+    keys = []
+    return load(all)
+  }
+  return async (key) => {
+    const index = keys.push(key) - 1
+    if (index === 0) values = collected().then(loadCollected)
+    return (await values)[index] as Value
+  }
+}
+
+/** Joins concurrent loads of one value. */
+export function shared<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  const get = batched(async (callers: readonly undefined[]) => {
+    const value = await load()
+    return callers.map(() => value)
+  })
+  return () => get(undefined)
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { batched, shared } from '../src/batch.js'
+
+it('concurrent loads are one, and each caller gets the value of its key', async () => {
+  const loads: (readonly number[])[] = []
+  const double = batched(async (keys: readonly number[]) => {
+    loads.push(keys)
+    return keys.map((key) => key * 2)
+  })
+  expect(await Promise.all([double(1), double(2), double(1)])).toEqual([2, 4, 2])
+  expect(await double(3)).toBe(6)
+  expect(loads).toEqual([[1, 2, 1], [3]])
+})
+
+it('what is asked during a load waits for no answer of it, but for the next load', async () => {
+  const loads: { keys: readonly string[]; end: (values: string[]) => void }[] = []
+  const load = batched((keys: readonly string[]) => new Promise<string[]>((end) => loads.push({ keys, end })))
+  const first = load('a')
+  await expect.poll(() => loads.length).toBe(1)
+  const second = load('b')
+  await expect.poll(() => loads.length).toBe(2)
+  loads[1]?.end(['B'])
+  expect(await second).toBe('B')
+  loads[0]?.end(['A'])
+  expect(await first).toBe('A')
+})
+
+it('a load that fails fails for all of its callers, and the next one is tried anew', async () => {
+  let works = false
+  const load = batched(async (keys: readonly number[]) => {
+    if (!works) throw new Error('away')
+    return keys
+  })
+  const both = await Promise.allSettled([load(1), load(2)])
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  works = true
+  expect(await load(3)).toBe(3)
+})
+
+it('a shared value is never older than the request for it', async () => {
+  let value = 1
+  const read = shared(async () => value)
+  expect(await Promise.all([read(), read()])).toEqual([1, 1])
+  value = 2
+  expect(await read()).toBe(2)
+})
