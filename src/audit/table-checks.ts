@@ -98,13 +98,14 @@ const generationChecks: readonly SqlCheck[] = [
        WHERE ${ACTIVE} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
   },
   {
-    // Each generation with the one before it.
+    // Each generation with the one before it, in the order of generations_history.
     name: 'charged-jobs-never-overlapped',
     query: ({ generations }) => `
       SELECT g.id FROM ${generations} g
        WHERE NOT g.metered AND g.created_at + ${LONGEST_STATEMENT} < (
          SELECT coalesce(b.finished_at, 'infinity') FROM generations b
-          WHERE b.user_id = g.user_id AND b.seq < g.seq AND NOT b.metered ORDER BY b.seq DESC LIMIT 1)`,
+          WHERE b.user_id = g.user_id AND b.created_at < g.created_at + ${LONGEST_STATEMENT} AND b.seq < g.seq AND NOT b.metered
+           ORDER BY b.created_at DESC, b.seq DESC LIMIT 1)`,
   },
   {
     name: 'metered-jobs-keep-to-their-keys-limit',

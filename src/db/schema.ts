@@ -167,7 +167,6 @@ export const generations = pgTable(
       index('generations_durations')
         .on(t.filename, t.finishedAt.desc().nullsFirst())
         .where(sql`${t.status} = 'succeeded' AND ${t.attempt} = 1`),
-      index('generations_user').on(t.userId, t.seq.desc().nullsFirst()),
       index('generations_history').on(t.userId, ...newest()),
       index('generations_history_of_status').on(t.userId, t.status, ...newest()),
       index('generations_history_of_model').on(t.userId, t.modelVersionId, ...newest()),

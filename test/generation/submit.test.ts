@@ -51,7 +51,7 @@ describe('a submit’s delivery', () => {
     const { id } = await submitWith(await givenUser(context.db), {
       queue: { enqueue: ring, withdraw: async () => undefined },
     })
-    expect(duringEnqueue).toEqual([true])
+    await expect.poll(() => duringEnqueue).toEqual([true])
     await until(async () => !(await noted(id)), 'the note to be struck out')
   })
 

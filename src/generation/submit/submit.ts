@@ -47,21 +47,27 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
     if (!metered) await ports.lock.release(account.id, id)
     throw error
   }
-  // Charged and stored: from here on nothing may fail the submit. If Redis is down, the reconciler enqueues it later.
   await failpoint('submit.after_insert')
-  const ttlMs = ports.generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
-  await Promise.all([
-    metered || ports.lock.extend({ accountId: account.id, generationId: id, ttlMs }),
-    ports.queue.enqueue([{ id, attempt: 1 }]).then((enqueued) => {
-      // Not waited for; if it fails, the reconciler enqueues the job once more.
-      if (enqueued) ports.submissions.markEnqueued({ id, attempt: 1 }).catch(() => undefined)
-    }),
-  ])
-  await failpoint('submit.after_enqueue')
+  // Charged and stored: the answer waits for nothing else.
+  announce(ports, generation).catch(() => undefined)
   const { modelVersionId, modelName, cost, seed, slugs } = generation
   const { createdAt, creditsLeft } = inserted
   const facts = { id, modelVersionId, modelName, cost, seed, slugs, createdAt }
   return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
+}
+
+/** Keeps the account's lock and enqueues the job. If that fails, as while Redis is down, the reconciler does it later. */
+async function announce(
+  { lock, queue, submissions, generationDeadlineSeconds }: SubmitPorts,
+  { id, accountId, metered }: Generation,
+): Promise<void> {
+  const ttlMs = generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
+  const [enqueued] = await Promise.all([
+    queue.enqueue([{ id, attempt: 1 }]),
+    metered || lock.extend({ accountId, generationId: id, ttlMs }),
+  ])
+  await failpoint('submit.after_enqueue')
+  if (enqueued) await submissions.markEnqueued({ id, attempt: 1 })
 }
 
 /** In the contract's order. @throws subscription_required; not_found or model_unavailable; content_policy_violation */
