@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { timeLimit } from '../abort-signals.js'
-import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/run/backend.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../generation/run/backend.js'
 import type { FinishImage } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './backend-failure.js'
+import { within } from './within.js'
 
 export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 
@@ -24,7 +24,11 @@ export async function checkBackend(
   finishImage: FinishImage,
   signal: AbortSignal,
 ) {
-  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
+  const silent = () =>
+    failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
+  // As long as a worker waits, so that a server that passes this check is not down for a worker.
+  const offers = await within(signal, CAPABILITIES_WITHIN_MS, (limited) => backend.capabilities(limited), silent)
+  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = offers
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
@@ -34,19 +38,6 @@ export async function checkBackend(
     image: canDraw ? await draw(backend, model, sampler, finishImage, signal) : undefined,
     missingModels: wanted.filter((filename) => !has(filename)),
     missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
-  }
-}
-
-/** Waits as long as a worker does, so that a server that passes this check is not down for a worker. */
-async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
-  const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
-  try {
-    return await backend.capabilities(limit.signal)
-  } catch (error) {
-    if (!limit.isOver()) throw error
-    throw failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
-  } finally {
-    limit.clear()
   }
 }
 

@@ -1,11 +1,9 @@
 import sharp, { type Metadata } from 'sharp'
+import type { Drawing } from '../generation/generation.js'
 import { decodable } from '../image-bytes.js'
 import type { Bad } from './backend-failure.js'
 
-interface Size {
-  readonly width: number
-  readonly height: number
-}
+type Size = Pick<Drawing, 'width' | 'height'>
 
 /** Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it. */
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {

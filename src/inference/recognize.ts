@@ -30,7 +30,7 @@ export async function recognize(address: ServerAddress, signal: AbortSignal) {
     const mark = MARKS.find((_, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, listing))
     if (mark) return { kind: mark.kind, software: mark.software, entry: `${mark.kind}+${base}` }
     const unauthorized = replies.find(({ status }) => status === 401 || status === 403)
-    if (unauthorized) throw replyFailure(address.name, unauthorized.status, '')
+    if (unauthorized) throw replyFailure(address.name, unauthorized.status)
     return undefined
   } finally {
     await http.close()
@@ -41,20 +41,16 @@ const PROBE_TIMEOUT_MS = 10_000
 /** The server answers, but not like its kind. */
 const NOT_OF_KIND: readonly BackendErrorKind[] = ['unusable', 'bad_output', 'invalid_request']
 
-interface Probed {
-  readonly http: ServerHttp
-  readonly signal: AbortSignal
-  readonly timeoutMs: number
-}
-
 /**
- * Runs a discovery within 10 s (or `timeoutMs`, if that is less). If the server does not answer like its kind, the
- * error names its actual kind, if known.
+ * Runs a discovery within 10 s, or `timeoutMs` if that is less. If the server does not answer like its kind, the error
+ * names its actual kind, if known.
  * @throws BackendError `unavailable`, `auth` or `unusable` and nothing else; the signal's reason when it aborted
  */
 export async function probe<T>(
-  { http, signal, timeoutMs }: Probed,
-  ask: (signal: AbortSignal) => Promise<T>,
+  http: ServerHttp,
+  timeoutMs: number,
+  signal: AbortSignal,
+  ask: (limited: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = timeLimit(signal, Math.min(timeoutMs, PROBE_TIMEOUT_MS))
   try {
@@ -66,11 +62,8 @@ export async function probe<T>(
     if (!NOT_OF_KIND.includes(error.kind)) throw failure('unavailable', error.message, error)
     const found = await recognize(http.address, limit.signal).catch(() => undefined)
     const isOther = found !== undefined && !http.name.startsWith(`${found.kind}+`)
-    throw failure(
-      'unusable',
-      isOther ? `${http.name} is ${found.software}: write ${found.entry}` : error.message,
-      error,
-    )
+    const message = isOther ? `${http.name} is ${found.software}: write ${found.entry}` : error.message
+    throw failure('unusable', message, error)
   } finally {
     limit.clear()
   }

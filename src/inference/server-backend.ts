@@ -24,35 +24,36 @@ export interface Asked<Server, Model = string> {
   readonly seeds: readonly number[]
 }
 
-/** Reports how many requests the server runs first; 0: it runs ours. Until called, the time counts as drawing. */
-export type Waiting = (before: number) => void
+type Waiting = NonNullable<InferenceOptions['onWaiting']>
 
-/** How one inference is stopped and followed. */
+/** How one inference is stopped and followed; its callbacks are those of InferenceOptions. */
 export interface Call {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
+  /** Until called, the time counts as drawing. */
   readonly waiting: Waiting
-  /** Reports the fraction done, 0 to 1. */
+  /** Reports the fraction of this inference. */
   readonly report: (fraction: number) => void
-  readonly onPreview: InferenceOptions['onPreview'] | undefined
-  /** Everything is drawn, only the answer is still on its way: the server can take its next request. */
+  readonly onPreview: InferenceOptions['onPreview']
   readonly drawn: () => void
   readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
-/** A server's kind and what it has. */
+/** The time limits of one `generate`. */
+export interface Limits {
+  /** Without the time in which the server runs other requests first. */
+  readonly timeoutMs: number
+  /** Of that time; `timeoutMs` unless given. */
+  readonly queueMs?: number
+}
+
 interface Discovered {
-  /** Its address without credentials. */
-  readonly name: string
   readonly samplers: ReadonlyMap<Sampler, ServerSampler>
 }
 
 interface ServerKind<Server extends Discovered, Model> {
   readonly http: ServerHttp
-  /** The limit of one `generate`, without the time in which the server runs other requests first. */
-  readonly timeoutMs: number
-  /** The limit of that time; `timeoutMs` unless given. */
-  readonly queueMs?: number | undefined
+  readonly limits: Limits
   /** Use what was discovered until a generation fails, instead of asking before each. */
   readonly remembers?: boolean
   /** `known`: the last result, unless a generation has failed since. */
@@ -66,12 +67,12 @@ interface ServerKind<Server extends Discovered, Model> {
 
 /** A backend for one kind of server: everything but the protocol. */
 export function serverBackend<Server extends Discovered, Model>(kind: ServerKind<Server, Model>): InferenceBackend {
-  const { http, timeoutMs, remembers = false } = kind
+  const { http, limits, remembers = false } = kind
   const { name } = http
   let known: Server | undefined
 
   async function ask(signal: AbortSignal): Promise<Server> {
-    known = await probe({ http, signal, timeoutMs }, (limited) => kind.discover(limited, known))
+    known = await probe(http, limits.timeoutMs, signal, (limited) => kind.discover(limited, known))
     return known
   }
 
@@ -98,8 +99,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     for (const seeds of kind.runsOf(request.seeds)) {
       const done = images.length
       const report = (fraction: number) => call.report((done + fraction * seeds.length) / total)
-      const isLast = done + seeds.length === total
-      const drawn = isLast ? call.drawn : () => undefined
+      const drawn = done + seeds.length === total ? call.drawn : () => undefined
       images.push(...(await kind.infer({ ...asked, seeds }, { ...call, report, drawn })))
       report(1)
     }
@@ -119,7 +119,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     },
 
     generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
-      limited({ name, signal, timeoutMs, queueMs: kind.queueMs, onWaiting }, async (stop, waiting) => {
+      limited(name, limits, signal, onWaiting, async (stop, waiting) => {
         const call = { stop, waiting, report: risingProgress(onProgress), onPreview, drawn: once(onDrawn), hasEnded }
         try {
           return await draw(request, call)
@@ -140,19 +140,18 @@ function requireKept(
   { seeds, width, height, cfgScale }: InferenceRequest,
 ): void {
   if (seeds.some((seed) => seed > maxSeed))
-    throw unsupported(
-      `${name} keeps no seed above ${maxSeed}`,
-      `Seeds above ${maxSeed} are not available on the GPU servers.`,
-    )
+    throw unsupported(name, `keeps no seed above ${maxSeed}`, `Seeds above ${maxSeed} are not available`)
   if (width % sizeMultiple !== 0 || height % sizeMultiple !== 0)
     throw unsupported(
-      `${name} rounds ${width}x${height} to multiples of ${sizeMultiple}`,
-      `Only sizes in multiples of ${sizeMultiple} are available on the GPU servers.`,
+      name,
+      `rounds ${width}x${height} to multiples of ${sizeMultiple}`,
+      `Only sizes in multiples of ${sizeMultiple} are available`,
     )
   if (cfgScale > maxCfgScale)
     throw unsupported(
-      `${name} takes no cfg_scale above ${maxCfgScale}`,
-      `A cfg_scale above ${maxCfgScale} is not available on the GPU servers.`,
+      name,
+      `takes no cfg_scale above ${maxCfgScale}`,
+      `A cfg_scale above ${maxCfgScale} is not available`,
     )
 }
 
@@ -189,21 +188,16 @@ function once(callback: (() => void) | undefined): () => void {
   }
 }
 
-interface Limits {
-  readonly name: string
-  readonly signal: AbortSignal
-  readonly onWaiting: Waiting | undefined
-  readonly timeoutMs: number
-  readonly queueMs?: number | undefined
-}
-
 /**
  * Runs `work` within its time limits; the time in the server's queue counts separately from the drawing.
  * @throws BackendError only: `canceled` when the signal aborted, `timeout` after `timeoutMs` of drawing, `busy` after
  *   `queueMs` of waiting, or what the work failed with
  */
 async function limited<T>(
-  { name, signal, timeoutMs, queueMs = timeoutMs, onWaiting }: Limits,
+  name: string,
+  { timeoutMs, queueMs = timeoutMs }: Limits,
+  signal: AbortSignal,
+  onWaiting: Waiting | undefined,
   work: (stop: AbortSignal, waiting: Waiting) => Promise<T>,
 ): Promise<T> {
   const over = new AbortController()

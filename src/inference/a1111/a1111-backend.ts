@@ -1,20 +1,16 @@
 import type { Logger } from 'pino'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import type { InferenceBackend } from '../../generation/run/backend.js'
-import { consecutiveRuns, serverBackend } from '../server-backend.js'
+import { consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
-import { type A1111Server, discover, type ServerModel } from './discovery.js'
-import { infer } from './inference.js'
+import { type A1111Server, discover } from './discovery.js'
+import { infer, type Times } from './inference.js'
 
-export interface A1111Options {
-  /** The limit of one `generate` without its wait behind other requests, and of that wait. */
-  readonly timeoutMs: number
+export interface A1111Options extends Limits, Partial<Times> {
   readonly logger?: Pick<Logger, 'info'> | undefined
-  /** Between two polls of the progress. */
-  readonly progressIntervalMs?: number
-  /** How long a canceled or timed-out inference may take to stop. */
-  readonly cancelGraceMs?: number
 }
+
+const TIMES: Times = { progressIntervalMs: 500, cancelGraceMs: 5_000 }
 
 /**
  * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. `url` is
@@ -22,22 +18,25 @@ export interface A1111Options {
  * interrupt know no jobs, only "the running one".
  */
 export function createA1111Backend(url: string, options: A1111Options): InferenceBackend {
-  const { timeoutMs, logger, progressIntervalMs = 500, cancelGraceMs = 5_000 } = options
   const http = createServerHttp(parseServerUrl(url))
-
-  return serverBackend<A1111Server, ServerModel>({
-    ...{ http, timeoutMs, remembers: true, runsOf: consecutiveRuns },
-    async discover(signal, known) {
+  return serverBackend({
+    http,
+    limits: options,
+    remembers: true,
+    runsOf: consecutiveRuns,
+    async discover(signal, known?: A1111Server) {
       const server = await discover(http, signal)
       if (server.dialect !== known?.dialect)
-        logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
+        options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
       return server
     },
     offers: ({ models, ambiguous }) => ({
-      ...{ models: [...new Set(models.map(({ filename }) => filename))], ambiguous },
-      ...{ maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP },
+      models: [...new Set(models.map(({ filename }) => filename))],
+      ambiguous,
+      maxSeed: MAX_SEED,
+      sizeMultiple: SIZE_STEP,
     }),
     modelOf: ({ models }, filename) => models.find((model) => model.filename === filename),
-    infer: (asked, call) => infer(http, asked, call, { progressIntervalMs, cancelGraceMs }),
+    infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options }),
   })
 }

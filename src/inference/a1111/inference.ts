@@ -1,20 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { timeLimit, whenAborted } from '../../abort-signals.js'
+import { whenAborted } from '../../abort-signals.js'
 import type { InferredImage } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import type { Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
-import { replyFailure } from '../server-reply.js'
+import { parsedJson, replyFailure } from '../server-reply.js'
+import { within } from '../within.js'
 import { PROGRESS_PATH } from './discovery.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
 const INTERRUPT_EVERY_MS = 1_000
 
-interface Times {
+export interface Times {
   /** Between two polls of the progress. */
   readonly progressIntervalMs: number
-  /** How long the server may take to stop. */
+  /** How long a canceled or timed-out inference may take to stop. */
   readonly cancelGraceMs: number
 }
 
@@ -45,16 +46,13 @@ export async function infer(http: ServerHttp, asked: A1111Asked, call: Call, tim
   void reply.then(onReturn, onReturn)
   void watchProgress(http, attemptId, call, times.progressIntervalMs, finished.signal)
   try {
-    const stopped = whenAborted(stop).then((): never => {
-      throw stop.reason
-    })
+    const stopped = whenAborted(stop).then(() => Promise.reject(stop.reason))
     const { status, text } = await Promise.race([reply, stopped])
     finished.abort()
     if (status !== 200) throw refusal(asked, status, text)
     const last = await lastReading
     stop.throwIfAborted()
-    if (last !== 'of another' && last?.interrupted)
-      throw failure('backend_fault', `${http.name} was interrupted by someone else`)
+    if (last?.isOurs && last.interrupted) throw failure('backend_fault', `${http.name} was interrupted by someone else`)
     return await readReply(text, asked)
   } catch (error) {
     finished.abort()
@@ -68,7 +66,7 @@ export async function infer(http: ServerHttp, asked: A1111Asked, call: Call, tim
 
 /** The error of another status; it names a sampler that was listed and then refused. */
 function refusal({ request, server }: A1111Asked, status: number, text: string) {
-  const error = replyFailure(server.name, status, text, [request.prompt, request.negativePrompt])
+  const error = replyFailure(server.name, status, text, request)
   return error.kind === 'unsupported' ? samplerUnavailable(server.name, request.sampler) : error
 }
 
@@ -98,23 +96,17 @@ const progressReply = z.object({
   current_image: z.string().nullish().catch(null),
 })
 
-/** The task's progress, or undefined if it cannot be read. Never fails. */
+/** The progress of our task, or of another; undefined if it cannot be read. Never fails. */
 async function readProgress(http: ServerHttp, taskId: string, signal: AbortSignal, path = PROGRESS_PATH) {
-  const limit = timeLimit(signal, POLL_TIMEOUT_MS)
-  try {
-    const { status, text } = await http.get(path, limit.signal)
-    if (status !== 200) return undefined
-    const { progress, state, current_task: task, current_image: image } = progressReply.parse(JSON.parse(text))
-    if (task && task !== taskId) return 'of another' as const
-    return {
-      fraction: Math.min(1, Math.max(0, progress)),
-      interrupted: Boolean(state?.interrupted || state?.skipped),
-      preview: image ? Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64') : undefined,
-    }
-  } catch {
-    return undefined
-  } finally {
-    limit.clear()
+  const reply = await within(signal, POLL_TIMEOUT_MS, (limited) => http.get(path, limited)).catch(() => undefined)
+  const said = reply?.status === 200 ? parsedJson(reply.text, progressReply) : undefined
+  if (!said) return undefined
+  const { progress, state, current_task: task, current_image: image } = said
+  return {
+    isOurs: !task || task === taskId,
+    fraction: Math.min(1, Math.max(0, progress)),
+    interrupted: Boolean(state?.interrupted || state?.skipped),
+    preview: image ? Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64') : undefined,
   }
 }
 
@@ -134,8 +126,8 @@ async function watchProgress(
     if (withPreview) previewAt = performance.now() + PREVIEW_EVERY_MS
     const reading = await readProgress(http, taskId, finished, withPreview ? PREVIEW_PATH : PROGRESS_PATH)
     if (!reading || finished.aborted) continue
-    waiting(reading === 'of another' ? 1 : 0)
-    if (reading === 'of another') continue
+    waiting(reading.isOurs ? 0 : 1)
+    if (!reading.isOurs) continue
     report(reading.fraction)
     if (reading.preview) onPreview?.(reading.preview)
   }

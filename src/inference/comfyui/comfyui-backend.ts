@@ -1,30 +1,26 @@
 import { MAX_SEED } from '../../generation/generation.js'
 import type { InferenceBackend } from '../../generation/run/backend.js'
-import { serverBackend } from '../server-backend.js'
+import { type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { discover } from './discovery.js'
 import { graphOf } from './graph.js'
-import { infer } from './inference.js'
-import type { Patience } from './patience.js'
+import { infer, type Times } from './inference.js'
 
-export interface ComfyuiOptions {
-  /** The limit of one `generate` without its wait behind other requests, and of that wait. */
-  readonly timeoutMs: number
-  /** Between two polls of whether a prompt has ended. */
-  readonly pollIntervalMs?: number
-  /** How long a canceled or timed-out inference may take to stop. */
-  readonly cancelGraceMs?: number
-  readonly patience?: Patience
+export type ComfyuiOptions = Limits & Partial<Times>
+
+const TIMES: Times = {
+  pollIntervalMs: 1_000,
+  cancelGraceMs: 5_000,
+  patience: { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 },
 }
-
-const PATIENCE: Patience = { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 }
 
 /** `url`: `comfyui+http(s)://[user:password@]host[:port][/path]`. Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
-  const { timeoutMs, pollIntervalMs = 1_000, cancelGraceMs = 5_000, patience = PATIENCE } = options
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
   return serverBackend({
-    ...{ http, timeoutMs, remembers: true },
+    http,
+    limits: options,
+    remembers: true,
     discover: (signal) => discover(http, signal),
     offers: ({ checkpoints }) => ({
       models: [...checkpoints.keys()],
@@ -33,9 +29,9 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
     }),
     modelOf: ({ checkpoints }, filename) => checkpoints.get(filename),
     runsOf: (seeds) => [seeds],
-    infer: ({ request, server, model, sampler }, call) => {
-      const asked = { request, version: server.version, graph: graphOf(request, model, sampler) }
-      return infer(http, asked, { ...call, pollIntervalMs, cancelGraceMs, patience })
+    infer: (asked, call) => {
+      const graph = graphOf(asked.request, asked.model, asked.sampler)
+      return infer(http, { ...asked, graph }, { ...call, ...TIMES, ...options })
     },
   })
 }

@@ -25,7 +25,7 @@ const checkpointLoader = z.object({
   CheckpointLoaderSimple: z.object({ input: z.object({ required: z.object({ ckpt_name: choices }) }) }),
 })
 
-/** Asks a server for its checkpoints, samplers and schedulers. @throws BackendError, or the signal's reason */
+/** A server's checkpoints and samplers. @throws BackendError, or the signal's reason */
 export async function discover(http: ServerHttp, signal: AbortSignal) {
   const [checkpoints, reply, version] = await Promise.all([
     listCheckpoints(http, signal),
@@ -34,9 +34,8 @@ export async function discover(http: ServerHttp, signal: AbortSignal) {
   ])
   const { sampler_name, scheduler } = readJson(http.name, reply, kSampler).KSampler.input.required
   return {
-    name: http.name,
     checkpoints: checkpointNames(checkpoints),
-    samplers: samplersOf('comfyui', { samplers: sampler_name, schedules: scheduler }),
+    samplers: samplersOf('comfyui', sampler_name, scheduler),
     version,
   }
 }

@@ -1,7 +1,14 @@
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import type { ServerSampler } from '../samplers.js'
+import type { Asked } from '../server-backend.js'
+import type { discover } from './discovery.js'
 
 export type Graph = ReturnType<typeof graphOf>
+
+/** One prompt of ours, for all seeds. */
+export interface ComfyuiAsked extends Asked<Awaited<ReturnType<typeof discover>>> {
+  readonly graph: Graph
+}
 
 const [CHECKPOINT, LATENT, POSITIVE, NEGATIVE] = ['4', '5', '6', '7'] as const
 
@@ -40,5 +47,5 @@ export function graphOf(request: InferenceRequest, checkpoint: string, sampler: 
     nodes[decodeNode] = { class_type: 'VAEDecode', inputs: { samples: [samplerNode, 0], vae: [CHECKPOINT, 2] } }
     nodes[saveNode] = { class_type: 'PreviewImage', inputs: { images: [decodeNode, 0], easel_attempt: attemptId } }
   }
-  return { nodes, images, sampler }
+  return { nodes, images }
 }

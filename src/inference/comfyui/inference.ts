@@ -1,27 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { timeLimit, windUp } from '../../abort-signals.js'
+import { windUp } from '../../abort-signals.js'
 import type { InferredImage } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 import type { Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
+import { within } from '../within.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
-import { endFailure, executionFailure } from './comfyui-failure.js'
-import { fetchImages } from './output-images.js'
+import type { ComfyuiAsked } from './graph.js'
 import { askPatiently, type Patience } from './patience.js'
 import { eraseTraces, type HistoryEntry, lookUp } from './prompt-history.js'
-import { type Asked, clientOf, submitOnce } from './prompt-submission.js'
+import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
+import { clientOf, submitOnce } from './prompt-submission.js'
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
-interface Watch extends Call {
-  /** Between two polls of whether it has ended. */
+export interface Times {
+  /** Between two polls of whether a prompt has ended. */
   readonly pollIntervalMs: number
-  /** How long a canceled prompt may take to stop. */
+  /** How long a canceled or timed-out inference may take to stop. */
   readonly cancelGraceMs: number
   readonly patience: Patience
 }
 
-/** An image takes longer than an answer. */
-const DOWNLOAD_MS = 60_000
+type Watch = Call & Times
+
 /** For canceling a prompt after a failure. */
 const CANCEL_AFTER_FAILURE_MS = 1_000
 
@@ -37,7 +38,7 @@ interface Prompt {
  * it. Every failure cancels the prompt on the server, which otherwise goes on with it.
  * @throws BackendError, or `stop`'s reason
  */
-export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promise<InferredImage[]> {
+export async function infer(http: ServerHttp, asked: ComfyuiAsked, watch: Watch): Promise<InferredImage[]> {
   const { stop, patience } = watch
   stop.throwIfAborted()
   const wakeUp = createWakeUp()
@@ -59,9 +60,10 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
     watch.drawn()
-    return await fetchImages(http, entry, asked, { stop, patience: { ...patience, answerMs: DOWNLOAD_MS } })
+    return await fetchImages(http, entry, asked, watch)
   } catch (error) {
-    if (mayRun) await cancelAfterFailure(http, prompt.id, stop, end.signal)
+    if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
+    else if (mayRun) await within(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
     stop.throwIfAborted()
     throw error
   } finally {
@@ -72,7 +74,7 @@ export async function infer(http: ServerHttp, asked: Asked, watch: Watch): Promi
   }
 }
 
-function createListener({ graph }: Asked, { report, onPreview }: Watch, wakeUp: WakeUp, prompt: Prompt) {
+function createListener({ graph }: ComfyuiAsked, { report, onPreview }: Watch, wakeUp: WakeUp, prompt: Prompt) {
   const progress = createProgress(graph.images, report)
   /**
    * The prompt of the latest event. All clients get the events of a prompt that has no client, and neither previews nor
@@ -101,7 +103,7 @@ function createListener({ graph }: Asked, { report, onPreview }: Watch, wakeUp: 
 async function untilEnded(
   http: ServerHttp,
   { id, errors }: Prompt,
-  { request }: Asked,
+  { request }: ComfyuiAsked,
   { stop, waiting, patience, pollIntervalMs, hasEnded }: Watch,
   wakeUp: WakeUp,
 ): Promise<HistoryEntry> {
@@ -118,18 +120,6 @@ async function untilEnded(
     await wakeUp.wait(pollIntervalMs)
     stop.throwIfAborted()
   }
-}
-
-async function cancelAfterFailure(
-  http: ServerHttp,
-  promptId: string,
-  stop: AbortSignal,
-  end: AbortSignal,
-): Promise<void> {
-  if (stop.aborted) return cancelPrompt(http, promptId, end)
-  const limit = timeLimit(stop, CANCEL_AFTER_FAILURE_MS)
-  await cancelPrompt(http, promptId, limit.signal)
-  limit.clear()
 }
 
 type WakeUp = ReturnType<typeof createWakeUp>

@@ -1,25 +1,26 @@
 import { FormData } from 'undici'
 import { z } from 'zod'
-import { timeLimit } from '../../abort-signals.js'
 import { failure } from '../backend-failure.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
+import { within } from '../within.js'
 
-const message = z.tuple([z.string(), z.record(z.string(), z.unknown())]).rest(z.unknown())
+/** Its type and its data; one of another form has no type. */
+const message = z
+  .tuple([z.string(), z.record(z.string(), z.unknown())])
+  .rest(z.unknown())
+  .catch(['', {}])
 
 const historyEntry = z.object({
   prompt: z.unknown(),
   outputs: z.record(z.string(), z.unknown()),
   /** Absent in old versions, which keep only what succeeded. */
   status: z
-    .object({ status_str: z.string(), messages: z.array(z.unknown()).nullish() })
+    .object({ status_str: z.string(), messages: z.array(message).nullish() })
     .nullish()
     .transform((status) => ({
       succeeded: !status || status.status_str === 'success',
-      messages: (status?.messages ?? []).flatMap((item) => {
-        const { data } = message.safeParse(item)
-        return data ? [{ type: data[0], data: data[1] }] : []
-      }),
+      messages: status?.messages ?? [],
     })),
 })
 const savedImages = z.object({
@@ -75,7 +76,7 @@ const toQueuedPrompt = (item: unknown) => {
 
 /** Parses a 200. @throws BackendError `unusable` or the status's; without the body, which holds prompts */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {
-  if (status !== 200) throw replyFailure(server, status, '')
+  if (status !== 200) throw replyFailure(server, status)
   const body = parsedJson(text, form)
   if (body === undefined) throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
   return body
@@ -87,21 +88,15 @@ const ERASE_MS = 2_000
  * Erases an ended prompt from the server: replaces its images by empty files, since files cannot be deleted, and
  * deletes its entry in the history, which has the texts. Never fails: a server clears both at its next start.
  */
-export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
-  const limit = timeLimit(signal, ERASE_MS)
-  try {
-    const entry = await readHistory(http, promptId, limit.signal)
+export const eraseTraces = (http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> =>
+  within(signal, ERASE_MS, async (limited) => {
+    const entry = await readHistory(http, promptId, limited)
     const files = Object.values(entry?.outputs ?? {}).flatMap(savedFiles)
     for (const { filename, subfolder, type } of files) {
       const form = new FormData()
       form.append('image', new Blob([]), filename)
       for (const [name, value] of Object.entries({ subfolder, type, overwrite: 'true' })) form.append(name, value)
-      await http.post('/upload/image', form, limit.signal)
+      await http.post('/upload/image', form, limited)
     }
-    await http.post('/history', { delete: [promptId] }, limit.signal)
-  } catch {
-    // The traces stay until the server's next start.
-  } finally {
-    limit.clear()
-  }
-}
+    await http.post('/history', { delete: [promptId] }, limited)
+  }).catch(() => undefined)

@@ -57,11 +57,8 @@ export function openServerEvents(
   }
 
   const tried = new Promise<void>((resolve) => {
-    const patience = setTimeout(resolve, OPEN_WITHIN_MS)
-    open(() => {
-      clearTimeout(patience)
-      resolve()
-    })
+    setTimeout(resolve, OPEN_WITHIN_MS).unref()
+    open(resolve)
   })
   return {
     tried,

@@ -23,13 +23,14 @@ export async function infer(
   { stop, drawn }: Call,
   negative: Declaration['negative'],
 ): Promise<InferredImage[]> {
-  const { request, model, sampler } = asked
+  const { model, sampler } = asked
   const seed = asked.seeds[0] as number
-  const texts = textsOf(request, negative)
-  const reply = await http.post('/images/generations', generationBody(asked, texts, negative), stop, (status) => {
+  const request = withSafeTexts(asked.request, negative)
+  const body = generationBody({ ...asked, request }, negative)
+  const reply = await http.post('/images/generations', body, stop, (status) => {
     if (status === 200) drawn()
   })
-  const { data, model: drawnBy } = jsonReply(http.name, reply, generationReply, { prompts: Object.values(texts) })
+  const { data, model: drawnBy } = jsonReply(http.name, reply, generationReply, request)
   if (drawnBy && drawnBy !== model)
     throw failure('model_missing', `${http.name} drew with "${drawnBy}" instead of "${model}"`)
   const bad = badOutput(http.name)
@@ -48,14 +49,11 @@ export async function infer(
  * not have, and ignores the others: `step` is LocalAI's, `num_inference_steps` and `guidance_scale` are vLLM-Omni's and
  * SGLang's.
  */
-const generationBody = (
-  { request, model, seeds }: Asked<unknown>,
-  texts: ReturnType<typeof textsOf>,
-  negative: Declaration['negative'],
-) => ({
+const generationBody = ({ request, model, seeds }: Asked<unknown>, negative: Declaration['negative']) => ({
   model,
-  prompt: negative === 'pipe' && texts.negative ? `${texts.prompt}|${texts.negative}` : texts.prompt,
-  negative_prompt: texts.negative,
+  prompt:
+    negative === 'pipe' && request.negativePrompt ? `${request.prompt}|${request.negativePrompt}` : request.prompt,
+  negative_prompt: request.negativePrompt,
   n: 1,
   size: `${request.width}x${request.height}`,
   response_format: 'b64_json',
@@ -68,10 +66,10 @@ const generationBody = (
   guidance_scale: request.cfgScale,
 })
 
-function textsOf(request: InferenceRequest, negative: Declaration['negative']) {
+function withSafeTexts(request: InferenceRequest, negative: Declaration['negative']): InferenceRequest {
   // A user's own | would end the prompt and turn its rest into the negative one.
-  const sent = (text: string) => withoutExtraArgs(negative === 'pipe' ? text.replaceAll('|', ',') : text)
-  return { prompt: sent(request.prompt), negative: sent(request.negativePrompt) }
+  const safe = (text: string) => withoutExtraArgs(negative === 'pipe' ? text.replaceAll('|', ',') : text)
+  return { ...request, prompt: safe(request.prompt), negativePrompt: safe(request.negativePrompt) }
 }
 
 /**

@@ -1,16 +1,11 @@
 import { z } from 'zod'
 import type { InferenceBackend } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
-import { serverBackend } from '../server-backend.js'
+import { type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
 import { DEFAULT_PATH, readDeclaration } from './declaration.js'
 import { infer } from './image-generation.js'
-
-interface OpenAiOptions {
-  /** One `generate`, from its first request to its last byte. */
-  readonly timeoutMs: number
-}
 
 /**
  * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. `url` is
@@ -26,16 +21,16 @@ interface OpenAiOptions {
  * Each image is a call of its own, with its own seed. A call reports no progress, and can only be stopped by closing
  * its connection.
  */
-export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): InferenceBackend {
+export function createOpenAiBackend(url: string, limits: Limits): InferenceBackend {
   const address = parseServerUrl(url)
-  const { samplers, models: declared, negative, ...limits } = readDeclaration(address.query)
+  const { samplers, models: declared, negative, ...bounds } = readDeclaration(address.query)
   const { base } = address
   const http = createServerHttp({ ...address, base: new URL(base).pathname === '/' ? base + DEFAULT_PATH : base })
-  const { name } = http
   return serverBackend({
-    ...{ http, timeoutMs },
-    discover: async (signal) => ({ name, samplers, models: await listModels(http, declared, signal) }),
-    offers: ({ models }) => ({ models: models.flatMap(filenamesOf), ...limits }),
+    http,
+    limits,
+    discover: async (signal) => ({ samplers, models: await listModels(http, declared, signal) }),
+    offers: ({ models }) => ({ models: models.flatMap(filenamesOf), ...bounds }),
     modelOf: ({ models }, filename) =>
       models.includes(filename) ? filename : models.find((model) => filenamesOf(model).includes(filename)),
     runsOf: (seeds) => seeds.map((seed) => [seed]),

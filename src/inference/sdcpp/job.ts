@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { linkedSignal, timeLimit, windUp } from '../../abort-signals.js'
+import { linkedSignal, windUp } from '../../abort-signals.js'
 import { BackendError, type InferredImage } from '../../generation/run/backend.js'
-import { type Bad, badOutput, failure } from '../backend-failure.js'
+import { badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import type { Asked, Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
 import { jsonReply, publicWords } from '../server-reply.js'
+import { within } from '../within.js'
 
 /** A longer answer about a job holds its images; others are short. */
 const LONGEST_WITHOUT_IMAGES = 16 * 1024
@@ -14,9 +15,9 @@ const LONGEST_WITHOUT_IMAGES = 16 * 1024
 const MAX_FAILED_POLLS = 3
 
 /** One job. Its seeds are consecutive: the server draws image n with the first seed + n. */
-type SdCppAsked = Asked<{ readonly name: string }>
+type SdCppAsked = Asked<unknown>
 
-interface JobTimes {
+export interface Times {
   /** How long an answer may take to begin: the server has it in memory. Its images have no limit. */
   readonly answerMs: number
   /** Between two polls of the job. */
@@ -39,28 +40,16 @@ type Job = z.infer<typeof job>
  * reports the queue, in which a job that was canceled while it was drawn may come first.
  * @throws BackendError; the signal's reason when it aborted
  */
-export async function infer(
-  http: ServerHttp,
-  asked: SdCppAsked,
-  call: Call,
-  times: JobTimes,
-): Promise<InferredImage[]> {
-  return readResult(await runJob(http, asked, call, times), asked)
-}
-
-/** Returns the ended job, succeeded or not. */
-async function runJob(http: ServerHttp, asked: SdCppAsked, call: Call, times: JobTimes): Promise<Job> {
-  const id = await submit(http, asked, times, call.stop)
+export async function infer(http: ServerHttp, asked: SdCppAsked, call: Call, times: Times): Promise<InferredImage[]> {
+  const id = await submit(http, asked, call.stop, times)
   const path = `/sdcpp/v1/jobs/${encodeURIComponent(id)}`
-  try {
-    const ended = await untilEnded(call, times, http.name, () => poll(http, path, asked, call, times.answerMs))
-    call.drawn()
-    return ended
-  } catch (error) {
+  const ended = await untilEnded(http, path, asked, call, times).catch(async (error) => {
     // Nothing waits for the job any more. The server drops it if it is queued, and goes on if it is being drawn.
     await http.post(`${path}/cancel`, {}, AbortSignal.timeout(times.cancelGraceMs)).catch(() => undefined)
     throw error
-  }
+  })
+  call.drawn()
+  return readResult(http.name, ended, asked)
 }
 
 /** The body of POST /sdcpp/v1/img_gen. */
@@ -83,43 +72,36 @@ const imgGenBody = ({ request, sampler, seeds }: SdCppAsked) => ({
 const acceptedJob = z.object({ id: z.string().min(1) })
 
 /** Returns the job's id. A job whose id is lost can't be canceled, so an abort leaves the answer its grace. */
-async function submit(http: ServerHttp, asked: SdCppAsked, times: JobTimes, signal: AbortSignal): Promise<string> {
-  signal.throwIfAborted()
-  const grace = windUp(signal, times.cancelGraceMs)
-  const limit = timeLimit(grace.signal, times.answerMs)
+async function submit(http: ServerHttp, asked: SdCppAsked, stop: AbortSignal, times: Times): Promise<string> {
+  stop.throwIfAborted()
+  const grace = windUp(stop, times.cancelGraceMs)
+  const send = (limited: AbortSignal) => http.post('/sdcpp/v1/img_gen', imgGenBody(asked), limited)
+  const late = () => failure('lost', `${http.name} did not say whether it took the job`)
   try {
-    const reply = await http.post('/sdcpp/v1/img_gen', imgGenBody(asked), limit.signal)
-    return jsonReply(http.name, reply, acceptedJob, { status: 202, prompts: promptsOf(asked) }).id
-  } catch (error) {
-    throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the job`) : error
+    const reply = await within(grace.signal, times.answerMs, send, late)
+    return jsonReply(http.name, reply, acceptedJob, asked.request, 202).id
   } finally {
-    limit.clear()
     grace.clear()
   }
 }
 
-const promptsOf = ({ request }: SdCppAsked) => [request.prompt, request.negativePrompt]
-
-async function untilEnded(
-  { stop, waiting }: Call,
-  { pollIntervalMs }: JobTimes,
-  server: string,
-  poll: () => Promise<Job | undefined>,
-): Promise<Job> {
+async function untilEnded(http: ServerHttp, path: string, asked: SdCppAsked, call: Call, times: Times): Promise<Job> {
+  const { stop, waiting } = call
   for (let failedPolls = 0; ; ) {
-    await delay(pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
+    await delay(times.pollIntervalMs, undefined, { signal: stop }).catch(() => undefined)
     stop.throwIfAborted()
     let seen: Job | undefined
     try {
-      seen = await poll()
+      seen = await poll(http, path, asked, call, times.answerMs)
       failedPolls = 0
     } catch (error) {
       stop.throwIfAborted()
       if (!isTemporary(error)) throw error
-      if (++failedPolls === MAX_FAILED_POLLS) throw failure('lost', `${server} went away with the job: ${error}`, error)
+      if (++failedPolls === MAX_FAILED_POLLS)
+        throw failure('lost', `${http.name} went away with the job: ${error}`, error)
       continue
     }
-    if (!seen) throw failure('lost', `${server} does not know the job it took: it was restarted or replaced`)
+    if (!seen) throw failure('lost', `${http.name} does not know the job it took: it was restarted or replaced`)
     if (seen.status === 'queued') waiting(Math.max(1, seen.queue_position ?? 1))
     else if (seen.status === 'generating') waiting(0)
     else return seen
@@ -127,28 +109,22 @@ async function untilEnded(
 }
 
 /** The job, or undefined where the server does not know it. */
-async function poll(
-  http: ServerHttp,
-  path: string,
-  asked: SdCppAsked,
-  { stop, waiting, drawn }: Call,
-  answerMs: number,
-): Promise<Job | undefined> {
+async function poll(http: ServerHttp, path: string, { request }: SdCppAsked, call: Call, answerMs: number) {
   const late = new AbortController()
-  const silent = () => failure('lost', `${http.name} did not answer within ${answerMs} ms`)
-  const timer = setTimeout(() => late.abort(silent()), answerMs)
-  const { signal, clear } = linkedSignal([stop, late.signal])
+  const end = () => late.abort(failure('lost', `${http.name} did not answer within ${answerMs} ms`))
+  const timer = setTimeout(end, answerMs)
+  const { signal, clear } = linkedSignal([call.stop, late.signal])
   try {
     const reply = await http.get(path, signal, (status, length) => {
       if (length !== undefined && length <= LONGEST_WITHOUT_IMAGES) return
       // No limit for megabytes on a slow line: cut off and requested again they would never arrive.
       clearTimeout(timer)
       if (status !== 200 || length === undefined) return
-      waiting(0)
-      drawn()
+      call.waiting(0)
+      call.drawn()
     })
     if (reply.status === 404 || reply.status === 410) return undefined
-    return jsonReply(http.name, reply, job, { prompts: promptsOf(asked) })
+    return jsonReply(http.name, reply, job, request)
   } finally {
     clearTimeout(timer)
     clear()
@@ -164,15 +140,15 @@ const isTemporary = (error: unknown) =>
  * without that.
  * @throws BackendError `bad_output`, `model_missing` when another checkpoint drew them, or why there are none
  */
-async function readResult({ status, result, error }: Job, asked: SdCppAsked): Promise<InferredImage[]> {
-  const { server, request, sampler, seeds } = asked
-  if (status === 'cancelled') throw failure('backend_fault', `${server.name}: the job was canceled by someone else`)
-  if (status === 'failed') {
-    const words = publicWords(error?.message ?? '', promptsOf(asked))
-    throw failure(/out of memory/i.test(words) ? 'oom' : 'backend_fault', `${server.name} failed: ${words}`)
+async function readResult(name: string, ended: Job, asked: SdCppAsked): Promise<InferredImage[]> {
+  const { request, sampler, seeds } = asked
+  if (ended.status === 'cancelled') throw failure('backend_fault', `${name}: the job was canceled by someone else`)
+  if (ended.status === 'failed') {
+    const words = publicWords(ended.error?.message ?? '', request)
+    throw failure(/out of memory/i.test(words) ? 'oom' : 'backend_fault', `${name} failed: ${words}`)
   }
-  const bad = badOutput(server.name)
-  const images = [...(result?.images ?? [])].sort((one, other) => one.index - other.index)
+  const bad = badOutput(name)
+  const images = (ended.result?.images ?? []).toSorted((one, other) => one.index - other.index)
   if (images.length !== seeds.length || images.some(({ index }, n) => index !== n))
     throw bad(`sent the images ${images.map(({ index }) => index)} of ${seeds.length}`)
   return Promise.all(
@@ -180,18 +156,19 @@ async function readResult({ status, result, error }: Job, asked: SdCppAsked): Pr
       const seed = seeds[n] as number
       const { bytes, infotext = '' } = await drawnImage(b64_json, request, bad)
       const said = fieldsOf(infotext)
-      requireAsAsked(said, seed, asked, bad)
+      requireAsAsked(name, said, seed, asked)
       const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
       return { bytes, seed, madeWith: { backend: 'sdcpp', version: said('Version') ?? null, ...drawnWith } }
     }),
   )
 }
 
-function requireAsAsked(said: Fields, seed: number, { server, request, model, sampler }: SdCppAsked, bad: Bad): void {
+function requireAsAsked(name: string, said: Fields, seed: number, { request, model, sampler }: SdCppAsked): void {
+  const bad = badOutput(name)
   const differs = (key: string, asked: string | undefined) => said(key) !== undefined && said(key) !== asked
   // A field ends at a comma, which a file's name may hold.
   if (said('Model') && differs('Model', model.split(',')[0]))
-    throw failure('model_missing', `${server.name} drew with "${said('Model')}" instead of "${model}"`)
+    throw failure('model_missing', `${name} drew with "${said('Model')}" instead of "${model}"`)
   if (differs('Seed', `${seed}`)) throw bad(`drew the seed ${said('Seed')} instead of ${seed}`)
   const method = `${sampler.name} ${sampler.schedule}`
   if (differs('Sampler', method)) throw bad(`sampled with "${said('Sampler')}" instead of "${method}"`)

@@ -3,22 +3,14 @@ import { MAX_SEED } from '../../generation/generation.js'
 import type { InferenceBackend } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 import { samplersOf } from '../samplers.js'
-import { consecutiveRuns, serverBackend } from '../server-backend.js'
+import { consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
-import { infer } from './job.js'
+import { infer, type Times } from './job.js'
 
-export interface SdCppOptions {
-  /** One `generate`, but for the wait in the server's queue. */
-  readonly timeoutMs: number
-  /** How long that wait may be; as long unless given. */
-  readonly queueMs?: number
-  /** How long an answer may take to begin. */
-  readonly answerMs?: number
-  readonly pollIntervalMs?: number
-  /** How long canceling a job may take. */
-  readonly cancelGraceMs?: number
-}
+export type SdCppOptions = Limits & Partial<Times>
+
+const TIMES: Times = { answerMs: 10_000, pollIntervalMs: 100, cancelGraceMs: 800 }
 
 /**
  * stable-diffusion.cpp's sd-server through its own API of jobs; `url` is
@@ -26,15 +18,16 @@ export interface SdCppOptions {
  * reports no progress within a job, and draws a canceled job to its end, while the next one waits in its queue.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
-  const { timeoutMs, queueMs, answerMs = 10_000, pollIntervalMs = 100, cancelGraceMs = 800 } = options
   const http = createServerHttp(parseServerUrl(url))
   return serverBackend({
-    ...{ http, timeoutMs, queueMs, runsOf: consecutiveRuns },
+    http,
+    limits: options,
+    runsOf: consecutiveRuns,
     // Before each generation: another process with another checkpoint may have taken the port.
     discover: (signal) => discover(http, signal),
     offers: ({ model }) => ({ models: [model], maxSeed: MAX_SEED, sizeMultiple: 64 }),
     modelOf: ({ model }, filename) => (model === filename ? model : undefined),
-    infer: (asked, call) => infer(http, asked, call, { answerMs, pollIntervalMs, cancelGraceMs }),
+    infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options }),
   })
 }
 
@@ -53,5 +46,5 @@ async function discover(http: ServerHttp, signal: AbortSignal) {
   const { model, current_mode, samplers, schedulers } = jsonReply(http.name, reply, capabilitiesReply)
   if (current_mode !== undefined && current_mode !== 'img_gen')
     throw failure('unusable', `${http.name} has no model for images loaded, its mode is "${current_mode}"`)
-  return { name: http.name, model: model.name, samplers: samplersOf('sdcpp', { samplers, schedules: schedulers }) }
+  return { model: model.name, samplers: samplersOf('sdcpp', samplers, schedulers) }
 }
