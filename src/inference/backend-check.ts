@@ -3,7 +3,7 @@ import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../generation/run
 import type { FinishImage } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './backend-failure.js'
-import { within } from './within.js'
+import { within } from './server-http.js'
 
 export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 

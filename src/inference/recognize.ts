@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timeLimit } from '../abort-signals.js'
 import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
-import { createServerHttp, type ServerAddress, type ServerHttp } from './server-http.js'
+import { createServerHttp, type ServerAddress, type ServerHttp, type Work } from './server-http.js'
 import { parsedJson, replyFailure } from './server-reply.js'
 
 /** A path that only this kind of server answers; sd-server, which has the others' APIs too, comes first. */
@@ -16,9 +16,8 @@ const MARKS = [
 const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
 
 /**
- * Finds out what kind of server answers at an address. `entry` is its entry of INFERENCE_URL, without credentials and
- * options: `comfyui+http://gpu1:8188`.
- * @returns undefined where it is none that we know
+ * Finds out what kind of server answers at an address; undefined where it is none that we know. `entry`: how
+ * INFERENCE_URL has it, without credentials and options.
  * @throws BackendError when it can't be reached or wants a password; the signal's reason when it aborted
  */
 export async function recognize(address: ServerAddress, signal: AbortSignal) {
@@ -46,12 +45,7 @@ const NOT_OF_KIND: readonly BackendErrorKind[] = ['unusable', 'bad_output', 'inv
  * names its actual kind, if known.
  * @throws BackendError `unavailable`, `auth` or `unusable` and nothing else; the signal's reason when it aborted
  */
-export async function probe<T>(
-  http: ServerHttp,
-  timeoutMs: number,
-  signal: AbortSignal,
-  ask: (limited: AbortSignal) => Promise<T>,
-): Promise<T> {
+export async function probe<T>(http: ServerHttp, timeoutMs: number, signal: AbortSignal, ask: Work<T>): Promise<T> {
   const limit = timeLimit(signal, Math.min(timeoutMs, PROBE_TIMEOUT_MS))
   try {
     return await ask(limit.signal)

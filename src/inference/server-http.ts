@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, FormData, request } from 'undici'
+import { timeLimit } from '../abort-signals.js'
 import { networkFailure } from './backend-failure.js'
 
 /** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
@@ -128,3 +129,17 @@ const textReader =
     onHeaders?.(status, typeof length === 'string' ? Number(length) : undefined)
     return { status, text: await body.text() }
   }
+
+export type Work<T> = (limited: AbortSignal) => Promise<T>
+
+/** Runs `work` with a time limit. If that ends it, it fails with `late`'s error. */
+export async function within<T>(signal: AbortSignal, ms: number, work: Work<T>, late?: () => Error): Promise<T> {
+  const limit = timeLimit(signal, ms)
+  try {
+    return await work(limit.signal)
+  } catch (error) {
+    throw late && limit.isOver() ? late() : error
+  } finally {
+    limit.clear()
+  }
+}

@@ -4,9 +4,8 @@ import { whenAborted } from '../../abort-signals.js'
 import type { InferredImage } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import type { Call } from '../server-backend.js'
-import type { ServerHttp } from '../server-http.js'
+import { type ServerHttp, within } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
-import { within } from '../within.js'
 import { PROGRESS_PATH } from './discovery.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
@@ -111,13 +110,8 @@ async function readProgress(http: ServerHttp, taskId: string, signal: AbortSigna
 }
 
 /** Reports the task's progress until it is finished; ignores polls that fail. */
-async function watchProgress(
-  http: ServerHttp,
-  taskId: string,
-  { waiting, report, onPreview }: Call,
-  intervalMs: number,
-  finished: AbortSignal,
-): Promise<void> {
+async function watchProgress(http: ServerHttp, taskId: string, call: Call, intervalMs: number, finished: AbortSignal) {
+  const { waiting, report, onPreview } = call
   let previewAt = performance.now() + PREVIEW_EVERY_MS
   while (!finished.aborted) {
     await delay(intervalMs, undefined, { signal: finished }).catch(() => undefined)

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Call } from '../server-backend.js'
-import type { ServerHttp } from '../server-http.js'
+import { type ServerHttp, within } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
-import { within } from '../within.js'
 import { readQueue } from './prompt-history.js'
 import { attemptOf } from './prompt-submission.js'
 

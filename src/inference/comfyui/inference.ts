@@ -3,12 +3,10 @@ import { windUp } from '../../abort-signals.js'
 import type { InferredImage } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 import type { Call } from '../server-backend.js'
-import type { ServerHttp } from '../server-http.js'
-import { within } from '../within.js'
+import { type ServerHttp, within } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import type { ComfyuiAsked } from './graph.js'
-import { askPatiently, type Patience } from './patience.js'
-import { eraseTraces, type HistoryEntry, lookUp } from './prompt-history.js'
+import { askPatiently, eraseTraces, lookUp, type Patience } from './prompt-history.js'
 import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { clientOf, submitOnce } from './prompt-submission.js'
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
@@ -53,14 +51,14 @@ export async function infer(http: ServerHttp, asked: ComfyuiAsked, watch: Watch)
     await events.tried
     stop.throwIfAborted()
     sent = mayRun = true
-    const submitted = await submitOnce(http, asked, { stop, signal: end.signal, answerMs: patience.answerMs })
-    prompt.id = submitted.promptId
-    if (submitted.complaint) throw submitted.complaint
+    const { promptId, complaint } = await submitOnce(http, asked, stop, end.signal, patience.answerMs)
+    prompt.id = promptId
+    if (complaint) throw complaint
     const entry = await untilEnded(http, prompt, asked, watch, wakeUp)
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, asked.request, entry)
     watch.drawn()
-    return await fetchImages(http, entry, asked, watch)
+    return await fetchImages(http, entry, asked, stop, patience)
   } catch (error) {
     if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
     else if (mayRun) await within(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
@@ -100,24 +98,21 @@ function createListener({ graph }: ComfyuiAsked, { report, onPreview }: Watch, w
   }
 }
 
-async function untilEnded(
-  http: ServerHttp,
-  { id, errors }: Prompt,
-  { request }: ComfyuiAsked,
-  { stop, waiting, patience, pollIntervalMs, hasEnded }: Watch,
-  wakeUp: WakeUp,
-): Promise<HistoryEntry> {
+/** The prompt's entry in the history. */
+async function untilEnded(http: ServerHttp, prompt: Prompt, asked: ComfyuiAsked, watch: Watch, wakeUp: WakeUp) {
+  const { id, errors } = prompt
+  const { stop, waiting } = watch
   for (;;) {
-    const found = await askPatiently(http.name, patience, stop, (signal) => lookUp(http, id, signal))
+    const found = await askPatiently(http.name, watch.patience, stop, (limited) => lookUp(http, id, limited))
     if (found === 'unknown') {
       const error = errors.get(id)
-      if (error) throw executionFailure(http.name, request, error)
+      if (error) throw executionFailure(http.name, asked.request, error)
       throw failure('lost', `${http.name} does not know the prompt any more; it was restarted or replaced`)
     }
     if (!('before' in found)) return found
     waiting(found.before)
-    if (found.before > 0) await cancelEnded(http, id, hasEnded, stop)
-    await wakeUp.wait(pollIntervalMs)
+    if (found.before > 0) await cancelEnded(http, id, watch.hasEnded, stop)
+    await wakeUp.wait(watch.pollIntervalMs)
     stop.throwIfAborted()
   }
 }

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { BackendError, InferenceRequest, InferredImage } from '../../generation/run/backend.js'
+import type { InferenceRequest, InferredImage } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
 import type { ServerHttp } from '../server-http.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
-import { askPatiently, type Patience } from './patience.js'
-import { type HistoryEntry, savedFiles } from './prompt-history.js'
+import { askPatiently, type HistoryEntry, type Patience, savedFiles } from './prompt-history.js'
 
 const ranPrompt = z
   .tuple([z.unknown(), z.unknown(), z.record(z.string(), z.object({ inputs: z.unknown() }))])
@@ -21,7 +20,8 @@ export async function fetchImages(
   http: ServerHttp,
   entry: HistoryEntry,
   { graph, request, server, sampler }: ComfyuiAsked,
-  { stop, patience }: { readonly stop: AbortSignal; readonly patience: Patience },
+  stop: AbortSignal,
+  patience: Patience,
 ): Promise<InferredImage[]> {
   const bad = badOutput(http.name)
   requireSameGraph(entry, graph, bad)
@@ -61,7 +61,7 @@ const executionError = z.object({
 })
 
 /** The error of a prompt that ran and did not succeed. */
-export function endFailure(server: string, request: InferenceRequest, { status }: HistoryEntry): BackendError {
+export function endFailure(server: string, request: InferenceRequest, { status }: HistoryEntry) {
   const error = status.messages.find(([type]) => type === 'execution_error')
   if (error) return executionFailure(server, request, error[1])
   const interrupted = status.messages.some(([type]) => type === 'execution_interrupted')
@@ -69,11 +69,7 @@ export function endFailure(server: string, request: InferenceRequest, { status }
 }
 
 /** The error of an `execution_error`; `data` is the event's. */
-export function executionFailure(
-  server: string,
-  request: InferenceRequest,
-  data: Record<string, unknown>,
-): BackendError {
+export function executionFailure(server: string, request: InferenceRequest, data: Record<string, unknown>) {
   const { node_type: node, exception_type: type, exception_message: text } = executionError.parse(data)
   const noSuchPart = /^ERROR: (clip input|VAE) is invalid/i.test(text)
   // An error while encoding a text may repeat the text.

@@ -1,18 +1,10 @@
 import { z } from 'zod'
-import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
-import type { ServerHttp } from '../server-http.js'
+import { type ServerHttp, within } from '../server-http.js'
 import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
-import { within } from '../within.js'
 import type { ComfyuiAsked } from './graph.js'
 import { lookUp } from './prompt-history.js'
-
-interface Submitted {
-  /** The attempt's id; old versions give a prompt one of their own. */
-  readonly promptId: string
-  /** Why the accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest. */
-  readonly complaint: BackendError | undefined
-}
 
 /** Marks our prompts: the server's queue shows the client of each. */
 const OURS = 'easel:'
@@ -27,14 +19,17 @@ const LOOKUP_TIMEOUT_MS = 10_000
 
 /**
  * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after
- * the cancel has searched for it.
+ * the cancel has searched for it. `promptId` is the attempt's, but old versions give a prompt one of their own.
+ * `complaint`: why an accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest.
  * @throws BackendError, or `stop`'s reason; unless it is a refusal, the prompt may have been accepted
  */
 export async function submitOnce(
   http: ServerHttp,
   asked: ComfyuiAsked,
-  { stop, signal, answerMs }: { readonly stop: AbortSignal; readonly signal: AbortSignal; readonly answerMs: number },
-): Promise<Submitted> {
+  stop: AbortSignal,
+  signal: AbortSignal,
+  answerMs: number,
+) {
   const late = () => failure('lost', `${http.name} did not say whether it took the prompt`)
   try {
     return await within(signal, answerMs, (limited) => submit(http, asked, limited), late)
@@ -63,7 +58,7 @@ const refusedPrompt = z.object({
 })
 const accepted = z.object({ prompt_id: z.string().min(1), node_errors: nodeErrors })
 
-async function submit(http: ServerHttp, { request, graph }: ComfyuiAsked, signal: AbortSignal): Promise<Submitted> {
+async function submit(http: ServerHttp, { request, graph }: ComfyuiAsked, signal: AbortSignal) {
   const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: request.attemptId }
   const { status, text } = await http.post('/prompt', prompt, signal)
   if (status !== 200) throw promptRefusal(http.name, request, status, text)
@@ -73,32 +68,26 @@ async function submit(http: ServerHttp, { request, graph }: ComfyuiAsked, signal
 }
 
 /** The error of a refused prompt; `text` is the body. */
-function promptRefusal(server: string, request: InferenceRequest, status: number, text: string): BackendError {
+function promptRefusal(server: string, request: InferenceRequest, status: number, text: string) {
   const refused = status === 400 ? parsedJson(text, refusedPrompt) : undefined
   if (!refused) return replyFailure(server, status, text, request)
   const { type, message, details } = refused.error
   const words = publicWords([type, message, details].filter(Boolean).join('; '), request)
-  return (
-    nodeFailure(server, request, refused.node_errors) ??
-    failure('invalid_request', `${server} refused the prompt: ${words}`)
-  )
+  const complaint = nodeFailure(server, request, refused.node_errors)
+  return complaint ?? failure('invalid_request', `${server} refused the prompt: ${words}`)
 }
 
 /** The error of complaints about a prompt's nodes; undefined when there are none. */
-function nodeFailure(
-  server: string,
-  request: InferenceRequest,
-  complaints: z.infer<typeof nodeErrors>,
-): BackendError | undefined {
-  const errors = Object.values(complaints).flatMap((node) =>
-    node.errors.map((error) => ({ ...error, node: node.class_type ?? '', input: error.extra_info?.input_name ?? '' })),
+function nodeFailure(server: string, request: InferenceRequest, complaints: z.infer<typeof nodeErrors>) {
+  const errors = Object.values(complaints).flatMap(({ class_type: node, errors }) =>
+    errors.map(({ type, details, extra_info }) => ({ node, type, details, input: extra_info?.input_name ?? '' })),
   )
   if (errors.length === 0) return undefined
   const isMissing = (...inputs: string[]) =>
     errors.some(({ type, input }) => type === 'value_not_in_list' && inputs.includes(input))
   // A text node's details may repeat the text.
   const said = errors
-    .map(({ node, type, input, details }) => [node, input, type, node === 'CLIPTextEncode' ? '' : details])
+    .map(({ node, type, input, details }) => [node, input, type, node !== 'CLIPTextEncode' && details])
     .map((parts) => parts.filter(Boolean).join(' '))
     .join('; ')
   const words = publicWords(said, request)

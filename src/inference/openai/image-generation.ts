@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import type { InferenceRequest, InferredImage } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
 import { drawnImage, fieldsOf } from '../drawn-image.js'
 import type { Asked, Call } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
-import type { Declaration } from './declaration.js'
 
 const generationReply = z.object({
   data: z.array(z.object({ b64_json: z.string().nullish() })),
@@ -17,16 +16,11 @@ const generationReply = z.object({
  * that ignores seeds.
  * @throws BackendError, or the signal's reason when it aborted
  */
-export async function infer(
-  http: ServerHttp,
-  asked: Asked<unknown>,
-  { stop, drawn }: Call,
-  negative: Declaration['negative'],
-): Promise<InferredImage[]> {
+export async function infer(http: ServerHttp, asked: Asked<unknown>, { stop, drawn }: Call, isPiped: boolean) {
   const { model, sampler } = asked
   const seed = asked.seeds[0] as number
-  const request = withSafeTexts(asked.request, negative)
-  const body = generationBody({ ...asked, request }, negative)
+  const request = withSafeTexts(asked.request, isPiped)
+  const body = generationBody({ ...asked, request }, isPiped)
   const reply = await http.post('/images/generations', body, stop, (status) => {
     if (status === 200) drawn()
   })
@@ -49,10 +43,9 @@ export async function infer(
  * not have, and ignores the others: `step` is LocalAI's, `num_inference_steps` and `guidance_scale` are vLLM-Omni's and
  * SGLang's.
  */
-const generationBody = ({ request, model, seeds }: Asked<unknown>, negative: Declaration['negative']) => ({
+const generationBody = ({ request, model, seeds }: Asked<unknown>, isPiped: boolean) => ({
   model,
-  prompt:
-    negative === 'pipe' && request.negativePrompt ? `${request.prompt}|${request.negativePrompt}` : request.prompt,
+  prompt: isPiped && request.negativePrompt ? `${request.prompt}|${request.negativePrompt}` : request.prompt,
   negative_prompt: request.negativePrompt,
   n: 1,
   size: `${request.width}x${request.height}`,
@@ -66,9 +59,9 @@ const generationBody = ({ request, model, seeds }: Asked<unknown>, negative: Dec
   guidance_scale: request.cfgScale,
 })
 
-function withSafeTexts(request: InferenceRequest, negative: Declaration['negative']): InferenceRequest {
+function withSafeTexts(request: InferenceRequest, isPiped: boolean): InferenceRequest {
   // A user's own | would end the prompt and turn its rest into the negative one.
-  const safe = (text: string) => withoutExtraArgs(negative === 'pipe' ? text.replaceAll('|', ',') : text)
+  const safe = (text: string) => withoutExtraArgs(isPiped ? text.replaceAll('|', ',') : text)
   return { ...request, prompt: safe(request.prompt), negativePrompt: safe(request.negativePrompt) }
 }
 

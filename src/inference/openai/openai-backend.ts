@@ -23,7 +23,7 @@ import { infer } from './image-generation.js'
  */
 export function createOpenAiBackend(url: string, limits: Limits): InferenceBackend {
   const address = parseServerUrl(url)
-  const { samplers, models: declared, negative, ...bounds } = readDeclaration(address.query)
+  const { samplers, models: declared, isPiped, ...bounds } = readDeclaration(address.query)
   const { base } = address
   const http = createServerHttp({ ...address, base: new URL(base).pathname === '/' ? base + DEFAULT_PATH : base })
   return serverBackend({
@@ -34,7 +34,7 @@ export function createOpenAiBackend(url: string, limits: Limits): InferenceBacke
     modelOf: ({ models }, filename) =>
       models.includes(filename) ? filename : models.find((model) => filenamesOf(model).includes(filename)),
     runsOf: (seeds) => seeds.map((seed) => [seed]),
-    infer: (asked, call) => infer(http, asked, call, negative),
+    infer: (asked, call) => infer(http, asked, call, isPiped),
   })
 }
 

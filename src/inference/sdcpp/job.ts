@@ -5,9 +5,8 @@ import { BackendError, type InferredImage } from '../../generation/run/backend.j
 import { badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import type { Asked, Call } from '../server-backend.js'
-import type { ServerHttp } from '../server-http.js'
+import { type ServerHttp, within } from '../server-http.js'
 import { jsonReply, publicWords } from '../server-reply.js'
-import { within } from '../within.js'
 
 /** A longer answer about a job holds its images; others are short. */
 const LONGEST_WITHOUT_IMAGES = 16 * 1024
