@@ -1,6 +1,6 @@
 import { linkedSignal } from '../abort-signals.js'
+import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type {
-  BackendError,
   Capabilities,
   InferenceBackend,
   InferenceOptions,
@@ -47,6 +47,8 @@ export interface Limits {
   readonly queueMs?: number
 }
 
+type Offers = Omit<Capabilities, 'samplers'>
+
 interface Discovered {
   readonly samplers: ReadonlyMap<Sampler, ServerSampler>
 }
@@ -58,7 +60,8 @@ interface ServerKind<Server extends Discovered, Model> {
   readonly remembers?: boolean
   /** `known`: the last result, unless a generation has failed since. */
   discover(signal: AbortSignal, known: Server | undefined): Promise<Server>
-  offers(server: Server): Omit<Capabilities, 'samplers'>
+  /** Unless it says otherwise, a server takes every seed and size of ours. */
+  offers(server: Server): Pick<Offers, 'models'> & Partial<Offers>
   modelOf(server: Server, filename: string): Model | undefined
   /** Splits the seeds into one list per inference. */
   runsOf(seeds: readonly number[]): readonly (readonly number[])[]
@@ -76,19 +79,21 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     return known
   }
 
+  const offersOf = (server: Server): Offers => ({ maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP, ...kind.offers(server) })
+
   /** @throws BackendError `model_missing`, `unsupported`, or what asking the server failed with */
   async function prepare(request: InferenceRequest, stop: AbortSignal): Promise<Omit<Asked<Server, Model>, 'seeds'>> {
     const remembered = remembers && known && kind.modelOf(known, request.model) !== undefined ? known : undefined
     const server = remembered ?? (await ask(stop))
     const model = kind.modelOf(server, request.model)
+    const offers = offersOf(server)
     if (model === undefined) {
-      const { models } = kind.offers(server)
-      const has = models?.length === 1 ? `has "${models[0]}" and not` : 'does not list'
+      const has = offers.models?.length === 1 ? `has "${offers.models[0]}" and not` : 'does not list'
       throw failure('model_missing', `${name} ${has} "${request.model}"`)
     }
     const sampler = server.samplers.get(request.sampler)
     if (!sampler) throw samplerUnavailable(name, request.sampler)
-    requireKept(name, kind.offers(server), request)
+    requireKept(name, offers, request)
     return { request, server, model, sampler }
   }
 
@@ -112,21 +117,19 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     async capabilities(signal) {
       try {
         const server = await ask(signal)
-        return { ...kind.offers(server), samplers: [...server.samplers.keys()] }
+        return { ...offersOf(server), samplers: [...server.samplers.keys()] }
       } catch (error) {
         throw callFailure(name, signal, error)
       }
     },
 
     generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
-      limited(name, limits, signal, onWaiting, async (stop, waiting) => {
+      limited(name, limits, signal, onWaiting, (stop, waiting) => {
         const call = { stop, waiting, report: risingProgress(onProgress), onPreview, drawn: once(onDrawn), hasEnded }
-        try {
-          return await draw(request, call)
-        } catch (error) {
+        return draw(request, call).catch((error) => {
           if (!signal.aborted) known = undefined // the server may be another one by now
           throw error
-        }
+        })
       }),
 
     close: () => http.close(),
@@ -136,7 +139,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
 /** Refuses what the server would silently change: a seed, size or cfg_scale that it does not support. */
 function requireKept(
   name: string,
-  { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Omit<Capabilities, 'samplers'>,
+  { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Offers,
   { seeds, width, height, cfgScale }: InferenceRequest,
 ): void {
   if (seeds.some((seed) => seed > maxSeed))
@@ -167,9 +170,9 @@ export function consecutiveRuns(seeds: readonly number[]): number[][] {
 }
 
 /** Reports progress that never falls, and never throws: progress is best effort. */
-function risingProgress(report: ((progress: number) => void) | undefined): (progress: number) => void {
+function risingProgress(report: InferenceOptions['onProgress']) {
   let highest = 0
-  return (progress) => {
+  return (progress: number) => {
     if (progress <= highest) return
     highest = progress
     try {
@@ -180,7 +183,7 @@ function risingProgress(report: ((progress: number) => void) | undefined): (prog
   }
 }
 
-function once(callback: (() => void) | undefined): () => void {
+function once(callback: (() => void) | undefined) {
   let called = false
   return () => {
     if (!called) callback?.()
@@ -208,23 +211,22 @@ async function limited<T>(
   }
   let phase = phases.drawing
   let since = performance.now()
-  const start = () => setTimeout(() => over.abort(phase.fail()), phase.leftMs)
-  let timer = start()
+  let timer: NodeJS.Timeout | undefined
   const enter = (next: typeof phase) => {
-    if (next === phase) return
     clearTimeout(timer)
     phase.leftMs -= performance.now() - since
     phase = next
     since = performance.now()
-    timer = start()
+    timer = setTimeout(() => over.abort(next.fail()), next.leftMs)
   }
+  enter(phase)
   try {
     return await work(stop.signal, (before) => {
       enter(before > 0 ? phases.waiting : phases.drawing)
       onWaiting?.(before)
     })
   } catch (error) {
-    if (over.signal.aborted && !signal.aborted) throw over.signal.reason as BackendError
+    if (over.signal.aborted && !signal.aborted) throw over.signal.reason
     throw callFailure(name, signal, error)
   } finally {
     clearTimeout(timer)

@@ -4,7 +4,7 @@ import { networkFailure } from './backend-failure.js'
 
 /** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
 const MAX_REPLY_BYTES = 128 * 1024 * 1024
-const CONNECT_TIMEOUT_MS = 5_000
+export const CONNECT_TIMEOUT_MS = 5_000
 
 export interface HttpReply {
   readonly status: number

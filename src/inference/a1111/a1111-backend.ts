@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import type { InferenceBackend } from '../../generation/run/backend.js'
 import { consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
@@ -13,9 +12,8 @@ export interface A1111Options extends Limits, Partial<Times> {
 const TIMES: Times = { progressIntervalMs: 500, cancelGraceMs: 5_000 }
 
 /**
- * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. `url` is
- * `a1111+http(s)://[user:password@]host[:port][/path]`. No other client may use the server: its progress and its
- * interrupt know no jobs, only "the running one".
+ * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. No other client may use the server: its progress and
+ * its interrupt know no jobs, only "the running one".
  */
 export function createA1111Backend(url: string, options: A1111Options): InferenceBackend {
   const http = createServerHttp(parseServerUrl(url))
@@ -30,12 +28,7 @@ export function createA1111Backend(url: string, options: A1111Options): Inferenc
         options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
       return server
     },
-    offers: ({ models, ambiguous }) => ({
-      models: [...new Set(models.map(({ filename }) => filename))],
-      ambiguous,
-      maxSeed: MAX_SEED,
-      sizeMultiple: SIZE_STEP,
-    }),
+    offers: ({ models, ambiguous }) => ({ models: [...new Set(models.map(({ filename }) => filename))], ambiguous }),
     modelOf: ({ models }, filename) => models.find((model) => model.filename === filename),
     infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options }),
   })

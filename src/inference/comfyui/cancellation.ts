@@ -4,7 +4,6 @@ import type { Call } from '../server-backend.js'
 import { type ServerHttp, within } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import { readQueue } from './prompt-history.js'
-import { attemptOf } from './prompt-submission.js'
 
 const POLL_MS = 50
 /** An interrupt that arrives while a prompt is about to begin is forgotten. */
@@ -24,10 +23,8 @@ export const cancelPrompt = (http: ServerHttp, promptId: string, signal: AbortSi
 export const cancelEnded = (http: ServerHttp, ownId: string, hasEnded: Call['hasEnded'], signal: AbortSignal) =>
   within(signal, CANCEL_ENDED_MS, async (limited) => {
     const { running, pending } = await readQueue(http, limited)
-    for (const { id, client } of [...running, ...pending]) {
-      const attempt = attemptOf(client)
+    for (const { id, attempt } of [...running, ...pending])
       if (id !== ownId && attempt !== undefined && (await hasEnded(attempt))) await cancelUntilGone(http, id, limited)
-    }
   }).catch(() => undefined)
 
 /** @throws BackendError, or the signal's reason */

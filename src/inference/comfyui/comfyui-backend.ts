@@ -1,4 +1,3 @@
-import { MAX_SEED } from '../../generation/generation.js'
 import type { InferenceBackend } from '../../generation/run/backend.js'
 import { type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
@@ -14,7 +13,7 @@ const TIMES: Times = {
   patience: { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 },
 }
 
-/** `url`: `comfyui+http(s)://[user:password@]host[:port][/path]`. Other clients may use the server, no other worker. */
+/** Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
   return serverBackend({
@@ -22,11 +21,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
     limits: options,
     remembers: true,
     discover: (signal) => discover(http, signal),
-    offers: ({ checkpoints }) => ({
-      models: [...checkpoints.keys()],
-      maxSeed: MAX_SEED, // the server keeps larger ones, too; ours end here
-      sizeMultiple: 8, // the width of a latent pixel
-    }),
+    offers: ({ checkpoints }) => ({ models: [...checkpoints.keys()] }),
     modelOf: ({ checkpoints }, filename) => checkpoints.get(filename),
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {

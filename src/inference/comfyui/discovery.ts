@@ -8,14 +8,8 @@ const names = z.array(z.string())
 
 /** A list to choose from: the list itself, or in newer versions `["COMBO", { options: list }]`. */
 const choices = z.union([
-  z
-    .tuple([names])
-    .rest(z.unknown())
-    .transform(([list]) => list),
-  z
-    .tuple([z.string(), z.object({ options: names })])
-    .rest(z.unknown())
-    .transform(([, { options }]) => options),
+  z.tuple([names], z.unknown()).transform(([list]) => list),
+  z.tuple([z.string(), z.object({ options: names })], z.unknown()).transform(([, { options }]) => options),
 ])
 
 const kSampler = z.object({

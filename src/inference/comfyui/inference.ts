@@ -6,9 +6,9 @@ import type { Call } from '../server-backend.js'
 import { type ServerHttp, within } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import type { ComfyuiAsked } from './graph.js'
-import { askPatiently, eraseTraces, lookUp, type Patience } from './prompt-history.js'
+import { askPatiently, clientOf, eraseTraces, lookUp, type Patience } from './prompt-history.js'
 import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
-import { clientOf, submitOnce } from './prompt-submission.js'
+import { submitOnce } from './prompt-submission.js'
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
 export interface Times {

@@ -2,16 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { FormData } from 'undici'
 import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
-import { BackendError, type BackendErrorKind } from '../../generation/run/backend.js'
+import { BackendError, type BackendErrorKind, type InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 import { type HttpReply, type ServerHttp, type Work, within } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
 
 /** Its type and its data; one of another form has no type. */
-const message = z
-  .tuple([z.string(), z.record(z.string(), z.unknown())])
-  .rest(z.unknown())
-  .catch(['', {}])
+const message = z.tuple([z.string(), z.record(z.string(), z.unknown())], z.unknown()).catch(['', {}])
 
 const historyEntry = z.object({
   prompt: z.unknown(),
@@ -71,10 +68,17 @@ export async function readQueue(http: ServerHttp, signal: AbortSignal) {
 /** Of `[number, id, graph, extra_data, …]`; what follows differs from version to version. */
 const toQueuedPrompt = (item: unknown) => {
   const [, id, , extra] = Array.isArray(item) ? item : []
-  /** The sender, if it named itself. */
-  const client: unknown = extra?.client_id
-  return { id: String(id), client }
+  return { id: String(id), attempt: attemptOf(extra?.client_id) }
 }
+
+/** Marks our prompts: the server's queue shows the client of each. */
+const OURS = 'easel:'
+
+export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
+
+/** The attempt's name, or undefined where the client is not one of ours. */
+const attemptOf = (client: unknown): string | undefined =>
+  typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
 
 /** Parses a 200. @throws BackendError `unusable` or the status's; without the body, which holds prompts */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {

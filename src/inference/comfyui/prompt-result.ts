@@ -8,9 +8,8 @@ import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
 import { askPatiently, type HistoryEntry, type Patience, savedFiles } from './prompt-history.js'
 
-const ranPrompt = z
-  .tuple([z.unknown(), z.unknown(), z.record(z.string(), z.object({ inputs: z.unknown() }))])
-  .rest(z.unknown())
+const graphNodes = z.record(z.string(), z.object({ inputs: z.unknown() }))
+const ranPrompt = z.tuple([z.unknown(), z.unknown(), graphNodes], z.unknown())
 
 /** An image takes longer than an answer. */
 const DOWNLOAD_MS = 60_000

@@ -4,16 +4,7 @@ import { failure, samplerUnavailable } from '../backend-failure.js'
 import { type ServerHttp, within } from '../server-http.js'
 import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
-import { lookUp } from './prompt-history.js'
-
-/** Marks our prompts: the server's queue shows the client of each. */
-const OURS = 'easel:'
-
-export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
-
-/** The attempt's name, or undefined where the client is not one of ours. */
-export const attemptOf = (client: unknown): string | undefined =>
-  typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
+import { clientOf, lookUp } from './prompt-history.js'
 
 const LOOKUP_TIMEOUT_MS = 10_000
 

@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net'
 import { Agent, buildConnector, WebSocket } from 'undici'
 import { z } from 'zod'
-import type { ServerAddress } from '../server-http.js'
+import { CONNECT_TIMEOUT_MS, type ServerAddress } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import type { Graph } from './graph.js'
 
-const CONNECT_TIMEOUT_MS = 5_000
 const OPEN_WITHIN_MS = 1_000
 const RECONNECT_MS = 2_000
 /** Of one message, inflated: more than any preview. As an event it may become twenty times as much in memory. */

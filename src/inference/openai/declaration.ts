@@ -41,7 +41,7 @@ export function readDeclaration(query: URLSearchParams) {
     sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
     /** vLLM-Omni refuses a guidance above 20. */
     maxCfgScale: choice(query, 'max_cfg_scale') === null ? undefined : 20,
-    /** The server reads the negative prompt behind a `|` in the prompt (LocalAI), instead of in its own field. */
+    /** LocalAI takes what follows a `|` in the prompt for the negative one, and has no field for it. */
     isPiped: choice(query, 'negative') !== null,
   }
 }

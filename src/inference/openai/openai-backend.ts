@@ -8,18 +8,10 @@ import { DEFAULT_PATH, readDeclaration } from './declaration.js'
 import { infer } from './image-generation.js'
 
 /**
- * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. `url` is
- * `openai+http(s)://[:KEY@]host[:port][/v1]?sampler=…`: the key is sent as a bearer token, `user:password@` as Basic
- * auth.
- *
- * The API has no field for a sampler and echoes no seed, so the operator vouches for the server: `sampler` (repeatable)
- * is what it draws with, and a server that ignores `seed` must not be attached. `model` (repeatable) picks from what it
- * lists; `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64; vLLM-Omni needs `max_cfg_scale=20`.
- * LocalAI needs `negative=pipe`: it takes what follows a `|` in the prompt for the negative one. A server ignores the
- * fields that it does not know: LocalAI takes the guidance from its own configuration.
- *
- * Each image is a call of its own, with its own seed. A call reports no progress, and can only be stopped by closing
- * its connection.
+ * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. The API has no field for a sampler and echoes
+ * no seed, so the operator vouches for the server: in the URL's query, and by not attaching one that ignores `seed`. A
+ * server ignores the fields that it does not know: LocalAI takes the guidance from its own configuration. Each image is
+ * a call of its own. A call reports no progress, and can only be stopped by closing its connection.
  */
 export function createOpenAiBackend(url: string, limits: Limits): InferenceBackend {
   const address = parseServerUrl(url)

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { MAX_SEED } from '../../generation/generation.js'
 import type { InferenceBackend } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 import { samplersOf } from '../samplers.js'
@@ -13,9 +12,9 @@ export type SdCppOptions = Limits & Partial<Times>
 const TIMES: Times = { answerMs: 10_000, pollIntervalMs: 100, cancelGraceMs: 800 }
 
 /**
- * stable-diffusion.cpp's sd-server through its own API of jobs; `url` is
- * `sdcpp+http(s)://[user:password@]host[:port][/path]`. It keeps every seed, and no prompt can reach its parameters. It
- * reports no progress within a job, and draws a canceled job to its end, while the next one waits in its queue.
+ * stable-diffusion.cpp's sd-server through its own API of jobs. It keeps every seed, and no prompt can reach its
+ * parameters. It reports no progress within a job, and draws a canceled job to its end, while the next one waits in its
+ * queue.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions): InferenceBackend {
   const http = createServerHttp(parseServerUrl(url))
@@ -25,7 +24,7 @@ export function createSdCppBackend(url: string, options: SdCppOptions): Inferenc
     runsOf: consecutiveRuns,
     // Before each generation: another process with another checkpoint may have taken the port.
     discover: (signal) => discover(http, signal),
-    offers: ({ model }) => ({ models: [model], maxSeed: MAX_SEED, sizeMultiple: 64 }),
+    offers: ({ model }) => ({ models: [model], sizeMultiple: 64 }),
     modelOf: ({ model }, filename) => (model === filename ? model : undefined),
     infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options }),
   })
