@@ -53,13 +53,9 @@ export function replyFailure(server: string, status: number, text = '', prompts?
 /** Validates a reply's JSON. @throws BackendError: replyFailure of another status; `bad_output` for another form */
 export function jsonReply<T>(server: string, reply: HttpReply, form: z.ZodType<T>, prompts?: Prompts, status = 200): T {
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
-  let body: unknown
-  try {
-    body = JSON.parse(reply.text)
-  } catch {
-    // Without its cause, which quotes the reply.
-    throw failure('bad_output', `${server} answered with something that is not JSON`)
-  }
+  const body = parsedJson(reply.text, z.unknown())
+  // Without the parser's error, which quotes the reply.
+  if (body === undefined) throw failure('bad_output', `${server} answered with something that is not JSON`)
   const parsed = form.safeParse(body)
   if (!parsed.success) throw failure('bad_output', `${server} answered with something unexpected`, parsed.error)
   return parsed.data

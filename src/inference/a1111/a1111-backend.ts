@@ -3,13 +3,11 @@ import type { InferenceBackend } from '../../generation/run/backend.js'
 import { consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { type A1111Server, discover } from './discovery.js'
-import { infer, type Times } from './inference.js'
+import { infer, TIMES } from './inference.js'
 
-export interface A1111Options extends Limits, Partial<Times> {
+export interface A1111Options extends Limits, Partial<typeof TIMES> {
   readonly logger?: Pick<Logger, 'info'> | undefined
 }
-
-const TIMES: Times = { progressIntervalMs: 500, cancelGraceMs: 5_000 }
 
 /**
  * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. No other client may use the server: its progress and

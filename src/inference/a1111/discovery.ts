@@ -20,13 +20,9 @@ export interface ServerModel {
 /** A server's kind and what it has. */
 export type A1111Server = Awaited<ReturnType<typeof discover>>
 
-const listedModel = z.object({
-  filename: z.string().min(1),
-  title: z.string().nullish(),
-  model_name: z.string().nullish(),
-  hash: z.string().nullish(),
-})
-const listedName = z.object({ name: z.string(), label: z.string().nullish() })
+const text = z.string().nullish()
+const listedModel = z.object({ filename: z.string().min(1), title: text, model_name: text, hash: text })
+const listedName = z.object({ name: z.string(), label: text })
 
 /** stable-diffusion.cpp's stand-in for a hash that it doesn't compute. */
 const NO_HASH = '8888888888'

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { whenAborted } from '../../abort-signals.js'
-import type { InferredImage } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import type { Call } from '../server-backend.js'
 import { type ServerHttp, within } from '../server-http.js'
@@ -11,11 +10,11 @@ import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
 const INTERRUPT_EVERY_MS = 1_000
 
-export interface Times {
+export const TIMES = {
   /** Between two polls of the progress. */
-  readonly progressIntervalMs: number
+  progressIntervalMs: 500,
   /** How long a canceled or timed-out inference may take to stop. */
-  readonly cancelGraceMs: number
+  cancelGraceMs: 5_000,
 }
 
 /**
@@ -23,7 +22,7 @@ export interface Times {
  * go on drawing, and the next call would wait.
  * @throws BackendError, or `stop`'s reason
  */
-export async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: Times): Promise<InferredImage[]> {
+export async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: typeof TIMES) {
   const { attemptId } = asked.request
   const { stop, drawn } = call
   stop.throwIfAborted()

@@ -3,15 +3,9 @@ import { type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { discover } from './discovery.js'
 import { graphOf } from './graph.js'
-import { infer, type Times } from './inference.js'
+import { infer, TIMES } from './inference.js'
 
-export type ComfyuiOptions = Limits & Partial<Times>
-
-const TIMES: Times = {
-  pollIntervalMs: 1_000,
-  cancelGraceMs: 5_000,
-  patience: { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 },
-}
+export type ComfyuiOptions = Limits & Partial<typeof TIMES>
 
 /** Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
@@ -26,7 +20,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions): Infe
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)
-      return infer(http, { ...asked, graph }, { ...call, ...TIMES, ...options })
+      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options })
     },
   })
 }

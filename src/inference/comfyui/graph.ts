@@ -1,12 +1,14 @@
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import type { ServerSampler } from '../samplers.js'
 import type { Asked } from '../server-backend.js'
+import type { ServerHttp } from '../server-http.js'
 import type { discover } from './discovery.js'
 
 export type Graph = ReturnType<typeof graphOf>
 
-/** One prompt of ours, for all seeds. */
+/** One prompt of ours, for all seeds; `http` is its server. */
 export interface ComfyuiAsked extends Asked<Awaited<ReturnType<typeof discover>>> {
+  readonly http: ServerHttp
   readonly graph: Graph
 }
 

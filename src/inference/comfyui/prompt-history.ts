@@ -92,14 +92,15 @@ const RETRY_MS = 200
 const TEMPORARY: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']
 
 /** For how long a server that has our prompt may not answer before the prompt counts as lost. */
-export interface Patience {
+export const PATIENCE = {
   /** The time limit of one request, which is then repeated. */
-  readonly answerMs: number
+  answerMs: 10_000,
   /** While connections are refused or dropped, or a proxy answers instead. */
-  readonly awayMs: number
+  awayMs: 5_000,
   /** While requests get no answer: a server may not answer while it loads a checkpoint. */
-  readonly silentMs: number
+  silentMs: 60_000,
 }
+export type Patience = typeof PATIENCE
 
 /**
  * Retries a request until it is answered, so that a dropped connection does not discard the GPU's work.

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { InferenceRequest, InferredImage } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
-import type { ServerHttp } from '../server-http.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
 import { askPatiently, type HistoryEntry, type Patience, savedFiles } from './prompt-history.js'
@@ -15,13 +14,8 @@ const ranPrompt = z.tuple([z.unknown(), z.unknown(), graphNodes], z.unknown())
 const DOWNLOAD_MS = 60_000
 
 /** Downloads a prompt's images. @throws BackendError `bad_output` if they are not exactly what was asked */
-export async function fetchImages(
-  http: ServerHttp,
-  entry: HistoryEntry,
-  { graph, request, server, sampler }: ComfyuiAsked,
-  stop: AbortSignal,
-  patience: Patience,
-): Promise<InferredImage[]> {
+export async function fetchImages(entry: HistoryEntry, asked: ComfyuiAsked, stop: AbortSignal, patience: Patience) {
+  const { http, graph, request, server, sampler } = asked
   const bad = badOutput(http.name)
   requireSameGraph(entry, graph, bad)
   const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
@@ -53,11 +47,8 @@ function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad):
     if (!isDeepStrictEqual(ran[id]?.inputs, inputs)) throw bad(`ran a ${class_type} with other settings`)
 }
 
-const executionError = z.object({
-  node_type: z.string().catch(''),
-  exception_type: z.string().catch(''),
-  exception_message: z.string().catch(''),
-})
+const text = z.string().catch('')
+const executionError = z.object({ node_type: text, exception_type: text, exception_message: text })
 
 /** The error of a prompt that ran and did not succeed. */
 export function endFailure(server: string, request: InferenceRequest, { status }: HistoryEntry) {
@@ -69,13 +60,13 @@ export function endFailure(server: string, request: InferenceRequest, { status }
 
 /** The error of an `execution_error`; `data` is the event's. */
 export function executionFailure(server: string, request: InferenceRequest, data: Record<string, unknown>) {
-  const { node_type: node, exception_type: type, exception_message: text } = executionError.parse(data)
-  const noSuchPart = /^ERROR: (clip input|VAE) is invalid/i.test(text)
+  const { node_type: node, exception_type: type, exception_message: message } = executionError.parse(data)
+  const noSuchPart = /^ERROR: (clip input|VAE) is invalid/i.test(message)
   // An error while encoding a text may repeat the text.
-  const words = node === 'CLIPTextEncode' && !noSuchPart ? '' : (text.trim().split('\n')[0] ?? '')
+  const words = node === 'CLIPTextEncode' && !noSuchPart ? '' : (message.trim().split('\n')[0] ?? '')
   const shown = publicWords(words, request)
   const said = `${server} failed in ${node}: ${type}${shown && `: ${shown}`}`
-  if (type.endsWith('OutOfMemoryError') || /out of memory/i.test(text)) return failure('oom', said)
+  if (type.endsWith('OutOfMemoryError') || /out of memory/i.test(message)) return failure('oom', said)
   // A damaged file, or one without a text encoder or a decoder, is no checkpoint, although it is listed.
   if (node === 'CheckpointLoaderSimple' || noSuchPart) return failure('model_missing', said)
   return failure('backend_fault', said)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
-import { type ServerHttp, within } from '../server-http.js'
+import { within } from '../server-http.js'
 import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
 import { clientOf, lookUp } from './prompt-history.js'
@@ -14,42 +14,30 @@ const LOOKUP_TIMEOUT_MS = 10_000
  * `complaint`: why an accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest.
  * @throws BackendError, or `stop`'s reason; unless it is a refusal, the prompt may have been accepted
  */
-export async function submitOnce(
-  http: ServerHttp,
-  asked: ComfyuiAsked,
-  stop: AbortSignal,
-  signal: AbortSignal,
-  answerMs: number,
-) {
+export async function submitOnce(asked: ComfyuiAsked, stop: AbortSignal, signal: AbortSignal, answerMs: number) {
+  const { http, request } = asked
   const late = () => failure('lost', `${http.name} did not say whether it took the prompt`)
   try {
-    return await within(signal, answerMs, (limited) => submit(http, asked, limited), late)
+    return await within(signal, answerMs, (limited) => submit(asked, limited), late)
   } catch (error) {
     stop.throwIfAborted()
     // Perhaps only the answer was lost; sent again, the same id would run twice.
-    const { attemptId: promptId } = asked.request
-    const look = (limited: AbortSignal) => lookUp(http, promptId, limited)
+    const look = (limited: AbortSignal) => lookUp(http, request.attemptId, limited)
     if ((await within(stop, LOOKUP_TIMEOUT_MS, look).catch(() => 'unknown')) === 'unknown') throw error
-    return { promptId, complaint: undefined }
+    return { promptId: request.attemptId, complaint: undefined }
   }
 }
 
-const nodeError = z.object({
-  type: z.string(),
-  details: z.string().nullish(),
-  extra_info: z.object({ input_name: z.string().nullish() }).nullish(),
-})
+const text = z.string().nullish()
+const nodeError = z.object({ type: z.string(), details: text, extra_info: z.object({ input_name: text }).nullish() })
+const refusedNode = z.object({ class_type: text, errors: z.array(nodeError) })
 /** By the node's id. Of an accepted prompt the server runs only the outputs without errors. */
-const nodeErrors = z
-  .record(z.string(), z.object({ class_type: z.string().nullish(), errors: z.array(nodeError) }))
-  .catch({})
-const refusedPrompt = z.object({
-  error: z.object({ type: z.string(), message: z.string().nullish(), details: z.string().nullish() }),
-  node_errors: nodeErrors,
-})
+const nodeErrors = z.record(z.string(), refusedNode).catch({})
+const promptError = z.object({ type: z.string(), message: text, details: text })
+const refusedPrompt = z.object({ error: promptError, node_errors: nodeErrors })
 const accepted = z.object({ prompt_id: z.string().min(1), node_errors: nodeErrors })
 
-async function submit(http: ServerHttp, { request, graph }: ComfyuiAsked, signal: AbortSignal) {
+async function submit({ http, request, graph }: ComfyuiAsked, signal: AbortSignal) {
   const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: request.attemptId }
   const { status, text } = await http.post('/prompt', prompt, signal)
   if (status !== 200) throw promptRefusal(http.name, request, status, text)

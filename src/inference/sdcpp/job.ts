@@ -16,14 +16,15 @@ const MAX_FAILED_POLLS = 3
 /** One job. Its seeds are consecutive: the server draws image n with the first seed + n. */
 type SdCppAsked = Asked<unknown>
 
-export interface Times {
+export const TIMES = {
   /** How long an answer may take to begin: the server has it in memory. Its images have no limit. */
-  readonly answerMs: number
+  answerMs: 10_000,
   /** Between two polls of the job. */
-  readonly pollIntervalMs: number
+  pollIntervalMs: 100,
   /** How long canceling may take. */
-  readonly cancelGraceMs: number
+  cancelGraceMs: 800,
 }
+type Times = typeof TIMES
 
 const job = z.object({
   /** From 1, while it is queued. */
@@ -95,7 +96,8 @@ async function untilEnded(http: ServerHttp, path: string, asked: SdCppAsked, cal
       failedPolls = 0
     } catch (error) {
       stop.throwIfAborted()
-      if (!isTemporary(error)) throw error
+      // The next poll may succeed where there was no answer in time, or none at all.
+      if (error instanceof BackendError && error.kind !== 'unavailable' && error.kind !== 'lost') throw error
       if (++failedPolls === MAX_FAILED_POLLS)
         throw failure('lost', `${http.name} went away with the job: ${error}`, error)
       continue
@@ -129,10 +131,6 @@ async function poll(http: ServerHttp, path: string, { request }: SdCppAsked, cal
     clear()
   }
 }
-
-/** Whether the next poll may succeed: there was no answer in time, or none at all. */
-const isTemporary = (error: unknown) =>
-  !(error instanceof BackendError) || error.kind === 'unavailable' || error.kind === 'lost'
 
 /**
  * The verified images of a job that has ended. Only the images say how they were drawn, unless the server was started

@@ -5,11 +5,9 @@ import { samplersOf } from '../samplers.js'
 import { consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
-import { infer, type Times } from './job.js'
+import { infer, TIMES } from './job.js'
 
-export type SdCppOptions = Limits & Partial<Times>
-
-const TIMES: Times = { answerMs: 10_000, pollIntervalMs: 100, cancelGraceMs: 800 }
+export type SdCppOptions = Limits & Partial<typeof TIMES>
 
 /**
  * stable-diffusion.cpp's sd-server through its own API of jobs. It keeps every seed, and no prompt can reach its
