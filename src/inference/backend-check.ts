@@ -9,7 +9,7 @@ export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 
 /** A multiple of every server's size step; small, because only whether it draws matters. */
 const SIDE = 512
-const STEPS = 8
+const DRAWING = { prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE, steps: 8, cfgScale: 7 }
 const SEED = 42
 
 /**
@@ -49,14 +49,11 @@ async function draw(
   signal: AbortSignal,
 ) {
   const begun = performance.now()
-  const request = {
-    ...{ attemptId: randomUUID(), attempt: 'check', model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
-    ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
-  }
+  const request = { ...DRAWING, attemptId: randomUUID(), attempt: 'check', model, sampler, seeds: [SEED] }
   const [image] = await backend.generate(request, { signal })
   /** Includes loading the model. */
   const tookMs = Math.round(performance.now() - begun)
   if (!image) throw failure('bad_output', `${backend.name} sent no image`)
   const { png } = await finishImage(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
-  return { png, model, sampler, side: SIDE, steps: STEPS, seed: SEED, tookMs }
+  return { png, model, sampler, side: SIDE, steps: DRAWING.steps, tookMs }
 }
