@@ -71,12 +71,8 @@ export async function readReply(text: string, asked: A1111Asked) {
     sampler: sampler.name,
     scheduler: sampler.schedule ?? null,
   }
-  return Promise.all(
-    batch.map(async (image, n) => {
-      const { bytes } = await drawnImage(image, asked.request, bad)
-      return { bytes, seed: seeds[n] as number, madeWith }
-    }),
-  )
+  const drawn = await Promise.all(batch.map((image) => drawnImage(image, asked.request, bad)))
+  return drawn.map(({ bytes }, n) => ({ bytes, seed: seeds[n] as number, madeWith }))
 }
 
 function parseReply(text: string, bad: Bad) {

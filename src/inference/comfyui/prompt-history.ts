@@ -10,21 +10,18 @@ import { parsedJson, replyFailure } from '../server-reply.js'
 /** Its type and its data; one of another form has no type. */
 const message = z.tuple([z.string(), z.record(z.string(), z.unknown())], z.unknown()).catch(['', {}])
 
+const status = z.object({ status_str: z.string(), messages: z.array(message).nullish() })
 const historyEntry = z.object({
   prompt: z.unknown(),
   outputs: z.record(z.string(), z.unknown()),
   /** Absent in old versions, which keep only what succeeded. */
-  status: z
-    .object({ status_str: z.string(), messages: z.array(message).nullish() })
-    .nullish()
-    .transform((status) => ({
-      succeeded: !status || status.status_str === 'success',
-      messages: status?.messages ?? [],
-    })),
+  status: status.nullish().transform((said) => ({
+    succeeded: !said || said.status_str === 'success',
+    messages: said?.messages ?? [],
+  })),
 })
-const savedImages = z.object({
-  images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
-})
+const savedFile = z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })
+const savedImages = z.object({ images: z.array(savedFile) })
 
 /** The files that an output node reports as saved. */
 export const savedFiles = (output: unknown) => savedImages.safeParse(output).data?.images ?? []
@@ -89,6 +86,7 @@ export function readJson<T>(server: string, { status, text }: HttpReply, form: z
 }
 
 const RETRY_MS = 200
+const ERASE_MS = 2_000
 const TEMPORARY: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']
 
 /** For how long a server that has our prompt may not answer before the prompt counts as lost. */
@@ -125,8 +123,6 @@ export async function askPatiently<T>(server: string, patience: Patience, stop: 
     await delay(RETRY_MS, undefined, { signal: stop })
   }
 }
-
-const ERASE_MS = 2_000
 
 /**
  * Erases an ended prompt from the server: replaces its images by empty files, since files cannot be deleted, and

@@ -16,8 +16,7 @@ export type ServerEvent = z.infer<typeof serverEvent>
 
 /**
  * Receives the server's events for one client, and reconnects when the connection ends. Events are best effort: they
- * may come late, in part or not at all. `tried` resolves when the connection is open, has failed to open, or is still
- * opening after a second.
+ * may come late, in part or not at all. `tried` resolves when the connection is open or has failed, or after a second.
  */
 export function openServerEvents(
   { base, authorization }: ServerAddress,
