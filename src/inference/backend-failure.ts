@@ -24,10 +24,9 @@ export const failure = (kind: BackendErrorKind, message: string, cause?: unknown
 /** Makes the error for a bad reply. */
 export type Bad = (what: string, cause?: unknown) => Error
 
-export const badOutput =
-  (server: string): Bad =>
-  (what, cause) =>
-    failure('bad_output', `${server} ${what}`, cause)
+export function badOutput(server: string): Bad {
+  return (what, cause) => failure('bad_output', `${server} ${what}`, cause)
+}
 
 /** @param missing what the subscriber can't have: `Seeds above 9 are not available` */
 export const unsupported = (server: string, why: string, missing: string) =>

@@ -16,8 +16,8 @@ const MARKS = [
 const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
 
 /**
- * Finds out what kind of server answers at an address; undefined where it is none that we know. `entry`: how
- * INFERENCE_URL has it, without credentials and options.
+ * Finds out what kind of server answers at an address; undefined where it is none that we know. `entry` is for
+ * INFERENCE_URL, without credentials and options.
  * @throws BackendError when it can't be reached or wants a password; the signal's reason when it aborted
  */
 export async function recognize(address: ServerAddress, signal: AbortSignal) {

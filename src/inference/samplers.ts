@@ -8,7 +8,7 @@ import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../generation/sampler
  * - `sdcpp`: stable-diffusion.cpp's sd-server, which calls a sampler a method
  * - `comfyui`: ComfyUI's KSampler
  */
-export type Dialect = 'a1111' | 'legacy' | keyof typeof PLAIN_SCHEDULES
+type Dialect = 'a1111' | 'legacy' | keyof typeof PLAIN_SCHEDULES
 
 /** A sampler and its noise schedule under a server's own names. */
 export interface ServerSampler {

@@ -115,12 +115,10 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     name,
 
     async capabilities(signal) {
-      try {
-        const server = await ask(signal)
-        return { ...offersOf(server), samplers: [...server.samplers.keys()] }
-      } catch (error) {
+      const server = await ask(signal).catch((error) => {
         throw callFailure(name, signal, error)
-      }
+      })
+      return { ...offersOf(server), samplers: [...server.samplers.keys()] }
     },
 
     generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>

@@ -129,6 +129,7 @@ const textReader =
     return { status, text: await body.text() }
   }
 
+/** What runs until it is done or its signal aborts. */
 export type Work<T> = (limited: AbortSignal) => Promise<T>
 
 /** Runs `work` with a time limit. If that ends it, it fails with `late`'s error. */

@@ -24,7 +24,7 @@ function wordsOf(text: string): string {
 }
 
 /** What a subscriber wrote. It is private: no message may quote it. */
-export type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
+type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
 
 /** A server's message, bounded; empty if it quotes one of the prompts, even in part. */
 export function publicWords(words: string, prompts?: Prompts): string {

@@ -82,7 +82,7 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
 
 type Prompt = ReturnType<typeof followPrompt>
 
-/** Follows a prompt by the server's events: reports its progress, and notices its end and its failure. */
+/** Follows our prompt by the server's events: reports its progress, and notices its end and its failures. */
 function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, onPreview }: Watch) {
   const progress = createProgress(graph.images, report)
   // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
@@ -113,7 +113,7 @@ function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, on
     /** Failures from events, which come before the history's; by prompt, because they may also come before the id. */
     errors: new Map<unknown, ServerEvent['data']>(),
     followed: events.tried,
-    /** Ends early at the prompt's end, or if that has come since the last wait. */
+    /** Ends early at the prompt's end and when `stop` aborts, also if that was since the last wait. */
     async wait(ms: number): Promise<void> {
       await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
       woken = new AbortController()
