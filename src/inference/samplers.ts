@@ -24,7 +24,7 @@ const PLAIN_SCHEDULES = { sdnext: 'default', sdcpp: 'discrete', comfyui: 'normal
 /**
  * By the names of infotexts. Only the same algorithm with the same schedule counts: a server without it refuses the
  * sampler and does not get the nearest one (stable-diffusion.cpp's ddim_trailing and ipndm are near ddim and pndm).
- * ComfyUI's SDE samplers are those with noise from the CPU: those called `…_gpu` draw another image on every kind of GPU.
+ * ComfyUI's SDE samplers are those with noise from the CPU: `…_gpu` draws another image on every kind of GPU.
  */
 const NAMES: Record<InfotextName, { readonly [dialect in keyof typeof PLAIN_SCHEDULES]?: string }> = {
   'Euler a': { sdnext: 'Euler a', sdcpp: 'euler_a', comfyui: 'euler_ancestral' },

@@ -63,8 +63,8 @@ export type ServerHttp = ReturnType<typeof createServerHttp>
 /**
  * A server's API over HTTP. Every call throws a BackendError when no complete answer came, or the signal's reason when
  * it aborted. There are no time-outs, because an inference sends its first byte when it is done. POSTs never reuse a
- * connection: some servers close idle ones after 5 s, and a POST on a closing one would be `lost`. With `keepAlive` other
- * calls do; one that is lost on a reused connection is repeated. Redirects are not followed.
+ * connection: some servers close idle ones after 5 s, and a POST on a closing one would be `lost`. With `keepAlive`
+ * GETs do; one that is lost on a reused connection is repeated once. Redirects are not followed.
  */
 export function createServerHttp(
   address: ServerAddress,

@@ -8,10 +8,10 @@ import { jsonReply } from '../server-reply.js'
 import { DEFAULT_PATH, readDeclaration } from './declaration.js'
 
 /**
- * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. The API has no field for a sampler and echoes
- * no seed, so the operator vouches for the server: in the URL's query, and by not attaching one that ignores `seed`. A
- * server ignores the fields that it does not know: LocalAI takes the guidance from its own configuration. Each image is
- * a call of its own. A call reports no progress, and can only be stopped by closing its connection.
+ * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. The API has no field for a sampler and
+ * echoes no seed, so the operator vouches for the server: in the URL's query, and by not attaching one that ignores
+ * `seed`. A server ignores the fields that it does not know: LocalAI takes the guidance from its own configuration.
+ * Each image is a call of its own. A call reports no progress, and can only be stopped by closing its connection.
  */
 export function createOpenAiBackend(url: string, limits: Limits) {
   const address = parseServerUrl(url)
