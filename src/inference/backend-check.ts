@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { timeLimit } from '../abort-signals.js'
-import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend } from '../generation/run/backend.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../generation/run/backend.js'
 import type { FinishImage } from '../generation/run/publish.js'
 import { SAMPLERS, type Sampler } from '../generation/sampler.js'
 import { failure } from './backend-failure.js'
+import { within } from './server-http.js'
 
 export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 
 /** A multiple of every server's size step; small, because only whether it draws matters. */
 const SIDE = 512
-const STEPS = 8
+const DRAWING = { prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE, steps: 8, cfgScale: 7 }
 const SEED = 42
 
 /**
@@ -24,7 +24,11 @@ export async function checkBackend(
   finishImage: FinishImage,
   signal: AbortSignal,
 ) {
-  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = await capabilitiesOf(backend, signal)
+  const silent = () =>
+    failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
+  // As long as a worker waits, so that a server that passes this check is not down for a worker.
+  const offers = await within(signal, CAPABILITIES_WITHIN_MS, (limited) => backend.capabilities(limited), silent)
+  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = offers
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
@@ -37,19 +41,6 @@ export async function checkBackend(
   }
 }
 
-/** Waits as long as a worker does, so that a server that passes this check is not down for a worker. */
-async function capabilitiesOf(backend: InferenceBackend, signal: AbortSignal): Promise<Capabilities> {
-  const limit = timeLimit(signal, CAPABILITIES_WITHIN_MS)
-  try {
-    return await backend.capabilities(limit.signal)
-  } catch (error) {
-    if (!limit.isOver()) throw error
-    throw failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
-  } finally {
-    limit.clear()
-  }
-}
-
 async function draw(
   backend: InferenceBackend,
   model: string,
@@ -58,14 +49,11 @@ async function draw(
   signal: AbortSignal,
 ) {
   const begun = performance.now()
-  const request = {
-    ...{ attemptId: randomUUID(), attempt: 'check', model, sampler, steps: STEPS, cfgScale: 7, seeds: [SEED] },
-    ...{ prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE },
-  }
+  const request = { ...DRAWING, attemptId: randomUUID(), attempt: 'check', model, sampler, seeds: [SEED] }
   const [image] = await backend.generate(request, { signal })
   /** Includes loading the model. */
   const tookMs = Math.round(performance.now() - begun)
   if (!image) throw failure('bad_output', `${backend.name} sent no image`)
   const { png } = await finishImage(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
-  return { png, model, sampler, side: SIDE, steps: STEPS, seed: SEED, tookMs }
+  return { png, model, sampler, side: SIDE, steps: DRAWING.steps, tookMs }
 }

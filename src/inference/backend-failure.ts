@@ -24,19 +24,16 @@ export const failure = (kind: BackendErrorKind, message: string, cause?: unknown
 /** Makes the error for a bad reply. */
 export type Bad = (what: string, cause?: unknown) => Error
 
-export const badOutput =
-  (server: string): Bad =>
-  (what, cause) =>
-    failure('bad_output', `${server} ${what}`, cause)
+export function badOutput(server: string): Bad {
+  return (what, cause) => failure('bad_output', `${server} ${what}`, cause)
+}
 
-export const unsupported = (message: string, publicMessage: string) =>
-  new BackendError('unsupported', message, publicMessage)
+/** @param missing what the subscriber can't have: `Seeds above 9 are not available` */
+export const unsupported = (server: string, why: string, missing: string) =>
+  new BackendError('unsupported', `${server} ${why}`, `${missing} on the GPU servers.`)
 
 export const samplerUnavailable = (server: string, sampler: Sampler) =>
-  unsupported(
-    `${server} has no sampler for ${sampler}`,
-    `The sampler "${sampler}" is not available on the GPU servers.`,
-  )
+  unsupported(server, `has no sampler for ${sampler}`, `The sampler "${sampler}" is not available`)
 
 /** The error of a call of the port: `canceled` if we canceled it; anything but a BackendError is our own fault. */
 export const callFailure = (server: string, signal: AbortSignal, error: unknown): BackendError => {
@@ -45,26 +42,15 @@ export const callFailure = (server: string, signal: AbortSignal, error: unknown)
 }
 
 /** No connection was established, so the server got nothing. */
-const UNREACHED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-const isTls = (code: string) => /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
+const UNREACHED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|UND_ERR_CONNECT_TIMEOUT)$/
+const TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 
 const codesOf = (error: unknown): string[] => {
   if (!(error instanceof Error)) return []
-  const { code, errors } = error as Error & { code?: unknown; errors?: unknown }
-  return [
-    ...(typeof code === 'string' ? [code] : []),
-    ...(Array.isArray(errors) ? errors.flatMap(codesOf) : []),
-    ...codesOf(error.cause),
-  ]
+  const { code, errors, cause } = error as Error & { code?: unknown; errors?: unknown }
+  const inner = [errors, cause].flat().flatMap(codesOf)
+  return typeof code === 'string' ? [code, ...inner] : inner
 }
 
 /** The error of a call without an HTTP answer. One that was cut off after it was sent is `lost`: it may still run. */
@@ -75,7 +61,7 @@ export function networkFailure(server: string, error: unknown): BackendError {
     return failure('bad_output', `${server} sent a reply beyond the limit`, error)
   if (codes.includes('UND_ERR_DESTROYED'))
     return failure('canceled', `${server}: the connection was closed by us`, error)
-  if (codes.some((code) => UNREACHED.has(code) || isTls(code)))
+  if (codes.some((code) => UNREACHED.test(code) || TLS.test(code)))
     return failure('unavailable', `${server} cannot be reached: ${said}`, error)
   return failure('lost', `${server} dropped the connection: ${said}`, error)
 }

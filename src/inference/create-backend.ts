@@ -1,16 +1,11 @@
-import type { Logger } from 'pino'
 import type { InferenceBackend } from '../generation/run/backend.js'
-import { createA1111Backend } from './a1111/a1111-backend.js'
+import { type A1111Options, createA1111Backend } from './a1111/a1111-backend.js'
 import { createComfyuiBackend } from './comfyui/comfyui-backend.js'
 import { createOpenAiBackend } from './openai/openai-backend.js'
 import { createPreviewBackend } from './preview/preview-backend.js'
 import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
 
-interface BackendOptions {
-  /** One inference. */
-  readonly timeoutMs: number
-  readonly logger?: Logger
-}
+type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger'>
 
 const KINDS = new Map<string, (url: string, options: BackendOptions) => InferenceBackend>([
   ['a1111', createA1111Backend],

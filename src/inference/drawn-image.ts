@@ -1,11 +1,9 @@
-import sharp, { type Metadata } from 'sharp'
+import sharp from 'sharp'
+import type { Drawing } from '../generation/generation.js'
 import { decodable } from '../image-bytes.js'
 import type { Bad } from './backend-failure.js'
 
-interface Size {
-  readonly width: number
-  readonly height: number
-}
+type Size = Pick<Drawing, 'width' | 'height'>
 
 /** Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it. */
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {
@@ -15,17 +13,16 @@ export async function drawnImage(base64: string, asked: Size, bad: Bad) {
 }
 
 /** Reads the image's header and checks its size. The pixels are decoded later, to be stored. */
-export async function requireSize(bytes: Buffer, asked: Size, bad: Bad): Promise<Metadata> {
-  let header: Metadata
-  try {
-    header = await sharp(decodable(bytes)).metadata()
-  } catch (error) {
+export async function requireSize(bytes: Buffer, asked: Size, bad: Bad) {
+  const header = await headerOf(bytes).catch((error) => {
     throw bad('sent an image that cannot be read', error)
-  }
+  })
   if (header.width !== asked.width || header.height !== asked.height)
     throw bad(`drew ${header.width}x${header.height} instead of ${asked.width}x${asked.height}`)
   return header
 }
+
+const headerOf = async (bytes: Buffer) => sharp(decodable(bytes)).metadata()
 
 /** A field of an infotext by its name; undefined where the server did not write it. */
 export type Fields = (key: string) => string | undefined

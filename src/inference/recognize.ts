@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timeLimit } from '../abort-signals.js'
 import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
-import { createServerHttp, type ServerAddress, type ServerHttp } from './server-http.js'
+import { createServerHttp, type ServerAddress, type ServerHttp, type Work } from './server-http.js'
 import { parsedJson, replyFailure } from './server-reply.js'
 
 /** A path that only this kind of server answers; sd-server, which has the others' APIs too, comes first. */
@@ -16,9 +16,8 @@ const MARKS = [
 const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
 
 /**
- * Finds out what kind of server answers at an address. `entry` is its entry of INFERENCE_URL, without credentials and
- * options: `comfyui+http://gpu1:8188`.
- * @returns undefined where it is none that we know
+ * Finds out what kind of server answers at an address; undefined where it is none that we know. `entry` is for
+ * INFERENCE_URL, without credentials and options.
  * @throws BackendError when it can't be reached or wants a password; the signal's reason when it aborted
  */
 export async function recognize(address: ServerAddress, signal: AbortSignal) {
@@ -30,7 +29,7 @@ export async function recognize(address: ServerAddress, signal: AbortSignal) {
     const mark = MARKS.find((_, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, listing))
     if (mark) return { kind: mark.kind, software: mark.software, entry: `${mark.kind}+${base}` }
     const unauthorized = replies.find(({ status }) => status === 401 || status === 403)
-    if (unauthorized) throw replyFailure(address.name, unauthorized.status, '')
+    if (unauthorized) throw replyFailure(address.name, unauthorized.status)
     return undefined
   } finally {
     await http.close()
@@ -41,21 +40,12 @@ const PROBE_TIMEOUT_MS = 10_000
 /** The server answers, but not like its kind. */
 const NOT_OF_KIND: readonly BackendErrorKind[] = ['unusable', 'bad_output', 'invalid_request']
 
-interface Probed {
-  readonly http: ServerHttp
-  readonly signal: AbortSignal
-  readonly timeoutMs: number
-}
-
 /**
- * Runs a discovery within 10 s (or `timeoutMs`, if that is less). If the server does not answer like its kind, the
- * error names its actual kind, if known.
+ * Runs a discovery within 10 s, or `timeoutMs` if that is less. If the server does not answer like its kind, the error
+ * names its actual kind, if known.
  * @throws BackendError `unavailable`, `auth` or `unusable` and nothing else; the signal's reason when it aborted
  */
-export async function probe<T>(
-  { http, signal, timeoutMs }: Probed,
-  ask: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+export async function probe<T>(http: ServerHttp, timeoutMs: number, signal: AbortSignal, ask: Work<T>): Promise<T> {
   const limit = timeLimit(signal, Math.min(timeoutMs, PROBE_TIMEOUT_MS))
   try {
     return await ask(limit.signal)
@@ -66,11 +56,8 @@ export async function probe<T>(
     if (!NOT_OF_KIND.includes(error.kind)) throw failure('unavailable', error.message, error)
     const found = await recognize(http.address, limit.signal).catch(() => undefined)
     const isOther = found !== undefined && !http.name.startsWith(`${found.kind}+`)
-    throw failure(
-      'unusable',
-      isOther ? `${http.name} is ${found.software}: write ${found.entry}` : error.message,
-      error,
-    )
+    const message = isOther ? `${http.name} is ${found.software}: write ${found.entry}` : error.message
+    throw failure('unusable', message, error)
   } finally {
     limit.clear()
   }

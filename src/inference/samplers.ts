@@ -8,7 +8,7 @@ import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../generation/sampler
  * - `sdcpp`: stable-diffusion.cpp's sd-server, which calls a sampler a method
  * - `comfyui`: ComfyUI's KSampler
  */
-export type Dialect = 'a1111' | 'legacy' | keyof typeof PLAIN_SCHEDULES
+type Dialect = 'a1111' | 'legacy' | keyof typeof PLAIN_SCHEDULES
 
 /** A sampler and its noise schedule under a server's own names. */
 export interface ServerSampler {
@@ -16,62 +16,55 @@ export interface ServerSampler {
   readonly schedule: string | undefined
 }
 
+type InfotextName = (typeof INFOTEXT_SAMPLERS)[Sampler][0]
+
 /** The schedule that is linear in the timestep; Karras's is `karras` for all of them. */
 const PLAIN_SCHEDULES = { sdnext: 'default', sdcpp: 'discrete', comfyui: 'normal' }
 
 /**
- * Only the same algorithm with the same schedule counts. A server without it refuses the sampler and does not get the
- * nearest one (stable-diffusion.cpp's ddim_trailing and ipndm are near ddim and pndm). ComfyUI's SDE samplers are those
- * with noise from the CPU: the ones called `…_gpu` draw another image on every kind of GPU.
+ * By the names of infotexts. Only the same algorithm with the same schedule counts: a server without it refuses the
+ * sampler and does not get the nearest one (stable-diffusion.cpp's ddim_trailing and ipndm are near ddim and pndm).
+ * ComfyUI's SDE samplers are those with noise from the CPU: `…_gpu` draws another image on every kind of GPU.
  */
-const NAMES: Record<Sampler, { readonly [dialect in keyof typeof PLAIN_SCHEDULES]?: string }> = {
-  euler_a: { sdnext: 'Euler a', sdcpp: 'euler_a', comfyui: 'euler_ancestral' },
-  euler: { sdnext: 'Euler', sdcpp: 'euler', comfyui: 'euler' },
-  dpmpp_2m_karras: { sdnext: 'DPM++ 2M', sdcpp: 'dpm++2m', comfyui: 'dpmpp_2m' },
-  dpmpp_2m_sde_karras: { sdnext: 'DPM++ 2M SDE', sdcpp: 'dpm++2m_sde_bt', comfyui: 'dpmpp_2m_sde' },
-  dpmpp_2m: { sdnext: 'DPM++ 2M', sdcpp: 'dpm++2m', comfyui: 'dpmpp_2m' },
-  dpmpp_sde: { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
-  dpmpp_sde_karras: { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
-  ddim: { sdnext: 'DDIM', comfyui: 'ddim' },
-  ddpm: { sdnext: 'DDPM', comfyui: 'ddpm' },
-  heun: { sdnext: 'Heun', sdcpp: 'heun', comfyui: 'heun' },
-  lms: { sdnext: 'LMSD', sdcpp: 'lms', comfyui: 'lms' },
-  lms_karras: { sdnext: 'LMSD', sdcpp: 'lms', comfyui: 'lms' },
-  dpm2: { sdnext: 'KDPM2', sdcpp: 'dpm2', comfyui: 'dpm_2' },
-  dpm2_a: { sdnext: 'KDPM2 a', comfyui: 'dpm_2_ancestral' },
-  unipc: { sdnext: 'UniPC', comfyui: 'uni_pc' },
-  pndm: { sdnext: 'PNDM' },
-  deis: { sdnext: 'DEIS', comfyui: 'deis' },
-  dpm_sde_karras: { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
+const NAMES: Record<InfotextName, { readonly [dialect in keyof typeof PLAIN_SCHEDULES]?: string }> = {
+  'Euler a': { sdnext: 'Euler a', sdcpp: 'euler_a', comfyui: 'euler_ancestral' },
+  Euler: { sdnext: 'Euler', sdcpp: 'euler', comfyui: 'euler' },
+  'DPM++ 2M': { sdnext: 'DPM++ 2M', sdcpp: 'dpm++2m', comfyui: 'dpmpp_2m' },
+  'DPM++ 2M SDE': { sdnext: 'DPM++ 2M SDE', sdcpp: 'dpm++2m_sde_bt', comfyui: 'dpmpp_2m_sde' },
+  'DPM++ SDE': { sdnext: 'DPM SDE', comfyui: 'dpmpp_sde' },
+  DDIM: { sdnext: 'DDIM', comfyui: 'ddim' },
+  DDPM: { sdnext: 'DDPM', comfyui: 'ddpm' },
+  Heun: { sdnext: 'Heun', sdcpp: 'heun', comfyui: 'heun' },
+  LMS: { sdnext: 'LMSD', sdcpp: 'lms', comfyui: 'lms' },
+  DPM2: { sdnext: 'KDPM2', sdcpp: 'dpm2', comfyui: 'dpm_2' },
+  'DPM2 a': { sdnext: 'KDPM2 a', comfyui: 'dpm_2_ancestral' },
+  UniPC: { sdnext: 'UniPC', comfyui: 'uni_pc' },
+  PLMS: { sdnext: 'PNDM' },
+  DEIS: { sdnext: 'DEIS', comfyui: 'deis' },
 }
 
 /** Only Forge has these two under their A1111 names: a server that does not list them does not have them. */
 const FORGE_ONLY: readonly Sampler[] = ['ddpm', 'deis']
 
 function serverSampler(sampler: Sampler, dialect: Dialect): ServerSampler | undefined {
-  const [infotextName, infotextSchedule] = INFOTEXT_SAMPLERS[sampler]
-  const isKarras = infotextSchedule === 'Karras'
-  if (dialect === 'a1111') return { name: infotextName, schedule: infotextSchedule }
+  const [infotextName, schedule] = INFOTEXT_SAMPLERS[sampler]
+  const isKarras = schedule === 'Karras'
+  if (dialect === 'a1111') return { name: infotextName, schedule }
   if (dialect === 'legacy') {
     if (FORGE_ONLY.includes(sampler)) return undefined
     return { name: isKarras ? `${infotextName} Karras` : infotextName, schedule: undefined }
   }
-  const name = NAMES[sampler][dialect]
+  const name = NAMES[infotextName][dialect]
   if (name === undefined) return undefined
   if (dialect === 'comfyui' && sampler === 'ddim') return { name, schedule: 'ddim_uniform' }
   return { name, schedule: isKarras ? 'karras' : PLAIN_SCHEDULES[dialect] }
 }
 
-interface Listed {
-  readonly samplers: readonly string[] | undefined
-  readonly schedules: readonly string[] | undefined
-}
-
 /**
  * Our samplers that a server has, under its own names. Servers answer an unknown name with their default sampler
- * instead of an error, so the listing decides; without one (`undefined`) the server counts as having all.
+ * instead of an error, so the listing decides; without one the server counts as having all.
  */
-export function samplersOf(dialect: Dialect, { samplers, schedules }: Listed): ReadonlyMap<Sampler, ServerSampler> {
+export function samplersOf(dialect: Dialect, samplers?: readonly string[], schedules?: readonly string[]) {
   const available = new Map<Sampler, ServerSampler>()
   for (const sampler of SAMPLERS) {
     const named = serverSampler(sampler, dialect)

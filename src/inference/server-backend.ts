@@ -1,6 +1,6 @@
 import { linkedSignal } from '../abort-signals.js'
+import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type {
-  BackendError,
   Capabilities,
   InferenceBackend,
   InferenceOptions,
@@ -24,40 +24,44 @@ export interface Asked<Server, Model = string> {
   readonly seeds: readonly number[]
 }
 
-/** Reports how many requests the server runs first; 0: it runs ours. Until called, the time counts as drawing. */
-export type Waiting = (before: number) => void
+type Waiting = NonNullable<InferenceOptions['onWaiting']>
 
-/** How one inference is stopped and followed. */
+/** How one inference is stopped and followed; its callbacks are those of InferenceOptions. */
 export interface Call {
   /** Aborts when the inference is no longer wanted. */
   readonly stop: AbortSignal
+  /** Until called, the time counts as drawing. */
   readonly waiting: Waiting
-  /** Reports the fraction done, 0 to 1. */
+  /** Reports the fraction of this inference. */
   readonly report: (fraction: number) => void
-  readonly onPreview: InferenceOptions['onPreview'] | undefined
-  /** Everything is drawn, only the answer is still on its way: the server can take its next request. */
+  readonly onPreview: InferenceOptions['onPreview']
   readonly drawn: () => void
   readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
-/** A server's kind and what it has. */
+/** The time limits of one `generate`. */
+export interface Limits {
+  /** Without the time in which the server runs other requests first. */
+  readonly timeoutMs: number
+  /** Of that time; `timeoutMs` unless given. */
+  readonly queueMs?: number
+}
+
+type Offers = Omit<Capabilities, 'samplers'>
+
 interface Discovered {
-  /** Its address without credentials. */
-  readonly name: string
   readonly samplers: ReadonlyMap<Sampler, ServerSampler>
 }
 
 interface ServerKind<Server extends Discovered, Model> {
   readonly http: ServerHttp
-  /** The limit of one `generate`, without the time in which the server runs other requests first. */
-  readonly timeoutMs: number
-  /** The limit of that time; `timeoutMs` unless given. */
-  readonly queueMs?: number | undefined
+  readonly limits: Limits
   /** Use what was discovered until a generation fails, instead of asking before each. */
   readonly remembers?: boolean
   /** `known`: the last result, unless a generation has failed since. */
   discover(signal: AbortSignal, known: Server | undefined): Promise<Server>
-  offers(server: Server): Omit<Capabilities, 'samplers'>
+  /** Unless it says otherwise, a server takes every seed and size of ours. */
+  offers(server: Server): Pick<Offers, 'models'> & Partial<Offers>
   modelOf(server: Server, filename: string): Model | undefined
   /** Splits the seeds into one list per inference. */
   runsOf(seeds: readonly number[]): readonly (readonly number[])[]
@@ -66,28 +70,30 @@ interface ServerKind<Server extends Discovered, Model> {
 
 /** A backend for one kind of server: everything but the protocol. */
 export function serverBackend<Server extends Discovered, Model>(kind: ServerKind<Server, Model>): InferenceBackend {
-  const { http, timeoutMs, remembers = false } = kind
+  const { http, limits, remembers = false } = kind
   const { name } = http
   let known: Server | undefined
 
   async function ask(signal: AbortSignal): Promise<Server> {
-    known = await probe({ http, signal, timeoutMs }, (limited) => kind.discover(limited, known))
+    known = await probe(http, limits.timeoutMs, signal, (limited) => kind.discover(limited, known))
     return known
   }
+
+  const offersOf = (server: Server): Offers => ({ maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP, ...kind.offers(server) })
 
   /** @throws BackendError `model_missing`, `unsupported`, or what asking the server failed with */
   async function prepare(request: InferenceRequest, stop: AbortSignal): Promise<Omit<Asked<Server, Model>, 'seeds'>> {
     const remembered = remembers && known && kind.modelOf(known, request.model) !== undefined ? known : undefined
     const server = remembered ?? (await ask(stop))
     const model = kind.modelOf(server, request.model)
+    const offers = offersOf(server)
     if (model === undefined) {
-      const { models } = kind.offers(server)
-      const has = models?.length === 1 ? `has "${models[0]}" and not` : 'does not list'
+      const has = offers.models?.length === 1 ? `has "${offers.models[0]}" and not` : 'does not list'
       throw failure('model_missing', `${name} ${has} "${request.model}"`)
     }
     const sampler = server.samplers.get(request.sampler)
     if (!sampler) throw samplerUnavailable(name, request.sampler)
-    requireKept(name, kind.offers(server), request)
+    requireKept(name, offers, request)
     return { request, server, model, sampler }
   }
 
@@ -98,8 +104,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     for (const seeds of kind.runsOf(request.seeds)) {
       const done = images.length
       const report = (fraction: number) => call.report((done + fraction * seeds.length) / total)
-      const isLast = done + seeds.length === total
-      const drawn = isLast ? call.drawn : () => undefined
+      const drawn = done + seeds.length === total ? call.drawn : () => undefined
       images.push(...(await kind.infer({ ...asked, seeds }, { ...call, report, drawn })))
       report(1)
     }
@@ -110,23 +115,19 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     name,
 
     async capabilities(signal) {
-      try {
-        const server = await ask(signal)
-        return { ...kind.offers(server), samplers: [...server.samplers.keys()] }
-      } catch (error) {
+      const server = await ask(signal).catch((error) => {
         throw callFailure(name, signal, error)
-      }
+      })
+      return { ...offersOf(server), samplers: [...server.samplers.keys()] }
     },
 
     generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
-      limited({ name, signal, timeoutMs, queueMs: kind.queueMs, onWaiting }, async (stop, waiting) => {
+      limited(name, limits, signal, onWaiting, (stop, waiting) => {
         const call = { stop, waiting, report: risingProgress(onProgress), onPreview, drawn: once(onDrawn), hasEnded }
-        try {
-          return await draw(request, call)
-        } catch (error) {
+        return draw(request, call).catch((error) => {
           if (!signal.aborted) known = undefined // the server may be another one by now
           throw error
-        }
+        })
       }),
 
     close: () => http.close(),
@@ -136,23 +137,22 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
 /** Refuses what the server would silently change: a seed, size or cfg_scale that it does not support. */
 function requireKept(
   name: string,
-  { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Omit<Capabilities, 'samplers'>,
+  { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Offers,
   { seeds, width, height, cfgScale }: InferenceRequest,
 ): void {
   if (seeds.some((seed) => seed > maxSeed))
-    throw unsupported(
-      `${name} keeps no seed above ${maxSeed}`,
-      `Seeds above ${maxSeed} are not available on the GPU servers.`,
-    )
+    throw unsupported(name, `keeps no seed above ${maxSeed}`, `Seeds above ${maxSeed} are not available`)
   if (width % sizeMultiple !== 0 || height % sizeMultiple !== 0)
     throw unsupported(
-      `${name} rounds ${width}x${height} to multiples of ${sizeMultiple}`,
-      `Only sizes in multiples of ${sizeMultiple} are available on the GPU servers.`,
+      name,
+      `rounds ${width}x${height} to multiples of ${sizeMultiple}`,
+      `Only sizes in multiples of ${sizeMultiple} are available`,
     )
   if (cfgScale > maxCfgScale)
     throw unsupported(
-      `${name} takes no cfg_scale above ${maxCfgScale}`,
-      `A cfg_scale above ${maxCfgScale} is not available on the GPU servers.`,
+      name,
+      `takes no cfg_scale above ${maxCfgScale}`,
+      `A cfg_scale above ${maxCfgScale} is not available`,
     )
 }
 
@@ -168,9 +168,9 @@ export function consecutiveRuns(seeds: readonly number[]): number[][] {
 }
 
 /** Reports progress that never falls, and never throws: progress is best effort. */
-function risingProgress(report: ((progress: number) => void) | undefined): (progress: number) => void {
+function risingProgress(report: InferenceOptions['onProgress']) {
   let highest = 0
-  return (progress) => {
+  return (progress: number) => {
     if (progress <= highest) return
     highest = progress
     try {
@@ -181,20 +181,12 @@ function risingProgress(report: ((progress: number) => void) | undefined): (prog
   }
 }
 
-function once(callback: (() => void) | undefined): () => void {
+function once(callback: (() => void) | undefined) {
   let called = false
   return () => {
     if (!called) callback?.()
     called = true
   }
-}
-
-interface Limits {
-  readonly name: string
-  readonly signal: AbortSignal
-  readonly onWaiting: Waiting | undefined
-  readonly timeoutMs: number
-  readonly queueMs?: number | undefined
 }
 
 /**
@@ -203,7 +195,10 @@ interface Limits {
  *   `queueMs` of waiting, or what the work failed with
  */
 async function limited<T>(
-  { name, signal, timeoutMs, queueMs = timeoutMs, onWaiting }: Limits,
+  name: string,
+  { timeoutMs, queueMs = timeoutMs }: Limits,
+  signal: AbortSignal,
+  onWaiting: Waiting | undefined,
   work: (stop: AbortSignal, waiting: Waiting) => Promise<T>,
 ): Promise<T> {
   const over = new AbortController()
@@ -214,23 +209,22 @@ async function limited<T>(
   }
   let phase = phases.drawing
   let since = performance.now()
-  const start = () => setTimeout(() => over.abort(phase.fail()), phase.leftMs)
-  let timer = start()
+  let timer: NodeJS.Timeout | undefined
   const enter = (next: typeof phase) => {
-    if (next === phase) return
     clearTimeout(timer)
     phase.leftMs -= performance.now() - since
     phase = next
     since = performance.now()
-    timer = start()
+    timer = setTimeout(() => over.abort(next.fail()), next.leftMs)
   }
+  enter(phase)
   try {
     return await work(stop.signal, (before) => {
       enter(before > 0 ? phases.waiting : phases.drawing)
       onWaiting?.(before)
     })
   } catch (error) {
-    if (over.signal.aborted && !signal.aborted) throw over.signal.reason as BackendError
+    if (over.signal.aborted && !signal.aborted) throw over.signal.reason
     throw callFailure(name, signal, error)
   } finally {
     clearTimeout(timer)

@@ -1,9 +1,10 @@
 import { Agent, type Dispatcher, FormData, request } from 'undici'
+import { timeLimit } from '../abort-signals.js'
 import { networkFailure } from './backend-failure.js'
 
 /** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
 const MAX_REPLY_BYTES = 128 * 1024 * 1024
-const CONNECT_TIMEOUT_MS = 5_000
+export const CONNECT_TIMEOUT_MS = 5_000
 
 export interface HttpReply {
   readonly status: number
@@ -19,11 +20,6 @@ export interface ServerAddress {
   /** The value of the Authorization header. */
   readonly authorization: string | undefined
 }
-
-/** Called when an answer begins; `length`: its body's in bytes, if the server says it. */
-type OnHeaders = (status: number, length: number | undefined) => void
-
-export type ServerHttp = ReturnType<typeof createServerHttp>
 
 const URL_FORM =
   'A backend is written like a1111+http://host:7860. In its password write / as %2F, # as %23, ? as %3F and , as %2C.'
@@ -59,69 +55,59 @@ const decoded = (text: string) => {
   }
 }
 
-interface HttpOptions {
-  /** Reuses connections for `get` and `download`; for servers that keep idle ones open for long. */
-  readonly keepAlive?: boolean
-  readonly maxReplyBytes?: number
-}
+type Sent = Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { readonly headers: Record<string, string> }
+type Read<T> = (reply: Dispatcher.ResponseData) => Promise<T>
+
+export type ServerHttp = ReturnType<typeof createServerHttp>
 
 /**
  * A server's API over HTTP. Every call throws a BackendError when no complete answer came, or the signal's reason when
  * it aborted. There are no time-outs, because an inference sends its first byte when it is done. POSTs never reuse a
- * connection: some servers close idle ones after 5 s, and a POST on a closing one would be `lost`. A GET on a reused
- * connection is repeated once. Redirects are not followed.
+ * connection: some servers close idle ones after 5 s, and a POST on a closing one would be `lost`. With `keepAlive`
+ * GETs do; one that is lost on a reused connection is repeated once. Redirects are not followed.
  */
 export function createServerHttp(
   address: ServerAddress,
-  { keepAlive = false, maxReplyBytes = MAX_REPLY_BYTES }: HttpOptions = {},
+  { keepAlive = false, maxReplyBytes = MAX_REPLY_BYTES }: { keepAlive?: boolean; maxReplyBytes?: number } = {},
 ) {
   const { name, base, authorization } = address
-  const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: maxReplyBytes }
-  const fresh = new Agent({ ...limits, pipelining: 0, connect: { timeout: CONNECT_TIMEOUT_MS } })
-  const kept = keepAlive ? new Agent({ ...limits, connect: { timeout: CONNECT_TIMEOUT_MS } }) : undefined
+  const connect = { timeout: CONNECT_TIMEOUT_MS }
+  const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: maxReplyBytes, connect }
+  const fresh = new Agent({ ...limits, pipelining: 0 })
+  const kept = keepAlive ? new Agent(limits) : undefined
   const json = { accept: 'application/json', ...(authorization && { authorization }) }
 
-  async function call<T>(
-    path: string,
-    signal: AbortSignal,
-    asked: Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { headers: Record<string, string> },
-    read: (reply: Dispatcher.ResponseData) => Promise<T>,
-    dispatcher: Agent = fresh,
-  ): Promise<T> {
+  async function call<T>(path: string, signal: AbortSignal, sent: Sent, read: Read<T>, agent = fresh): Promise<T> {
     signal.throwIfAborted()
     let begun = false
     try {
-      const reply = await request(base + path, { dispatcher, signal, ...asked })
+      const reply = await request(base + path, { dispatcher: agent, signal, ...sent })
       begun = true
       return await read(reply)
     } catch (error) {
       signal.throwIfAborted()
       const failed = networkFailure(name, error)
-      if (dispatcher === fresh || begun || failed.kind !== 'lost') throw failed
+      if (agent === fresh || begun || failed.kind !== 'lost') throw failed
     }
     // The server may just have been closing the reused connection.
-    return call(path, signal, asked, read)
+    return call(path, signal, sent, read)
   }
 
-  const get = <T>(
-    path: string,
-    signal: AbortSignal,
-    accept: string,
-    read: (reply: Dispatcher.ResponseData) => Promise<T>,
-  ) => call(path, signal, { method: 'GET', headers: { ...json, accept } }, read, kept)
+  const get = <T>(path: string, signal: AbortSignal, accept: string, read: Read<T>) =>
+    call(path, signal, { method: 'GET', headers: { ...json, accept } }, read, kept)
 
   return {
     name,
     address,
-    get: (path: string, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply> =>
-      get(path, signal, json.accept, (reply) => asText(reply, onHeaders)),
+    get: (path: string, signal: AbortSignal, onHeaders?: OnHeaders) =>
+      get(path, signal, json.accept, textReader(onHeaders)),
     /** Sends JSON, or a form as it is. */
-    post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders): Promise<HttpReply> {
+    post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders) {
       const sent =
         body instanceof FormData
           ? { headers: json, body }
           : { headers: { ...json, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-      return call(path, signal, { method: 'POST', ...sent }, (reply) => asText(reply, onHeaders))
+      return call(path, signal, { method: 'POST', ...sent }, textReader(onHeaders))
     },
     download: (path: string, signal: AbortSignal) =>
       get(path, signal, '*/*', async ({ statusCode, body }) => ({
@@ -132,11 +118,28 @@ export function createServerHttp(
   }
 }
 
-async function asText(
-  { statusCode, headers, body }: Dispatcher.ResponseData,
-  onHeaders: OnHeaders | undefined,
-): Promise<HttpReply> {
-  const length = headers['content-length']
-  onHeaders?.(statusCode, typeof length === 'string' ? Number(length) : undefined)
-  return { status: statusCode, text: await body.text() }
+/** Called when an answer begins; `length`: its body's in bytes, if the server says it. */
+type OnHeaders = (status: number, length: number | undefined) => void
+
+const textReader =
+  (onHeaders?: OnHeaders): Read<HttpReply> =>
+  async ({ statusCode: status, headers, body }) => {
+    const length = headers['content-length']
+    onHeaders?.(status, typeof length === 'string' ? Number(length) : undefined)
+    return { status, text: await body.text() }
+  }
+
+/** What runs until it is done or its signal aborts. */
+export type Work<T> = (limited: AbortSignal) => Promise<T>
+
+/** Runs `work` with a time limit. If that ends it, it fails with `late`'s error. */
+export async function within<T>(signal: AbortSignal, ms: number, work: Work<T>, late?: () => Error): Promise<T> {
+  const limit = timeLimit(signal, ms)
+  try {
+    return await work(limit.signal)
+  } catch (error) {
+    throw late && limit.isOver() ? late() : error
+  } finally {
+    limit.clear()
+  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Drawing } from '../generation/generation.js'
 import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
 import type { HttpReply } from './server-http.js'
@@ -12,11 +13,9 @@ export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
   }
 }
 
-const errorBody = z.record(z.string(), z.unknown())
-
 /** The messages in an error body of any shape. Never its `body` or `input`, where servers repeat the prompt. */
 function wordsOf(text: string): string {
-  const { error, errors, message, detail } = parsedJson(text, errorBody) ?? {}
+  const { error, errors, message, detail } = parsedJson(text, z.record(z.string(), z.unknown())) ?? {}
   const inner = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error
   const details = Array.isArray(detail)
     ? detail.map((item: { loc?: unknown; msg?: unknown }) => `${[item?.loc].flat().join('.')}: ${item?.msg}`)
@@ -24,17 +23,17 @@ function wordsOf(text: string): string {
   return [inner, ...details, errors, message].filter((word) => typeof word === 'string' && word !== '').join('; ')
 }
 
-/** A server's message, bounded; empty if it quotes a prompt, even in part, because prompts are private. */
-export const publicWords = (words: string, prompts: readonly string[]): string =>
-  prompts.some((prompt) => prompt !== '' && words.includes(prompt.slice(0, 20))) ? '' : words.slice(0, 300)
+/** What a subscriber wrote. It is private: no message may quote it. */
+type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
 
-/** The error of an answer with another status than expected. @param prompts what must not appear in the message */
-export function replyFailure(
-  server: string,
-  status: number,
-  text: string,
-  prompts: readonly string[] = [],
-): BackendError {
+/** A server's message, bounded; empty if it quotes one of the prompts, even in part. */
+export function publicWords(words: string, prompts?: Prompts): string {
+  const quoted = [prompts?.prompt, prompts?.negativePrompt].some((text) => text && words.includes(text.slice(0, 20)))
+  return quoted ? '' : words.slice(0, 300)
+}
+
+/** The error of an answer with another status than expected. */
+export function replyFailure(server: string, status: number, text = '', prompts?: Prompts): BackendError {
   const words = wordsOf(text)
   const shown = publicWords(words, prompts)
   const said = `${server} answered ${status}${shown && `: ${shown}`}`
@@ -51,27 +50,13 @@ export function replyFailure(
   return failure('backend_fault', said)
 }
 
-interface Expected {
-  readonly status?: number
-  readonly prompts?: readonly string[]
-}
-
-/** Validates a reply's JSON. @throws BackendError: replyFailure of another status; `bad_output` for another shape */
-export function jsonReply<T>(
-  server: string,
-  reply: HttpReply,
-  shape: z.ZodType<T>,
-  { status = 200, prompts }: Expected = {},
-): T {
+/** Validates a reply's JSON. @throws BackendError: replyFailure of another status; `bad_output` for another form */
+export function jsonReply<T>(server: string, reply: HttpReply, form: z.ZodType<T>, prompts?: Prompts, status = 200): T {
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
-  let body: unknown
-  try {
-    body = JSON.parse(reply.text)
-  } catch {
-    // Without its cause, which quotes the reply.
-    throw failure('bad_output', `${server} answered with something that is not JSON`)
-  }
-  const parsed = shape.safeParse(body)
+  const body = parsedJson(reply.text, z.unknown())
+  // Without the parser's error, which quotes the reply.
+  if (body === undefined) throw failure('bad_output', `${server} answered with something that is not JSON`)
+  const parsed = form.safeParse(body)
   if (!parsed.success) throw failure('bad_output', `${server} answered with something unexpected`, parsed.error)
   return parsed.data
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Sampler } from '../../generation/sampler.js'
 import { failure } from '../backend-failure.js'
-import { type Dialect, type ServerSampler, samplersOf } from '../samplers.js'
+import { samplersOf } from '../samplers.js'
 import type { HttpReply, ServerHttp } from '../server-http.js'
 import { jsonReply, replyFailure } from '../server-reply.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
+
 /** A checkpoint as the server lists it. */
 export interface ServerModel {
   /** The file's base name: what the catalog calls it. */
@@ -18,23 +18,11 @@ export interface ServerModel {
 }
 
 /** A server's kind and what it has. */
-export interface A1111Server {
-  /** Its address without credentials. */
-  readonly name: string
-  readonly dialect: Extract<Dialect, 'a1111' | 'legacy' | 'sdnext'>
-  readonly models: readonly ServerModel[]
-  /** File names that several of its checkpoints have. */
-  readonly ambiguous: readonly string[]
-  readonly samplers: ReadonlyMap<Sampler, ServerSampler>
-}
+export type A1111Server = Awaited<ReturnType<typeof discover>>
 
-const listedModel = z.object({
-  filename: z.string().min(1),
-  title: z.string().nullish(),
-  model_name: z.string().nullish(),
-  hash: z.string().nullish(),
-})
-const listedName = z.object({ name: z.string(), label: z.string().nullish() })
+const text = z.string().nullish()
+const listedModel = z.object({ filename: z.string().min(1), title: text, model_name: text, hash: text })
+const listedName = z.object({ name: z.string(), label: text })
 
 /** stable-diffusion.cpp's stand-in for a hash that it doesn't compute. */
 const NO_HASH = '8888888888'
@@ -73,7 +61,7 @@ function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[]
  * was canceled, and keeps no large seed.
  * @throws BackendError
  */
-export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A1111Server> {
+export async function discover(http: ServerHttp, signal: AbortSignal) {
   const [modelsReply, samplersReply, schedulersReply, progressReply] = await Promise.all([
     http.get('/sdapi/v1/sd-models', signal),
     http.get('/sdapi/v1/samplers', signal),
@@ -91,15 +79,8 @@ export async function discover(http: ServerHttp, signal: AbortSignal): Promise<A
   const progress = jsonReply(http.name, progressReply, z.unknown())
   const isSdNext = typeof progress === 'object' && progress !== null && 'id' in progress
   // SD.Next's own /schedulers fails in some versions and isn't needed; elsewhere only a 404 means "older than 1.9".
-  const schedules = isSdNext ? undefined : listOf(http, schedulersReply, listedName)
-  const dialect = isSdNext ? 'sdnext' : schedules ? 'a1111' : 'legacy'
-  return {
-    name: http.name,
-    dialect,
-    ...unambiguousModels(models),
-    samplers: samplersOf(dialect, {
-      samplers,
-      schedules: schedules?.flatMap(({ name, label }) => [name, label ?? name]),
-    }),
-  }
+  const schedulers = isSdNext ? undefined : listOf(http, schedulersReply, listedName)
+  const schedules = schedulers?.flatMap(({ name, label }) => [name, label ?? name])
+  const dialect: 'a1111' | 'legacy' | 'sdnext' = isSdNext ? 'sdnext' : schedules ? 'a1111' : 'legacy'
+  return { name: http.name, dialect, ...unambiguousModels(models), samplers: samplersOf(dialect, samplers, schedules) }
 }

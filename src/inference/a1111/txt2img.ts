@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { InferredImage } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import type { Asked } from '../server-backend.js'
@@ -53,7 +52,7 @@ type ReplyInfo = z.infer<typeof replyInfo>
  * don't have, and answer an interrupted job like a finished one.
  * @throws BackendError `bad_output`, or `model_missing` when another checkpoint drew them
  */
-export async function readReply(text: string, asked: A1111Asked): Promise<InferredImage[]> {
+export async function readReply(text: string, asked: A1111Asked) {
   const { server, sampler, seeds } = asked
   const bad = badOutput(server.name)
   const { images, info } = parseReply(text, bad)
@@ -62,7 +61,6 @@ export async function readReply(text: string, asked: A1111Asked): Promise<Inferr
   const first = info.index_of_first_image ?? 0 // a grid may come before the batch, and images of extensions after it
   const batch = images.slice(first, first + seeds.length)
   if (batch.length !== seeds.length) throw bad(`sent ${batch.length} of ${seeds.length} images`)
-
   const said = fieldsOf(info.infotexts?.[first] ?? info.infotexts?.[0] ?? '')
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
@@ -73,12 +71,8 @@ export async function readReply(text: string, asked: A1111Asked): Promise<Inferr
     sampler: sampler.name,
     scheduler: sampler.schedule ?? null,
   }
-  return Promise.all(
-    batch.map(async (image, n) => {
-      const { bytes } = await drawnImage(image, asked.request, bad)
-      return { bytes, seed: seeds[n] as number, madeWith }
-    }),
-  )
+  const drawn = await Promise.all(batch.map((image) => drawnImage(image, asked.request, bad)))
+  return drawn.map(({ bytes }, n) => ({ bytes, seed: seeds[n] as number, madeWith }))
 }
 
 function parseReply(text: string, bad: Bad) {

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { timeLimit } from '../../abort-signals.js'
 import type { Call } from '../server-backend.js'
-import type { ServerHttp } from '../server-http.js'
+import { type ServerHttp, within } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import { readQueue } from './prompt-history.js'
-import { attemptOf } from './prompt-submission.js'
 
 const POLL_MS = 50
 /** An interrupt that arrives while a prompt is about to begin is forgotten. */
@@ -13,39 +11,21 @@ const RETRY_MS = 400
 const CANCEL_ENDED_MS = 2_000
 
 /** Cancels a prompt. Returns when it is off the server's queue, or the signal aborts. Never fails. */
-export async function cancelPrompt(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
-  try {
-    await cancelUntilGone(http, promptId, signal)
-  } catch {
-    // The server is down or too slow: the next attempt of ours that waits behind the prompt cancels it.
-  }
-}
+export const cancelPrompt = (http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> =>
+  // Where the server is down or too slow, the next attempt of ours that waits behind the prompt cancels it.
+  cancelUntilGone(http, promptId, signal).catch(() => undefined)
 
 /**
  * Cancels the prompts of attempts that have ended: their worker died, or could not reach the server then. The prompts
- * of people, of other services and of running attempts stay. Never fails.
+ * of people, of other services and of running attempts stay. Never fails: the next poll retries.
  * @param ownId the prompt that waits behind them
  */
-export async function cancelEnded(
-  http: ServerHttp,
-  ownId: string,
-  hasEnded: Call['hasEnded'],
-  signal: AbortSignal,
-): Promise<void> {
-  const limit = timeLimit(signal, CANCEL_ENDED_MS)
-  try {
-    const { running, pending } = await readQueue(http, limit.signal)
-    for (const { id, client } of [...running, ...pending]) {
-      const attempt = attemptOf(client)
-      if (id !== ownId && attempt !== undefined && (await hasEnded(attempt)))
-        await cancelUntilGone(http, id, limit.signal)
-    }
-  } catch {
-    // The next poll retries.
-  } finally {
-    limit.clear()
-  }
-}
+export const cancelEnded = (http: ServerHttp, ownId: string, hasEnded: Call['hasEnded'], signal: AbortSignal) =>
+  within(signal, CANCEL_ENDED_MS, async (limited) => {
+    const { running, pending } = await readQueue(http, limited)
+    for (const { id, attempt } of [...running, ...pending])
+      if (id !== ownId && attempt !== undefined && (await hasEnded(attempt))) await cancelUntilGone(http, id, limited)
+  }).catch(() => undefined)
 
 /** @throws BackendError, or the signal's reason */
 async function cancelUntilGone(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {

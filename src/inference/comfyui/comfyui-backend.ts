@@ -1,41 +1,146 @@
-import { MAX_SEED } from '../../generation/generation.js'
-import type { InferenceBackend } from '../../generation/run/backend.js'
-import { serverBackend } from '../server-backend.js'
-import { createServerHttp, parseServerUrl } from '../server-http.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { windUp } from '../../abort-signals.js'
+import { failure } from '../backend-failure.js'
+import { type Call, type Limits, serverBackend } from '../server-backend.js'
+import { createServerHttp, parseServerUrl, within } from '../server-http.js'
+import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
-import { graphOf } from './graph.js'
-import { infer } from './inference.js'
-import type { Patience } from './patience.js'
+import { type ComfyuiAsked, graphOf } from './graph.js'
+import { askPatiently, clientOf, eraseTraces, lookUp, PATIENCE } from './prompt-history.js'
+import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
+import { submitOnce } from './prompt-submission.js'
+import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
 
-export interface ComfyuiOptions {
-  /** The limit of one `generate` without its wait behind other requests, and of that wait. */
-  readonly timeoutMs: number
+const TIMES = {
   /** Between two polls of whether a prompt has ended. */
-  readonly pollIntervalMs?: number
+  pollIntervalMs: 1_000,
   /** How long a canceled or timed-out inference may take to stop. */
-  readonly cancelGraceMs?: number
-  readonly patience?: Patience
+  cancelGraceMs: 5_000,
+  patience: PATIENCE,
 }
 
-const PATIENCE: Patience = { answerMs: 10_000, awayMs: 5_000, silentMs: 60_000 }
+export type ComfyuiOptions = Limits & Partial<typeof TIMES>
+type Watch = Call & typeof TIMES
 
-/** `url`: `comfyui+http(s)://[user:password@]host[:port][/path]`. Other clients may use the server, no other worker. */
-export function createComfyuiBackend(url: string, options: ComfyuiOptions): InferenceBackend {
-  const { timeoutMs, pollIntervalMs = 1_000, cancelGraceMs = 5_000, patience = PATIENCE } = options
+/** Other clients may use the server, no other worker. */
+export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
   return serverBackend({
-    ...{ http, timeoutMs, remembers: true },
+    http,
+    limits: options,
+    remembers: true,
     discover: (signal) => discover(http, signal),
-    offers: ({ checkpoints }) => ({
-      models: [...checkpoints.keys()],
-      maxSeed: MAX_SEED, // the server keeps larger ones, too; ours end here
-      sizeMultiple: 8, // the width of a latent pixel
-    }),
+    offers: ({ checkpoints }) => ({ models: [...checkpoints.keys()] }),
     modelOf: ({ checkpoints }, filename) => checkpoints.get(filename),
     runsOf: (seeds) => [seeds],
-    infer: ({ request, server, model, sampler }, call) => {
-      const asked = { request, version: server.version, graph: graphOf(request, model, sampler) }
-      return infer(http, asked, { ...call, pollIntervalMs, cancelGraceMs, patience })
+    infer: (asked, call) => {
+      const graph = graphOf(asked.request, asked.model, asked.sampler)
+      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options })
     },
   })
+}
+
+/** For canceling a prompt after a failure. */
+const CANCEL_AFTER_FAILURE_MS = 1_000
+
+/**
+ * One prompt, from the queue to its images. The history is the truth about its end; the events only say when to poll
+ * it. Every failure cancels the prompt on the server, which otherwise goes on with it.
+ * @throws BackendError, or `stop`'s reason
+ */
+async function infer(asked: ComfyuiAsked, watch: Watch) {
+  const { http, request } = asked
+  const { stop, patience } = watch
+  stop.throwIfAborted()
+  const prompt = followPrompt(asked, watch)
+  const end = windUp(stop, watch.cancelGraceMs)
+  let sent = false
+  let mayRun = false
+  try {
+    await prompt.followed
+    stop.throwIfAborted()
+    sent = mayRun = true
+    const { promptId, complaint } = await submitOnce(asked, stop, end.signal, patience.answerMs)
+    prompt.id = promptId
+    if (complaint) throw complaint
+    const entry = await untilEnded(prompt, asked, watch)
+    mayRun = false
+    if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
+    watch.drawn()
+    return await fetchImages(entry, asked, stop, patience)
+  } catch (error) {
+    if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
+    else if (mayRun) await within(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
+    stop.throwIfAborted()
+    throw error
+  } finally {
+    prompt.close()
+    if (sent) await eraseTraces(http, prompt.id, end.signal)
+    end.clear()
+  }
+}
+
+type Prompt = ReturnType<typeof followPrompt>
+
+/** Follows our prompt by the server's events: reports its progress, and notices its end and its failures. */
+function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, onPreview }: Watch) {
+  const progress = createProgress(graph.images, report)
+  // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
+  // an old server's progress name their prompt.
+  let current: unknown
+  let woken = new AbortController()
+  const wake = () => woken.abort()
+  const onEvent = (event: ServerEvent) => {
+    const { type, data } = event
+    if (data.prompt_id !== undefined) current = data.prompt_id
+    if (type === 'execution_error') prompt.errors.set(data.prompt_id, data)
+    if (current !== prompt.id) return
+    progress(event)
+    // The only event that comes after the end is in the history.
+    if (type === 'executing' && data.node === null) {
+      current = undefined
+      wake()
+    }
+  }
+  const showPreview = (preview: Buffer) => {
+    if (current === prompt.id) onPreview?.(preview)
+  }
+  const events = openServerEvents(http.address, clientOf(request), onEvent, showPreview)
+  stop.addEventListener('abort', wake, { once: true })
+  const prompt = {
+    /** The attempt's, until an old server replaces it with its own. */
+    id: request.attemptId,
+    /** Failures from events, which come before the history's; by prompt, because they may also come before the id. */
+    errors: new Map<unknown, ServerEvent['data']>(),
+    followed: events.tried,
+    /** Ends early at the prompt's end and when `stop` aborts, also if that was since the last wait. */
+    async wait(ms: number): Promise<void> {
+      await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
+      woken = new AbortController()
+    },
+    close() {
+      events.close()
+      stop.removeEventListener('abort', wake)
+    },
+  }
+  return prompt
+}
+
+/** The prompt's entry in the history. */
+async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch: Watch) {
+  const { id, errors } = prompt
+  const { stop, waiting } = watch
+  for (;;) {
+    const found = await askPatiently(http.name, watch.patience, stop, (limited) => lookUp(http, id, limited))
+    if (found === 'unknown') {
+      const error = errors.get(id)
+      if (error) throw executionFailure(http.name, request, error)
+      throw failure('lost', `${http.name} does not know the prompt any more; it was restarted or replaced`)
+    }
+    if (!('before' in found)) return found
+    waiting(found.before)
+    if (found.before > 0) await cancelEnded(http, id, watch.hasEnded, stop)
+    await prompt.wait(watch.pollIntervalMs)
+    stop.throwIfAborted()
+  }
 }

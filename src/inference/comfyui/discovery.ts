@@ -8,37 +8,24 @@ const names = z.array(z.string())
 
 /** A list to choose from: the list itself, or in newer versions `["COMBO", { options: list }]`. */
 const choices = z.union([
-  z
-    .tuple([names])
-    .rest(z.unknown())
-    .transform(([list]) => list),
-  z
-    .tuple([z.string(), z.object({ options: names })])
-    .rest(z.unknown())
-    .transform(([, { options }]) => options),
+  z.tuple([names], z.unknown()).transform(([list]) => list),
+  z.tuple([z.string(), z.object({ options: names })], z.unknown()).transform(([, { options }]) => options),
 ])
 
-const kSampler = z.object({
-  KSampler: z.object({ input: z.object({ required: z.object({ sampler_name: choices, scheduler: choices }) }) }),
-})
-const checkpointLoader = z.object({
-  CheckpointLoaderSimple: z.object({ input: z.object({ required: z.object({ ckpt_name: choices }) }) }),
-})
+const nodeWith = <T extends z.ZodRawShape>(inputs: T) => z.object({ input: z.object({ required: z.object(inputs) }) })
+const kSampler = z.object({ KSampler: nodeWith({ sampler_name: choices, scheduler: choices }) })
+const checkpointLoader = z.object({ CheckpointLoaderSimple: nodeWith({ ckpt_name: choices }) })
 
-/** Asks a server for its checkpoints, samplers and schedulers. @throws BackendError, or the signal's reason */
+/** A server's checkpoints and samplers. @throws BackendError, or the signal's reason */
 export async function discover(http: ServerHttp, signal: AbortSignal) {
-  const [checkpoints, reply, version] = await Promise.all([
+  const [listed, reply, version] = await Promise.all([
     listCheckpoints(http, signal),
     http.get('/object_info/KSampler', signal),
     versionOf(http, signal),
   ])
   const { sampler_name, scheduler } = readJson(http.name, reply, kSampler).KSampler.input.required
-  return {
-    name: http.name,
-    checkpoints: checkpointNames(checkpoints),
-    samplers: samplersOf('comfyui', { samplers: sampler_name, schedules: scheduler }),
-    version,
-  }
+  const samplers = samplersOf('comfyui', sampler_name, scheduler)
+  return { checkpoints: checkpointNames(listed), samplers, version }
 }
 
 const systemStats = z.object({ system: z.object({ comfyui_version: z.string() }) })

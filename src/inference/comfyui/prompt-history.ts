@@ -1,30 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { FormData } from 'undici'
 import { z } from 'zod'
 import { timeLimit } from '../../abort-signals.js'
+import { BackendError, type BackendErrorKind, type InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
-import type { HttpReply, ServerHttp } from '../server-http.js'
+import { type HttpReply, type ServerHttp, type Work, within } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
 
-const message = z.tuple([z.string(), z.record(z.string(), z.unknown())]).rest(z.unknown())
+/** Its type and its data; one of another form has no type. */
+const message = z.tuple([z.string(), z.record(z.string(), z.unknown())], z.unknown()).catch(['', {}])
 
+const status = z.object({ status_str: z.string(), messages: z.array(message).nullish() })
 const historyEntry = z.object({
   prompt: z.unknown(),
   outputs: z.record(z.string(), z.unknown()),
   /** Absent in old versions, which keep only what succeeded. */
-  status: z
-    .object({ status_str: z.string(), messages: z.array(z.unknown()).nullish() })
-    .nullish()
-    .transform((status) => ({
-      succeeded: !status || status.status_str === 'success',
-      messages: (status?.messages ?? []).flatMap((item) => {
-        const { data } = message.safeParse(item)
-        return data ? [{ type: data[0], data: data[1] }] : []
-      }),
-    })),
+  status: status.nullish().transform((said) => ({
+    succeeded: !said || said.status_str === 'success',
+    messages: said?.messages ?? [],
+  })),
 })
-const savedImages = z.object({
-  images: z.array(z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })),
-})
+const savedFile = z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })
+const savedImages = z.object({ images: z.array(savedFile) })
 
 /** The files that an output node reports as saved. */
 export const savedFiles = (output: unknown) => savedImages.safeParse(output).data?.images ?? []
@@ -68,40 +65,78 @@ export async function readQueue(http: ServerHttp, signal: AbortSignal) {
 /** Of `[number, id, graph, extra_data, …]`; what follows differs from version to version. */
 const toQueuedPrompt = (item: unknown) => {
   const [, id, , extra] = Array.isArray(item) ? item : []
-  /** The sender, if it named itself. */
-  const client: unknown = extra?.client_id
-  return { id: String(id), client }
+  return { id: String(id), attempt: attemptOf(extra?.client_id) }
 }
+
+/** Marks our prompts: the server's queue shows the client of each. */
+const OURS = 'easel:'
+
+export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
+
+/** The attempt's name, or undefined where the client is not one of ours. */
+const attemptOf = (client: unknown): string | undefined =>
+  typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
 
 /** Parses a 200. @throws BackendError `unusable` or the status's; without the body, which holds prompts */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {
-  if (status !== 200) throw replyFailure(server, status, '')
+  if (status !== 200) throw replyFailure(server, status)
   const body = parsedJson(text, form)
   if (body === undefined) throw failure('unusable', `${server} answered with something that is not ComfyUI's`)
   return body
 }
 
+const RETRY_MS = 200
 const ERASE_MS = 2_000
+const TEMPORARY: readonly BackendErrorKind[] = ['unavailable', 'unusable', 'lost', 'busy', 'backend_fault']
+
+/** For how long a server that has our prompt may not answer before the prompt counts as lost. */
+export const PATIENCE = {
+  /** The time limit of one request, which is then repeated. */
+  answerMs: 10_000,
+  /** While connections are refused or dropped, or a proxy answers instead. */
+  awayMs: 5_000,
+  /** While requests get no answer: a server may not answer while it loads a checkpoint. */
+  silentMs: 60_000,
+}
+export type Patience = typeof PATIENCE
+
+/**
+ * Retries a request until it is answered, so that a dropped connection does not discard the GPU's work.
+ * @throws BackendError `lost` when the time is up, a permanent one immediately; the signal's reason when it aborted
+ */
+export async function askPatiently<T>(server: string, patience: Patience, stop: AbortSignal, ask: Work<T>): Promise<T> {
+  const since = performance.now()
+  for (;;) {
+    const limit = timeLimit(stop, patience.answerMs)
+    try {
+      return await ask(limit.signal)
+    } catch (error) {
+      stop.throwIfAborted()
+      const silent = limit.isOver()
+      if (!silent && !(error instanceof BackendError && TEMPORARY.includes(error.kind))) throw error
+      const said = error instanceof BackendError ? error.message : `${server} did not answer`
+      if (performance.now() - since > (silent ? patience.silentMs : patience.awayMs))
+        throw failure('lost', `${said}, for too long`, error)
+    } finally {
+      limit.clear()
+    }
+    await delay(RETRY_MS, undefined, { signal: stop })
+  }
+}
 
 /**
  * Erases an ended prompt from the server: replaces its images by empty files, since files cannot be deleted, and
  * deletes its entry in the history, which has the texts. Never fails: a server clears both at its next start.
  */
-export async function eraseTraces(http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> {
-  const limit = timeLimit(signal, ERASE_MS)
-  try {
-    const entry = await readHistory(http, promptId, limit.signal)
+export const eraseTraces = (http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> =>
+  within(signal, ERASE_MS, async (limited) => {
+    const entry = await readHistory(http, promptId, limited)
     const files = Object.values(entry?.outputs ?? {}).flatMap(savedFiles)
     for (const { filename, subfolder, type } of files) {
       const form = new FormData()
       form.append('image', new Blob([]), filename)
       for (const [name, value] of Object.entries({ subfolder, type, overwrite: 'true' })) form.append(name, value)
-      await http.post('/upload/image', form, limit.signal)
+      await http.post('/upload/image', form, limited)
     }
-    await http.post('/history', { delete: [promptId] }, limit.signal)
-  } catch {
-    // The traces stay until the server's next start.
-  } finally {
-    limit.clear()
-  }
-}
+    await http.post('/history', { delete: [promptId] }, limited)
+  }).catch(() => undefined)

@@ -1,72 +1,76 @@
 import { z } from 'zod'
-import { timeLimit } from '../../abort-signals.js'
-import type { BackendError, InferenceRequest } from '../../generation/run/backend.js'
-import { failure } from '../backend-failure.js'
-import { probe } from '../recognize.js'
-import type { ServerHttp } from '../server-http.js'
-import { parsedJson } from '../server-reply.js'
-import { nodeErrors, nodeFailure, promptRefusal } from './comfyui-failure.js'
-import type { Graph } from './graph.js'
-import { lookUp } from './prompt-history.js'
-
-export interface Asked {
-  readonly request: InferenceRequest
-  readonly graph: Graph
-  /** The server's; null where it reports none. */
-  readonly version: string | null
-}
-
-interface Submitted {
-  /** The attempt's id; old versions give a prompt one of their own. */
-  readonly promptId: string
-  /** Why the accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest. */
-  readonly complaint: BackendError | undefined
-}
-
-/** Marks our prompts: the server's queue shows the client of each. */
-const OURS = 'easel:'
-
-export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
-
-/** The attempt's name, or undefined where the client is not one of ours. */
-export const attemptOf = (client: unknown): string | undefined =>
-  typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
+import type { InferenceRequest } from '../../generation/run/backend.js'
+import { failure, samplerUnavailable } from '../backend-failure.js'
+import { within } from '../server-http.js'
+import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
+import type { ComfyuiAsked } from './graph.js'
+import { clientOf, lookUp } from './prompt-history.js'
 
 const LOOKUP_TIMEOUT_MS = 10_000
 
 /**
  * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after
- * the cancel has searched for it.
+ * the cancel has searched for it. `promptId` is the attempt's, but old versions give a prompt one of their own.
+ * `complaint`: why an accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest.
  * @throws BackendError, or `stop`'s reason; unless it is a refusal, the prompt may have been accepted
  */
-export async function submitOnce(
-  http: ServerHttp,
-  asked: Asked,
-  { stop, signal, answerMs }: { readonly stop: AbortSignal; readonly signal: AbortSignal; readonly answerMs: number },
-): Promise<Submitted> {
-  const limit = timeLimit(signal, answerMs)
+export async function submitOnce(asked: ComfyuiAsked, stop: AbortSignal, signal: AbortSignal, answerMs: number) {
+  const { http, request } = asked
+  const late = () => failure('lost', `${http.name} did not say whether it took the prompt`)
   try {
-    return await submit(http, asked, limit.signal)
+    return await within(signal, answerMs, (limited) => submit(asked, limited), late)
   } catch (error) {
     stop.throwIfAborted()
     // Perhaps only the answer was lost; sent again, the same id would run twice.
-    const { attemptId } = asked.request
-    const looked = { http, signal: stop, timeoutMs: LOOKUP_TIMEOUT_MS }
-    const found = await probe(looked, (signal) => lookUp(http, attemptId, signal)).catch(() => 'unknown')
-    if (found !== 'unknown') return { promptId: attemptId, complaint: undefined }
-    throw limit.isOver() ? failure('lost', `${http.name} did not say whether it took the prompt`) : error
-  } finally {
-    limit.clear()
+    const look = (limited: AbortSignal) => lookUp(http, request.attemptId, limited)
+    if ((await within(stop, LOOKUP_TIMEOUT_MS, look).catch(() => 'unknown')) === 'unknown') throw error
+    return { promptId: request.attemptId, complaint: undefined }
   }
 }
 
+const text = z.string().nullish()
+const nodeError = z.object({ type: z.string(), details: text, extra_info: z.object({ input_name: text }).nullish() })
+const refusedNode = z.object({ class_type: text, errors: z.array(nodeError) })
+/** By the node's id. Of an accepted prompt the server runs only the outputs without errors. */
+const nodeErrors = z.record(z.string(), refusedNode).catch({})
+const promptError = z.object({ type: z.string(), message: text, details: text })
+const refusedPrompt = z.object({ error: promptError, node_errors: nodeErrors })
 const accepted = z.object({ prompt_id: z.string().min(1), node_errors: nodeErrors })
 
-async function submit(http: ServerHttp, { request, graph }: Asked, signal: AbortSignal): Promise<Submitted> {
+async function submit({ http, request, graph }: ComfyuiAsked, signal: AbortSignal) {
   const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: request.attemptId }
   const { status, text } = await http.post('/prompt', prompt, signal)
   if (status !== 200) throw promptRefusal(http.name, request, status, text)
   const reply = parsedJson(text, accepted)
   if (!reply) throw failure('bad_output', `${http.name} did not say whether it took the prompt`)
   return { promptId: reply.prompt_id, complaint: nodeFailure(http.name, request, reply.node_errors) }
+}
+
+/** The error of a refused prompt; `text` is the body. */
+function promptRefusal(server: string, request: InferenceRequest, status: number, text: string) {
+  const refused = status === 400 ? parsedJson(text, refusedPrompt) : undefined
+  if (!refused) return replyFailure(server, status, text, request)
+  const { type, message, details } = refused.error
+  const words = publicWords([type, message, details].filter(Boolean).join('; '), request)
+  const complaint = nodeFailure(server, request, refused.node_errors)
+  return complaint ?? failure('invalid_request', `${server} refused the prompt: ${words}`)
+}
+
+/** The error of complaints about a prompt's nodes; undefined when there are none. */
+function nodeFailure(server: string, request: InferenceRequest, complaints: z.infer<typeof nodeErrors>) {
+  const errors = Object.values(complaints).flatMap(({ class_type: node, errors }) =>
+    errors.map(({ type, details, extra_info }) => ({ node, type, details, input: extra_info?.input_name ?? '' })),
+  )
+  if (errors.length === 0) return undefined
+  const isMissing = (...inputs: string[]) =>
+    errors.some(({ type, input }) => type === 'value_not_in_list' && inputs.includes(input))
+  // A text node's details may repeat the text.
+  const said = errors
+    .map(({ node, type, input, details }) => [node, input, type, node !== 'CLIPTextEncode' && details])
+    .map((parts) => parts.filter(Boolean).join(' '))
+    .join('; ')
+  const words = publicWords(said, request)
+  if (isMissing('ckpt_name')) return failure('model_missing', `${server} refused the checkpoint: ${words}`)
+  if (isMissing('sampler_name', 'scheduler')) return samplerUnavailable(server, request.sampler)
+  return failure('invalid_request', `${server} refused the prompt: ${words}`)
 }

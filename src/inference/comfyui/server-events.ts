@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net'
 import { Agent, buildConnector, WebSocket } from 'undici'
 import { z } from 'zod'
-import type { ServerAddress } from '../server-http.js'
+import { CONNECT_TIMEOUT_MS, type ServerAddress } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import type { Graph } from './graph.js'
 
-const CONNECT_TIMEOUT_MS = 5_000
 const OPEN_WITHIN_MS = 1_000
 const RECONNECT_MS = 2_000
 /** Of one message, inflated: more than any preview. As an event it may become twenty times as much in memory. */
@@ -17,8 +16,7 @@ export type ServerEvent = z.infer<typeof serverEvent>
 
 /**
  * Receives the server's events for one client, and reconnects when the connection ends. Events are best effort: they
- * may come late, in part or not at all. `tried` resolves when the connection is open, has failed to open, or is still
- * opening after a second.
+ * may come late, in part or not at all. `tried` resolves when the connection is open or has failed, or after a second.
  */
 export function openServerEvents(
   { base, authorization }: ServerAddress,
@@ -57,11 +55,8 @@ export function openServerEvents(
   }
 
   const tried = new Promise<void>((resolve) => {
-    const patience = setTimeout(resolve, OPEN_WITHIN_MS)
-    open(() => {
-      clearTimeout(patience)
-      resolve()
-    })
+    setTimeout(resolve, OPEN_WITHIN_MS).unref()
+    open(resolve)
   })
   return {
     tried,
@@ -102,25 +97,25 @@ function previewOf(bytes: Buffer): Buffer | undefined {
 /** Decoding and saving the images come after the last step. */
 const SAMPLING_SHARE = 0.95
 
+const nodeSteps = z.object({ value: z.number(), max: z.number().positive() })
+
 /** Takes events, and reports each change of the steps of all samplers as one fraction. */
 export function createProgress(images: Graph['images'], report: (fraction: number) => void) {
-  const sampled = new Map(images.map(({ samplerNode }) => [samplerNode, 0]))
-
-  const note = (node: unknown, value: unknown, max: unknown) => {
-    if (typeof node !== 'string' || typeof value !== 'number' || typeof max !== 'number') return
+  const sampled = new Map<unknown, number>(images.map(({ samplerNode }) => [samplerNode, 0]))
+  const note = (node: unknown, state: unknown) => {
     const before = sampled.get(node)
-    const fraction = max > 0 ? Math.min(1, value / max) : 0
+    const { data: steps } = nodeSteps.safeParse(state)
+    const fraction = steps ? Math.min(1, steps.value / steps.max) : 0
     if (before === undefined || fraction <= before) return
     sampled.set(node, fraction)
     const done = [...sampled.values()].reduce((sum, each) => sum + each, 0)
     report((SAMPLING_SHARE * done) / images.length)
   }
-
   return ({ type, data }: ServerEvent): void => {
-    if (type === 'progress') note(data.node, data.value, data.max)
-    else if (type === 'progress_state') {
-      const states = Object.entries((data.nodes ?? {}) as Record<string, { value?: unknown; max?: unknown } | null>)
-      for (const [node, state] of states) note(node, state?.value, state?.max)
-    } else if (type === 'execution_cached' && Array.isArray(data.nodes)) for (const node of data.nodes) note(node, 1, 1)
+    const { nodes } = data
+    if (type === 'progress') note(data.node, data)
+    else if (type === 'progress_state') for (const [node, state] of Object.entries(nodes ?? {})) note(node, state)
+    else if (type === 'execution_cached' && Array.isArray(nodes))
+      for (const node of nodes) note(node, { value: 1, max: 1 })
   }
 }

@@ -18,8 +18,6 @@ const CHOICES = {
 }
 const OPTIONS = ['sampler', 'model', ...Object.keys(CHOICES)]
 
-export type Declaration = ReturnType<typeof readDeclaration>
-
 /**
  * The operator's description of a server whose API does not describe it, from the query of
  * `openai+http://host:8080/v1?sampler=euler_a&model=…&max_seed=…&size_multiple=…&max_cfg_scale=20&negative=pipe`.
@@ -43,8 +41,8 @@ export function readDeclaration(query: URLSearchParams) {
     sizeMultiple: Number(choice(query, 'size_multiple') ?? SAFE_SIZE_MULTIPLE),
     /** vLLM-Omni refuses a guidance above 20. */
     maxCfgScale: choice(query, 'max_cfg_scale') === null ? undefined : 20,
-    /** Where the server reads the negative prompt: in its own field, or behind a `|` in the prompt (LocalAI). */
-    negative: choice(query, 'negative') === null ? ('field' as const) : ('pipe' as const),
+    /** LocalAI takes what follows a `|` in the prompt for the negative one, and has no field for it. */
+    isPiped: choice(query, 'negative') !== null,
   }
 }
 

@@ -1,45 +1,32 @@
 import { z } from 'zod'
-import type { InferenceBackend } from '../../generation/run/backend.js'
-import { failure } from '../backend-failure.js'
-import { serverBackend } from '../server-backend.js'
+import type { InferenceRequest } from '../../generation/run/backend.js'
+import { badOutput, failure } from '../backend-failure.js'
+import { drawnImage, fieldsOf } from '../drawn-image.js'
+import { type Asked, type Call, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
 import { DEFAULT_PATH, readDeclaration } from './declaration.js'
-import { infer } from './image-generation.js'
-
-interface OpenAiOptions {
-  /** One `generate`, from its first request to its last byte. */
-  readonly timeoutMs: number
-}
 
 /**
- * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. `url` is
- * `openai+http(s)://[:KEY@]host[:port][/v1]?sampler=…`: the key is sent as a bearer token, `user:password@` as Basic
- * auth.
- *
- * The API has no field for a sampler and echoes no seed, so the operator vouches for the server: `sampler` (repeatable)
- * is what it draws with, and a server that ignores `seed` must not be attached. `model` (repeatable) picks from what it
- * lists; `max_seed` is the largest seed it keeps, `size_multiple` 8, 16 or 64; vLLM-Omni needs `max_cfg_scale=20`.
- * LocalAI needs `negative=pipe`: it takes what follows a `|` in the prompt for the negative one. A server ignores the
- * fields that it does not know: LocalAI takes the guidance from its own configuration.
- *
- * Each image is a call of its own, with its own seed. A call reports no progress, and can only be stopped by closing
- * its connection.
+ * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. The API has no field for a sampler and
+ * echoes no seed, so the operator vouches for the server: in the URL's query, and by not attaching one that ignores
+ * `seed`. A server ignores the fields that it does not know: LocalAI takes the guidance from its own configuration.
+ * Each image is a call of its own. A call reports no progress, and can only be stopped by closing its connection.
  */
-export function createOpenAiBackend(url: string, { timeoutMs }: OpenAiOptions): InferenceBackend {
+export function createOpenAiBackend(url: string, limits: Limits) {
   const address = parseServerUrl(url)
-  const { samplers, models: declared, negative, ...limits } = readDeclaration(address.query)
+  const { samplers, models: declared, isPiped, ...bounds } = readDeclaration(address.query)
   const { base } = address
   const http = createServerHttp({ ...address, base: new URL(base).pathname === '/' ? base + DEFAULT_PATH : base })
-  const { name } = http
   return serverBackend({
-    ...{ http, timeoutMs },
-    discover: async (signal) => ({ name, samplers, models: await listModels(http, declared, signal) }),
-    offers: ({ models }) => ({ models: models.flatMap(filenamesOf), ...limits }),
+    http,
+    limits,
+    discover: async (signal) => ({ samplers, models: await listModels(http, declared, signal) }),
+    offers: ({ models }) => ({ models: models.flatMap(filenamesOf), ...bounds }),
     modelOf: ({ models }, filename) =>
       models.includes(filename) ? filename : models.find((model) => filenamesOf(model).includes(filename)),
     runsOf: (seeds) => seeds.map((seed) => [seed]),
-    infer: (asked, call) => infer(http, asked, call, negative),
+    infer: (asked, call) => infer(http, asked, call, isPiped),
   })
 }
 
@@ -66,4 +53,72 @@ async function listModels(http: ServerHttp, declared: readonly string[], signal:
       `${http.name} is stable-diffusion.cpp, which keeps no seed in this API: use its own, sdcpp+http://…`,
     )
   return declared.length > 0 ? declared.filter((id) => listed.includes(id)) : listed
+}
+
+const generationReply = z.object({
+  data: z.array(z.object({ b64_json: z.string().nullish() })),
+  model: z.string().nullish(),
+})
+
+/**
+ * Draws one image. The replies name no seed or sampler, but the image may: a wrong seed is refused, to detect a server
+ * that ignores seeds.
+ * @throws BackendError, or the signal's reason when it aborted
+ */
+async function infer(http: ServerHttp, asked: Asked<unknown>, { stop, drawn }: Call, isPiped: boolean) {
+  const { model, sampler } = asked
+  const seed = asked.seeds[0] as number
+  const request = withSafeTexts(asked.request, isPiped)
+  const body = generationBody({ ...asked, request }, isPiped)
+  const reply = await http.post('/images/generations', body, stop, (status) => {
+    if (status === 200) drawn()
+  })
+  const { data, model: drawnBy } = jsonReply(http.name, reply, generationReply, request)
+  if (drawnBy && drawnBy !== model)
+    throw failure('model_missing', `${http.name} drew with "${drawnBy}" instead of "${model}"`)
+  const bad = badOutput(http.name)
+  const [image, ...others] = data
+  if (!image || others.length > 0) throw bad(`sent ${data.length} images instead of 1`)
+  if (!image.b64_json) throw bad('sent no image data')
+  const { bytes, infotext = '' } = await drawnImage(image.b64_json, request, bad)
+  const drawnSeed = fieldsOf(infotext)('Seed')
+  if (drawnSeed !== undefined && drawnSeed !== `${seed}`) throw bad(`drew the seed ${drawnSeed} instead of ${seed}`)
+  // The sampler is what the operator has declared: the API has no field for it, nor for a version.
+  return [{ bytes, seed, madeWith: { backend: 'openai', version: null, sampler: sampler.name, scheduler: null } }]
+}
+
+/**
+ * The body for one image. Each server reads some of the names of what OpenAI's API does not have, and ignores the
+ * others: `step` is LocalAI's, `num_inference_steps` and `guidance_scale` are vLLM-Omni's and SGLang's.
+ */
+const generationBody = ({ request, model, seeds }: Asked<unknown>, isPiped: boolean) => ({
+  model,
+  prompt: isPiped && request.negativePrompt ? `${request.prompt}|${request.negativePrompt}` : request.prompt,
+  negative_prompt: request.negativePrompt,
+  n: 1,
+  size: `${request.width}x${request.height}`,
+  response_format: 'b64_json',
+  output_format: 'png',
+  seed: seeds[0],
+  steps: request.steps,
+  step: request.steps,
+  num_inference_steps: request.steps,
+  cfg_scale: request.cfgScale,
+  guidance_scale: request.cfgScale,
+})
+
+function withSafeTexts(request: InferenceRequest, isPiped: boolean): InferenceRequest {
+  // A user's own | would end the prompt and turn its rest into the negative one.
+  const safe = (text: string) => withoutExtraArgs(isPiped ? text.replaceAll('|', ',') : text)
+  return { ...request, prompt: safe(request.prompt), negativePrompt: safe(request.negativePrompt) }
+}
+
+/**
+ * Removes the tag whose JSON stable-diffusion.cpp's compatible APIs obey: a user could change size, count and seed.
+ * Recursive, because what is left may form the tag again.
+ */
+function withoutExtraArgs(prompt: string): string {
+  const withoutElements = prompt.replace(/<sd_cpp_extra_args>.*?<\/sd_cpp_extra_args>/gs, '')
+  const without = withoutElements === prompt ? prompt.replace(/<\/?sd_cpp_extra_args>/g, '') : withoutElements
+  return without === prompt ? prompt : withoutExtraArgs(without)
 }

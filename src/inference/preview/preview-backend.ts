@@ -16,9 +16,7 @@ import { placed } from './svg.js'
 export function createPreviewBackend(): InferenceBackend {
   return {
     name: 'preview:',
-    async capabilities() {
-      return { models: null, samplers: SAMPLERS, maxSeed: MAX_SEED, sizeMultiple: 8 }
-    },
+    capabilities: async () => ({ models: null, samplers: SAMPLERS, maxSeed: MAX_SEED, sizeMultiple: 8 }),
     async generate(request, { signal, onProgress, onPreview }) {
       const { steps, seeds, sampler } = request
       const images: InferredImage[] = []

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { InferenceRequest } from '../../generation/run/backend.js'
+import { type Bad, badOutput, failure } from '../backend-failure.js'
+import { requireSize } from '../drawn-image.js'
+import { publicWords, replyFailure } from '../server-reply.js'
+import type { ComfyuiAsked, Graph } from './graph.js'
+import { askPatiently, type HistoryEntry, type Patience, savedFiles } from './prompt-history.js'
+
+const graphNodes = z.record(z.string(), z.object({ inputs: z.unknown() }))
+const ranPrompt = z.tuple([z.unknown(), z.unknown(), graphNodes], z.unknown())
+
+/** An image takes longer than an answer. */
+const DOWNLOAD_MS = 60_000
+
+/** Downloads a prompt's images. @throws BackendError `bad_output` if they are not exactly what was asked */
+export async function fetchImages(entry: HistoryEntry, asked: ComfyuiAsked, stop: AbortSignal, patience: Patience) {
+  const { http, graph, request, server, sampler } = asked
+  const bad = badOutput(http.name)
+  requireSameGraph(entry, graph, bad)
+  const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
+  const madeWith = { backend: 'comfyui', version: server.version, ...drawnWith }
+  const files = graph.images.map(({ seed, saveNode }) => {
+    const [file, ...others] = savedFiles(entry.outputs[saveNode])
+    if (!file || others.length > 0) throw bad(`saved ${file ? 1 + others.length : 0} files for one image`)
+    return { seed, path: `/view?${new URLSearchParams(file)}` }
+  })
+  return Promise.all(
+    files.map(async ({ seed, path }) => {
+      const bytes = await askPatiently(http.name, { ...patience, answerMs: DOWNLOAD_MS }, stop, async (signal) => {
+        const { status, bytes } = await http.download(path, signal)
+        if (status !== 200 && status !== 404) throw replyFailure(http.name, status)
+        return status === 200 ? bytes : undefined
+      })
+      if (!bytes) throw bad('no longer has an image that it saved')
+      await requireSize(bytes, request, bad)
+      return { bytes, seed, madeWith }
+    }),
+  )
+}
+
+/** Extensions may change a prompt before it runs; the history has the one that ran. */
+function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {
+  const ran = ranPrompt.safeParse(prompt).data?.[2]
+  if (!ran) return
+  for (const [id, { class_type, inputs }] of Object.entries(nodes))
+    if (!isDeepStrictEqual(ran[id]?.inputs, inputs)) throw bad(`ran a ${class_type} with other settings`)
+}
+
+const text = z.string().catch('')
+const executionError = z.object({ node_type: text, exception_type: text, exception_message: text })
+
+/** The error of a prompt that ran and did not succeed. */
+export function endFailure(server: string, request: InferenceRequest, { status }: HistoryEntry) {
+  const error = status.messages.find(([type]) => type === 'execution_error')
+  if (error) return executionFailure(server, request, error[1])
+  const interrupted = status.messages.some(([type]) => type === 'execution_interrupted')
+  return failure('backend_fault', `${server} ${interrupted ? 'was interrupted by someone else' : 'failed to say why'}`)
+}
+
+/** The error of an `execution_error`; `data` is the event's. */
+export function executionFailure(server: string, request: InferenceRequest, data: Record<string, unknown>) {
+  const { node_type: node, exception_type: type, exception_message: message } = executionError.parse(data)
+  const noSuchPart = /^ERROR: (clip input|VAE) is invalid/i.test(message)
+  // An error while encoding a text may repeat the text.
+  const words = node === 'CLIPTextEncode' && !noSuchPart ? '' : (message.trim().split('\n')[0] ?? '')
+  const shown = publicWords(words, request)
+  const said = `${server} failed in ${node}: ${type}${shown && `: ${shown}`}`
+  if (type.endsWith('OutOfMemoryError') || /out of memory/i.test(message)) return failure('oom', said)
+  // A damaged file, or one without a text encoder or a decoder, is no checkpoint, although it is listed.
+  if (node === 'CheckpointLoaderSimple' || noSuchPart) return failure('model_missing', said)
+  return failure('backend_fault', said)
+}
