@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../errors.js'
-import { sayWhenFree, type TimeLeftPorts } from '../generation/follow/eta.js'
+import { withRetryAfter, type TimeLeftPorts } from '../generation/follow/eta.js'
 import type { IdempotencyRequest } from '../generation/submit/reservation.js'
 import type { Submission, SubmitPorts, Submitted } from '../generation/submit/submission.js'
 import { submitGeneration } from '../generation/submit/submit.js'
@@ -50,7 +50,7 @@ export async function submitFor(
   ports: SubmitPorts & TimeLeftPorts,
   submission: Submission,
 ): Promise<Submitted> {
-  const submitted = await sayWhenFree(ports, caller.account, submitGeneration(ports, caller, submission))
+  const submitted = await withRetryAfter(ports, caller.account, submitGeneration(ports, caller, submission))
   if (submitted.replayed) reply.header('idempotent-replayed', 'true')
   if (submitted.creditsLeft !== undefined) reply.header('x-credits-remaining', submitted.creditsLeft)
   return submitted

@@ -116,7 +116,7 @@ export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates 
 const MAX_RETRY_AFTER_SECONDS = 60
 
 /** Gives an `active_generation` error the estimated time until that generation ends, if known, as its Retry-After. */
-export async function sayWhenFree<T>(ports: TimeLeftPorts, account: Account, submit: Promise<T>): Promise<T> {
+export async function withRetryAfter<T>(ports: TimeLeftPorts, account: Account, submit: Promise<T>): Promise<T> {
   try {
     return await submit
   } catch (error) {
