@@ -1,15 +1,6 @@
 import { type Cells, GLUE, MARK, NO_GAP, SPACE } from './cells.js'
 import { endsWord } from './ordinary-phrases.js'
-import { bitOf, type Term, type TermTrie } from './term-trie.js'
-
-export interface Match {
-  readonly term: Term
-  /** First and last letter. */
-  readonly start: number
-  readonly end: number
-  /** Assembled from pieces of several letters with spaces between them. */
-  readonly pieced: boolean
-}
+import { bitOf, type Match, type TermTrie } from './term-trie.js'
 
 // Flags of a path through the trie. Each of the first five is a loss: it can only reduce what the path may find.
 const CROSSED = 1
@@ -71,8 +62,7 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
   }
 
   /** Reports the terms that end with this letter, or lets the next one follow in the same word. */
-  const finish = (search: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
-    const { cells, at, visit } = search
+  const finish = ({ cells, at, visit }: Place, node: number, flags: number, start: number, chain?: Chain) => {
     let link = chain
     for (const term of trie.termsAt(node)) {
       const pieced = (flags & PIECED) === PIECED
@@ -93,7 +83,7 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
   }
 
   const reach = (place: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
-    if (keep(node, flags, start, chain) && trie.isEnd(node)) finish(place, node, flags, start, chain)
+    if (keep(node, flags, start, chain)) finish(place, node, flags, start, chain)
   }
 
   /** Every path that reads the letter, and those that begin with it. */

@@ -16,12 +16,20 @@ export interface Term {
   readonly symbols: readonly number[]
 }
 
+/** A term in a text. */
+export interface Match {
+  readonly term: Term
+  /** First and last letter. */
+  readonly start: number
+  readonly end: number
+  /** Assembled from pieces of several letters with spaces between them. */
+  readonly pieced: boolean
+}
+
 export const WORD_GAP = 0x20
 
 /** One bit of 32: different symbols may share it, Latin letters don't. */
 export const bitOf = (symbol: number): number => 1 << (symbol & 31)
-
-const NO_TERMS: readonly Term[] = []
 
 // Written without spaces between words, so that a term begins and ends anywhere; emoji likewise.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=Thai}\p{Extended_Pictographic}]/u
@@ -63,7 +71,7 @@ export function createTermTrie(terms: readonly Term[]) {
   const parents = [0, 0]
   const symbols = [0, 0]
   const beginnings = [0, 0]
-  const ends: (Term[] | undefined)[] = [undefined, undefined]
+  const ends: Term[][] = [[], []]
 
   /** The slot of the edge, or the free one where it belongs. */
   const slotOf = (node: number, symbol: number): number => {
@@ -81,15 +89,14 @@ export function createTermTrie(terms: readonly Term[]) {
     edges[slotOf(node, symbol)] = grown
     beginnings[node] = (beginnings[node] as number) | bitOf(symbol)
     beginnings.push(0)
-    ends.push(undefined)
+    ends.push([])
     return grown
   }
   const add = (root: number, path: readonly number[], term: Term) => {
     let node = root
     for (const symbol of path) node = child(node, symbol) ?? grow(node, symbol)
-    const there = ends[node] ?? []
+    const there = ends[node] as Term[]
     if (!there.includes(term)) there.push(term)
-    ends[node] = there
   }
   for (const term of terms) {
     const root = term.openStart ? 1 : 0
@@ -106,9 +113,8 @@ export function createTermTrie(terms: readonly Term[]) {
     beginningsOf: (node: number) => beginnings[node] as number,
     /** The symbol that leads to a node; 0 at the roots. */
     symbolOf: (node: number) => symbols[node] as number,
-    isEnd: (node: number) => ends[node] !== undefined,
     /** The terms that end at a node. */
-    termsAt: (node: number) => ends[node] ?? NO_TERMS,
+    termsAt: (node: number) => ends[node] as readonly Term[],
     size: symbols.length,
   }
 }
