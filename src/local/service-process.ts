@@ -1,5 +1,5 @@
 /** The server or the worker as a process of its own, and its log. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { constants, createWriteStream, openSync } from 'node:fs'
 import { lstat, mkdir, rename } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
@@ -49,17 +49,15 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
     /** Settles when the process is gone, with how it ended. */
     ended,
     /** Stops it in order and returns when it is gone. Kills it when `forced` aborts, or when it takes too long. */
-    stop: (forced: AbortSignal) => stopChild(child, ended, forced),
+    async stop(forced: AbortSignal): Promise<void> {
+      const kill = () => child.kill('SIGKILL')
+      child.kill('SIGTERM')
+      const late = setTimeout(kill, STOP_WITHIN_MS)
+      void whenAborted(forced).then(kill)
+      await ended
+      clearTimeout(late)
+    },
   }
-}
-
-async function stopChild(child: ChildProcess, ended: Promise<unknown>, forced: AbortSignal): Promise<void> {
-  const kill = () => child.kill('SIGKILL')
-  child.kill('SIGTERM')
-  const late = setTimeout(kill, STOP_WITHIN_MS)
-  void whenAborted(forced).then(kill)
-  await ended
-  clearTimeout(late)
 }
 
 type ServiceLog = Awaited<ReturnType<typeof openServiceLog>>

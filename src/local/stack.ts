@@ -73,7 +73,6 @@ export async function startStack(
     // The server is stopped first: its last clients may wait for the worker's generations.
     const services = [await launch('worker', env), await launch('server', env)]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
-    whenReady.catch(() => undefined) // after an interruption nothing awaits it
     const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
     return {
       config,
@@ -113,10 +112,9 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
   const { config, state } = run
   await requireFree(run)
   const began = performance.now()
-  const onWarning = (line: string) => terminal.say(terminal.style('yellow', line))
   await noteRunningStack(state)
   try {
-    const stack = await startStack(run, config.port, onWarning)
+    const stack = await startStack(run, config.port, (line) => terminal.warn(line))
     const { baseUrl: url, databaseUrl } = stack.config
     await noteRunningStack(state, { url, databaseUrl })
     terminal.clear()
@@ -142,7 +140,7 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
 async function requireFree({ config, state, terminal, interruption }: LocalRun): Promise<void> {
   const { host, port } = config
   const other = await findRunningStack(state)
-  if (other?.alive)
+  if (other?.isAlive)
     throw new Error(
       `Easel already runs in this directory${other.url ? `, at ${other.url}` : ''}: use that one, or stop it first with "kill ${other.pid}".`,
     )

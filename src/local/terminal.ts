@@ -5,7 +5,7 @@ import { whenAborted } from '../abort-signals.js'
 export interface Stage {
   readonly text: string
   /** How much is done, 0 to 1. */
-  readonly fraction?: number
+  readonly fraction?: number | undefined
 }
 
 type Style = 'bold' | 'dim' | 'cyan' | 'yellow'
@@ -38,6 +38,10 @@ export class LiveLine {
     this.#erase()
     this.#stream.write(`${text}\n`)
     this.#draw()
+  }
+
+  warn(text: string): void {
+    this.say(this.style('yellow', text))
   }
 
   style(style: Style, text: string): string {
