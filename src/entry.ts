@@ -13,10 +13,7 @@ export interface Running {
   stop(crashed?: boolean): Promise<void>
 }
 
-/**
- * Runs one process until a signal ends it. Exits non-zero with one readable line when it can't be started.
- * @param hardStopMs how long the orderly end may take before the process is ended anyway
- */
+/** Runs one process until a signal ends it, in order within `hardStopMs`. If it can't start: one line, exit code 1. */
 export async function runProcess(
   name: string,
   hardStopMs: number,
@@ -65,13 +62,10 @@ const LOOK_EVERY_MS = 500
 /** Leases are renewed every 2 s and end after 7: a loop that stands still for longer than this endangers them. */
 const ALARM_MS = 1000
 
-/**
- * Warns when the event loop stood still for a second or more (its own work, a starved or paused machine): leases may have
- * run out. A timer of our own, since perf_hooks' histogram forgets a delay that is read right after it.
- * @returns ends the watch
- */
+/** Warns when the event loop stood still (own work, a starved machine): leases may have run out. Returns its end. */
 export function watchEventLoop(log: Logger): () => void {
   let due = performance.now() + LOOK_EVERY_MS
+  // Not perf_hooks' histogram, which forgets a delay that is read right after it.
   const timer = setInterval(() => {
     const now = performance.now()
     const stoodStillMs = Math.round(now - due)
@@ -84,10 +78,7 @@ export function watchEventLoop(log: Logger): () => void {
 
 const HEALTH_BODIES = { 200: { status: 'ok' }, 503: { error: 'Not ready.' }, 404: { error: 'No such endpoint.' } }
 
-/**
- * Answers `GET /health` (200 while the process is alive) and `GET /ready` (503 unless `ready`) on METRICS_PORT, if set.
- * @returns closes the port
- */
+/** Answers GET /health (200) and GET /ready (503 unless `ready`) on METRICS_PORT, if set. Returns what closes it. */
 export async function listenForHealth(
   { host, metricsPort }: Config,
   ready: () => boolean | Promise<boolean>,

@@ -1,7 +1,4 @@
-/**
- * Every refusal the service can give, as a stable code. http/error-bodies.ts says which HTTP status it becomes, and what
- * it is called in each interface's error body.
- */
+/** Every refusal the service can give. http/error-bodies.ts says what becomes of each in an interface's answers. */
 export const ERROR_CODES = [
   'unauthorized',
   'forbidden',

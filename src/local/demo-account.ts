@@ -21,9 +21,8 @@ const ANNOUNCED_WITHIN_MS = 15_000
 export type DemoAccess = Awaited<ReturnType<typeof prepareDemo>>
 
 /**
- * Ensures the demo account: an active subscription, enough credits, and a key, which is kept in `keyFile` and replaced
- * if this database does not accept it.
- * @param whenReady the worker that is being started has announced its backends by then; none for one that runs already
+ * Ensures the demo account: an active subscription, enough credits, and a key, kept in `keyFile` as long as it works.
+ * @param whenReady a worker that is being started has announced its backends by then; none for one that runs already
  * @throws Error with one sentence when no model is enabled, and what `whenReady` rejects with
  */
 export async function prepareDemo(

@@ -20,11 +20,7 @@ const stateSchema = z.object({
   away: z.string().optional(),
 })
 
-/**
- * The directory of the database, Postgres's own data directory in it, the user that its server runs as (undefined:
- * ourselves) and the password.
- * @throws Error with one sentence when what an earlier start left can't be used
- */
+/** Where the database is, and its password. @throws Error with one sentence when what an earlier start left is bad */
 export async function openPostgresHome(dataDir: string) {
   const stateFile = join(dataDir, 'state.json')
   const state = await readState(dataDir, stateFile)

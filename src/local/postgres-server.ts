@@ -25,10 +25,8 @@ export async function findServer(data: string) {
 }
 
 /**
- * The server once it is ready; undefined if there is none. Waits for one that is starting, and for the end of one that
- * is stopping.
- * @param isStarting whether one is about to appear
- * @throws Error with one sentence when that takes too long
+ * The server once it is ready; undefined if there is none. Waits for one that is starting (`isStarting`: about to
+ * appear), and for the end of one that is stopping. @throws Error with one sentence when that takes too long
  */
 export async function findReadyServer(data: string, isStarting = () => false): Promise<RunningServer | undefined> {
   for (const deadline = Date.now() + READY_WITHIN_MS; ; await delay(10)) {
@@ -44,8 +42,7 @@ export async function findReadyServer(data: string, isStarting = () => false): P
 
 /**
  * Starts the server of a data directory and returns once it accepts connections: on the last start's port, or on any
- * other if that is taken.
- * @throws Error with what the server said last
+ * other if that is taken. @throws Error with what the server said last
  */
 export async function launchServer(
   data: string,
@@ -105,10 +102,7 @@ async function tryLaunch(
   return server ?? ((await readFile(logFile)).subarray(logStart).toString().trim() || (ended as string))
 }
 
-/**
- * Ends a server and returns when its process is gone. SIGINT is Postgres's fast shutdown: running statements are cut
- * off, what was committed is safe. SIGQUIT ends it without writing to disk.
- */
+/** Ends a server and returns when it is gone: SIGINT cuts statements off, SIGQUIT also writes nothing to disk. */
 export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_IMMEDIATE): Promise<void> {
   for (const signal of signals) {
     sendSignal(pid, signal)

@@ -89,10 +89,7 @@ async function prepareDirectory(path: string): Promise<string> {
   }
 }
 
-/**
- * Makes the data directory if it isn't there. It gets its name only when complete, so an interrupted one is never
- * mistaken for a database, and a database never for an interrupted one.
- */
+/** Makes the data directory if it isn't there. It gets its name when complete: an interrupted one is no database. */
 async function ensureCluster(binaries: PostgresBinaries, home: PostgresHome, durable: boolean): Promise<void> {
   const { directory, data, user } = home
   for (const left of await readdir(directory)) {

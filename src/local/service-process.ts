@@ -62,10 +62,7 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
 
 type ServiceLog = Awaited<ReturnType<typeof openServiceLog>>
 
-/**
- * Writes a service's output into `<name>.log`, and calls `onWarning` with each warning or worse, as one line.
- * @throws Error with one sentence when the log is not ours alone, or can't be written
- */
+/** Writes a service's output into `<name>.log`, which must be ours alone; warnings and worse go to `onWarning` too. */
 export async function openServiceLog(directory: string, name: string, onWarning: (line: string) => void) {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await requireOwn(directory)

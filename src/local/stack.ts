@@ -30,8 +30,7 @@ export async function beginRun(terminal: LiveLine, interruption: Interruption) {
 }
 
 /**
- * Starts Postgres (unless DATABASE_URL names one), brings the database up to date, and starts server and worker, each
- * a process of its own.
+ * Starts Postgres (unless DATABASE_URL names one), brings the database up to date, and starts server and worker.
  * @param onWarning called with each warning of a service, as one line
  * @throws Error with one sentence, or the reason of the interruption; what was started is stopped again by then
  */

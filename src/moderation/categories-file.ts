@@ -80,10 +80,7 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-/**
- * Where the JSON stops being valid. V8 names the place of some faults only; an unexpected token ends the shortest
- * faulty text.
- */
+/** Where the JSON stops being valid. V8 names some places only; an unexpected token ends the shortest faulty text. */
 function faultIn(text: string, fault: string): number {
   const named = /at position (\d+)/.exec(fault)?.[1]
   if (named !== undefined) return Number(named)

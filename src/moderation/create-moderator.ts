@@ -14,10 +14,7 @@ interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'logg
   readonly url?: string | undefined
 }
 
-/**
- * The service's moderator: the rules on minors, then the configurable ones, then the outside check if there is one.
- * @throws ModerationRulesError when the operator's file can't be used or the rules on minors are missing
- */
+/** The rules on minors, then the configured ones, then the outside check, if any. @throws ModerationRulesError */
 export function createModerator({ rulesFile, url, apiKey, logger }: ModeratorOptions): RemoteModerator {
   requireWords(languages)
   const configured = configuredRules(rulesFile)

@@ -7,11 +7,9 @@ export const GLUE = 1
 export const MARK = 2
 export const SPACE = 3
 
-/**
- * A text as a row of letters, with what lies between them. `options[i]` holds every symbol the letter can be read as,
- * as code points in lower case, the plain reading first.
- */
+/** A text as a row of letters, with what lies between them. */
 export interface Cells {
+  /** All that each letter can be read as: code points in lower case, the plain reading first. */
   readonly options: readonly (readonly number[])[]
   /** The gap in front of each letter. */
   readonly gaps: Uint8Array

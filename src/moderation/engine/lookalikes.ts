@@ -66,10 +66,7 @@ export function lookalikesOf(code: number): readonly number[] {
   return [...new Set(matching)].map(({ code }) => code)
 }
 
-/**
- * The form in which a term keeps a letter: the Latin twin of a Cyrillic one, which either of them can be read as, so
- * that a Russian word is found with Latin letters in it too.
- */
+/** A letter as terms keep it: a Cyrillic one as its Latin twin, so that a Russian word is found in either alphabet. */
 export const sharedForm = (code: number): number => twins.get(code) ?? code
 
 /** The letters a digit or mark stands for in leetspeak; empty for those that stand for none. */

@@ -7,9 +7,8 @@ import { createTermTrie, type Match, toTerm } from './term-trie.js'
 /** Words that mean one thing to a rule. */
 export interface TermList {
   /**
-   * Words or phrases in any alphabet, found as whole words (Latin ones with a plural s too), however disguised. A star
-   * lets a word go on: `porn*`, `*porn*`. Chinese, Korean, Thai and hiragana, which don't part words, are found
-   * anywhere.
+   * Found as whole words (Latin ones with a plural s too), however disguised. A star lets one go on: `porn*`, `*porn*`.
+   * Chinese, Korean, Thai and hiragana, which don't part words, are found anywhere.
    */
   readonly terms: readonly string[]
   /** Phrases, as written, in which the terms are harmless: "naked eye". Lists may share the same phrases. */

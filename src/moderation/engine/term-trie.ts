@@ -36,10 +36,7 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=T
 const STARS = /^\*|\*$/g
 const LATIN_WORD = /^[a-zñ ]{3,}$/u
 
-/**
- * A term as the rules write it: words, in any alphabet, with a star where it may go on inside a longer word.
- * Undefined when nothing readable is left of it.
- */
+/** A term as rules write it, with a star where it may go on in a longer word; undefined if nothing readable is left. */
 export const toTerm = (written: string, list: number): Term | undefined =>
   compiled(written, list, ({ options }) => options.map(([plain]) => sharedForm(plain as number)))
 
