@@ -62,11 +62,8 @@ export async function startServer(
   const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db, lock, queue, progress, previews, counter } = foundation
-  const watch = generationWatch(
-    db,
-    config.databaseListenUrl,
-    foundation.missesNotices('waiting for generations is disturbed'),
-  )
+  const missed = foundation.missesNotices('waiting for generations is disturbed')
+  const watch = generationWatch(db, config.databaseListenUrl, missed)
   const positions = queuePositions(db)
   const draining = new AbortController()
   const leaving = new AbortController()
@@ -152,22 +149,21 @@ export async function startServer(
 function startWebhooks(
   config: Config,
   log: Logger,
-  foundation: Foundation,
+  { db, complain, missesNotices, openProducerConnection, openWorkerConnection }: Foundation,
   imageUrl: (slug: string) => string,
   resolveHost: ResolveHost | undefined,
 ) {
-  const { db, complain, missesNotices } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const onError = complain('webhooks are sent late')
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
-  const jobs = webhookJobs(foundation.openProducerConnection(), onError)
+  const jobs = webhookJobs(openProducerConnection(), onError)
   const dispatcher = webhookDispatcher({
     deliveries,
     payloadOf: async (delivery) => {
-      const { generationId } = delivery
-      return webhookPayload(delivery, generationId === null ? undefined : await subjects.find(generationId), imageUrl)
+      const { generationId: id } = delivery
+      return webhookPayload(delivery, id === null ? undefined : await subjects.find(id), imageUrl)
     },
     sender: webhookSender({ ...target, resolveHost }),
     jobs,
@@ -179,8 +175,7 @@ function startWebhooks(
   }
   const missed = missesNotices('due webhooks are noticed late')
   const notices = listenTo(config.databaseListenUrl, 'webhook_due', (seq) => void enqueueOrSend(Number(seq)), missed)
-  const connection = foundation.openWorkerConnection()
-  const worker = startWebhookWorker({ connection, onJob: () => dispatcher.sendDue(), onError })
+  const worker = startWebhookWorker({ connection: openWorkerConnection(), onJob: () => dispatcher.sendDue(), onError })
   dispatcher.start()
 
   return {

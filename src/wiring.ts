@@ -19,7 +19,7 @@ import { startReconciler } from './generation/repair/reconcile.js'
 import type { ImageStore } from './generation/shared-ports.js'
 import { storedImages } from './images/open-image-store.js'
 import { occasionally } from './log.js'
-import { isOfOutage, outageLog, TOLD_AFTER_MS } from './logger.js'
+import { outageLog, TOLD_AFTER_MS } from './logger.js'
 import { isOutage } from './outage.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
 import { generationQueue } from './queue/generation-jobs.js'
@@ -66,15 +66,11 @@ export async function openFoundation(
     onError: onPostgresError,
     onSuccess: () => postgres.recovered('pool'),
   })
-  const isTold = (err: unknown) => isOfOutage(err) || ((postgres.away || redis.away) && isOutage(err))
+  const isAnyAway = () => postgres.isAway() || redis.isAway()
   /** What to do with an error of the queue: one line in a while, none during an outage. */
   const complain = (sentence: string): ((error: Error) => void) =>
-    quietly((err) => {
-      // Later, because the queue may notice an outage before its connections do.
-      const tell = () => postgres.away || redis.away || isTold(err) || log.warn({ err }, sentence)
-      setTimeout(tell, TOLD_AFTER_MS).unref()
-    })
-  const onQueueError = complain('queue error')
+    // Later, because the queue may notice an outage before its connections do.
+    quietly((err) => setTimeout(() => isAnyAway() || log.warn({ err }, sentence), TOLD_AFTER_MS).unref())
 
   const { redisUrl } = config
   const opened: Redis[] = []
@@ -93,7 +89,7 @@ export async function openFoundation(
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
       : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
   const openProducerConnection = () => connection(() => open(createProducerRedis))
-  const queue = generationQueue(openProducerConnection(), onQueueError)
+  const queue = generationQueue(openProducerConnection(), complain('queue error'))
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   try {
@@ -138,7 +134,7 @@ export async function openFoundation(
         duty: dutyLease(db, 'reconciler', processId),
         log: {
           info: (facts, text) => log.info(facts, text),
-          warn: (facts, text) => isTold((facts as { err?: unknown }).err) || log.warn(facts, text),
+          warn: (facts: { err?: unknown }, text) => (isAnyAway() && isOutage(facts.err)) || log.warn(facts, text),
           error: (facts, text) => log.error(facts, text),
         },
       }),
