@@ -61,95 +61,83 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
     return true
   }
 
-  /** Reports the terms that end with this letter, or lets the next one follow in the same word. */
-  const finish = ({ cells, at, visit }: Place, node: number, flags: number, start: number, chain?: Chain) => {
-    let link = chain
-    for (const term of trie.termsAt(node)) {
-      const pieced = (flags & PIECED) === PIECED
-      if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
-      const match = { term, start, end: at, pieced }
-      if (endsWord(cells, at) || (term.openEnd && !(flags & CROSSED))) {
-        if (chain && term.symbols.length < SHORTEST_JOINED) continue
-        visit(match)
-        report(chain, visit)
-      } else if (!(flags & INSIDE_WORD) && term.symbols.length >= SHORTEST_JOINED) {
-        // A word of several languages goes on as each of them.
-        link = { match, previous: link, reported: false }
+  return (cells, visit) => {
+    let at = 0
+
+    /** Keeps a path, and reports the terms that end with this letter, or lets the next one follow in the same word. */
+    const reach = (node: number, flags: number, start: number, chain: Chain | undefined) => {
+      if (!keep(node, flags, start, chain)) return
+      let link = chain
+      for (const term of trie.termsAt(node)) {
+        const pieced = (flags & PIECED) === PIECED
+        if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
+        const match = { term, start, end: at, pieced }
+        if (endsWord(cells, at) || (term.openEnd && !(flags & CROSSED))) {
+          if (chain && term.symbols.length < SHORTEST_JOINED) continue
+          visit(match)
+          report(chain, visit)
+        } else if (!(flags & INSIDE_WORD) && term.symbols.length >= SHORTEST_JOINED) {
+          // A word of several languages goes on as each of them.
+          link = { match, previous: link, reported: false }
+        }
       }
+      if (link === chain) return
+      keep(trie.wordRoot, flags | CHAINED, -1, link)
+      keep(trie.anyRoot, flags | CHAINED, -1, link)
     }
-    if (link === chain) return
-    keep(trie.wordRoot, flags | CHAINED, -1, link)
-    keep(trie.anyRoot, flags | CHAINED, -1, link)
-  }
 
-  const reach = (place: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
-    if (keep(node, flags, start, chain)) finish(place, node, flags, start, chain)
-  }
-
-  /** Every path that reads the letter, and those that begin with it. */
-  const step = (place: Place) => {
-    const { cells, at } = place
-    const gap = cells.gaps[at] as number
-    const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
-    const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
-    const options = cells.options[at] as readonly number[]
-    const soft = cells.soft[at] === 1
-    let offered = 0
-    for (let o = 0; o < options.length; o++) offered |= bitOf(options[o] as number)
-    for (let i = 0; i < paths.count; i++) {
-      const node = paths.nodes[i] as number
-      const own = gap <= GLUE ? trie.symbolOf(node) : 0
-      if ((offered & (trie.beginningsOf(node) | bitOf(own))) === 0) continue
-      const flags = flagsAcross(paths.flags[i] as number, gap)
-      if (flags === IMPASSABLE) continue
-      const start = paths.starts[i] as number
+    /** Every path that reads the letter, and those that begin with it. */
+    const step = () => {
+      const gap = cells.gaps[at] as number
+      const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
+      const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
+      const options = cells.options[at] as readonly number[]
+      const soft = cells.soft[at] === 1
+      let offered = 0
+      for (let o = 0; o < options.length; o++) offered |= bitOf(options[o] as number)
+      for (let i = 0; i < paths.count; i++) {
+        const node = paths.nodes[i] as number
+        const own = gap <= GLUE ? trie.symbolOf(node) : 0
+        if ((offered & (trie.beginningsOf(node) | bitOf(own))) === 0) continue
+        const flags = flagsAcross(paths.flags[i] as number, gap)
+        if (flags === IMPASSABLE) continue
+        const start = paths.starts[i] as number
+        for (let o = 0; o < options.length; o++) {
+          const symbol = options[o] as number
+          const gained = (soft && o > 0 ? flags : flags & ~UNLETTERED) | piece
+          const child = trie.child(node, symbol)
+          if (child !== undefined) reach(child, gained, start < 0 ? at : start, paths.chains[i])
+          if (symbol === own) reach(node, gained | REPEATED, start, paths.chains[i])
+        }
+      }
       for (let o = 0; o < options.length; o++) {
         const symbol = options[o] as number
-        const gained = (soft && o > 0 ? flags : flags & ~UNLETTERED) | piece
-        const child = trie.child(node, symbol)
-        if (child !== undefined) reach(place, child, gained, start < 0 ? at : start, paths.chains[i])
-        if (symbol === own) reach(place, node, gained | REPEATED, start, paths.chains[i])
+        const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && o > 0 ? UNLETTERED : 0) | piece
+        const any = trie.child(trie.anyRoot, symbol)
+        if (any !== undefined) reach(any, flags, at, undefined)
+        const word = wordStart ? trie.child(trie.wordRoot, symbol) : undefined
+        if (word !== undefined) reach(word, flags, at, undefined)
       }
     }
-    for (let o = 0; o < options.length; o++) {
-      const symbol = options[o] as number
-      const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && o > 0 ? UNLETTERED : 0) | piece
-      const any = trie.child(trie.anyRoot, symbol)
-      if (any !== undefined) reach(place, any, flags, at, undefined)
-      const word = wordStart ? trie.child(trie.wordRoot, symbol) : undefined
-      if (word !== undefined) reach(place, word, flags, at, undefined)
-    }
-  }
 
-  /** Skips a digit or mark like a gap: paths stay where they are. */
-  const skip = ({ cells, at }: Place) => {
-    const gap = Math.max(MARK, cells.gaps[at] as number)
-    for (let i = 0; i < paths.count; i++) {
-      const flags = flagsAcross(paths.flags[i] as number, gap)
-      if (flags !== IMPASSABLE) keep(paths.nodes[i] as number, flags, paths.starts[i] as number, paths.chains[i])
+    /** Skips a digit or mark like a gap: paths stay where they are. */
+    const skip = () => {
+      const gap = Math.max(MARK, cells.gaps[at] as number)
+      for (let i = 0; i < paths.count; i++) {
+        const flags = flagsAcross(paths.flags[i] as number, gap)
+        if (flags !== IMPASSABLE) keep(paths.nodes[i] as number, flags, paths.starts[i] as number, paths.chains[i])
+      }
     }
-  }
 
-  return (cells, visit) => {
     paths.count = 0
-    const place = { cells, at: 0, visit }
-    for (; place.at < cells.options.length; place.at++) {
+    for (; at < cells.options.length; at++) {
       clock++
       next.count = 0
-      step(place)
-      if (cells.soft[place.at]) skip(place)
-      const done = paths
-      paths = next
-      next = done
+      step()
+      if (cells.soft[at]) skip()
+      ;[paths, next] = [next, paths]
     }
   }
-}
-
-/** The letter that a search is at. */
-interface Place {
-  readonly cells: Cells
-  readonly at: number
-  readonly visit: (match: Match) => void
 }
 
 /** A reusable row of paths, column by column: this is the innermost loop and must not allocate. */

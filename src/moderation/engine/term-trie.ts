@@ -61,29 +61,16 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
  * and for those that need not. A term that ends in a Latin letter is also found with a plural s.
  */
 export function createTermTrie(terms: readonly Term[]) {
-  // All edges in one table, at the slot of their hash or the next free one: a search reads it faster than maps.
-  const most = terms.reduce((sum, { symbols }) => sum + symbols.length + 1, 0)
-  const bits = Math.ceil(Math.log2(2 * most + 2))
-  const edges = new Int32Array(2 ** bits)
-  const parents = [0, 0]
+  const children: Map<number, number>[] = []
   const symbols = [0, 0]
   const beginnings = [0, 0]
   const ends: Term[][] = [[], []]
 
-  /** The slot of the edge, or the free one where it belongs. */
-  const slotOf = (node: number, symbol: number): number => {
-    let slot = Math.imul(Math.imul(node, 0x9e3779b1) ^ symbol, 0x85ebca6b) >>> (32 - bits)
-    for (let next = edges[slot] as number; next !== 0; next = edges[slot] as number) {
-      if (parents[next] === node && symbols[next] === symbol) break
-      slot = (slot + 1) & (edges.length - 1)
-    }
-    return slot
-  }
-  const child = (node: number, symbol: number): number | undefined => edges[slotOf(node, symbol)] || undefined
+  const child = (node: number, symbol: number): number | undefined => children[node]?.get(symbol)
   const grow = (node: number, symbol: number): number => {
     const grown = symbols.push(symbol) - 1
-    parents.push(node)
-    edges[slotOf(node, symbol)] = grown
+    children[node] ??= new Map()
+    children[node].set(symbol, grown)
     beginnings[node] = (beginnings[node] as number) | bitOf(symbol)
     beginnings.push(0)
     ends.push([])
