@@ -74,7 +74,7 @@ export async function openFoundation(
 
   const { redisUrl } = config
   const opened: Redis[] = []
-  const open = (create: (url: string, onError: (error: Error) => void) => Redis) => {
+  const open = (create: typeof createPatientRedis) => {
     const source = `connection ${opened.length + 1}`
     const client = create(redisUrl as string, (err) => redis.failed(source, err))
     // A lost connection says why only when it is opened anew.
@@ -84,11 +84,11 @@ export async function openFoundation(
     return client
   }
   const shared = redisUrl === undefined ? undefined : open(createFailFastRedis)
-  const connection = (client: () => Redis): QueueConnection =>
+  const connection = (create: typeof createPatientRedis): QueueConnection =>
     redisUrl === undefined
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
-      : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
-  const openProducerConnection = () => connection(() => open(createProducerRedis))
+      : { kind: 'redis', redis: open(create), prefix: `{${namespace}}` }
+  const openProducerConnection = () => connection(createProducerRedis)
   const queue = generationQueue(openProducerConnection(), complain('queue error'))
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
@@ -113,14 +113,13 @@ export async function openFoundation(
     /** For BullMQ's producing end. */
     openProducerConnection,
     /** For BullMQ's consuming end: a connection of its own. */
-    openWorkerConnection: () => connection(() => open(createPatientRedis)),
+    openWorkerConnection: () => connection(createPatientRedis),
     complain,
     /** What to do when notices of Postgres are lost. */
     missesNotices: (sentence: string) => (err: Error) => {
       onPostgresError(err)
       log.warn({ err }, sentence)
     },
-
     startReconciler: (images: ImageStore) =>
       startReconciler({
         images,
@@ -138,7 +137,6 @@ export async function openFoundation(
           error: (facts, text) => log.error(facts, text),
         },
       }),
-
     /** Makes sure that images which were taken down are gone, from the CDN too. */
     startTakedowns: (images: ImageStore) =>
       startTakedowns({
@@ -147,7 +145,6 @@ export async function openFoundation(
         purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
         onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
-
     /** Counts what must never happen, once in a while in one of all processes. */
     startAudit: () =>
       startPeriodicAudit(
@@ -159,7 +156,6 @@ export async function openFoundation(
         },
         auditTimes,
       ),
-
     async close() {
       await queue.close()
       for (const client of opened) client.disconnect()

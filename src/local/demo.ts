@@ -163,10 +163,10 @@ async function download({ show, signal }: ImageClient, url: string) {
     png = Buffer.from(await response.arrayBuffer())
   } catch (cause) {
     signal.throwIfAborted()
-    throw new Error(
-      `The image was made, but ${url} can't be fetched (${reasonOf(cause)}): CDN_BASE_URL must lead to it.`,
-      { cause },
-    )
+    const why = reasonOf(cause)
+    throw new Error(`The image was made, but ${url} can't be fetched (${why}): CDN_BASE_URL must lead to it.`, {
+      cause,
+    })
   }
   if (png.toString('latin1', 1, 4) !== 'PNG')
     throw new Error(`What ${url} gives is no PNG: CDN_BASE_URL must lead to the images.`)
@@ -187,9 +187,8 @@ async function save({ png, slug }: Awaited<ReturnType<typeof generateImage>>, pr
     await mkdir(directory, { recursive: true })
     await writeFile(file, png)
   } catch (cause) {
-    throw new Error(`The image was made, but it can't be saved as ${file} (${errorCode(cause)}): make room for it.`, {
-      cause,
-    })
+    const why = errorCode(cause)
+    throw new Error(`The image was made, but it can't be saved as ${file} (${why}): make room for it.`, { cause })
   }
   return file
 }

@@ -62,10 +62,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions) {
         /** Whether the server ran already: left by a killed process, or in use by a live one. */
         reused: found !== undefined,
         /** Stops the server and returns when it is gone, unless another live process still uses it. Can be repeated. */
-        stop(): Promise<void> {
-          stopping ??= stopOnce()
-          return stopping
-        },
+        stop: () => (stopping ??= stopOnce()),
       }
     } catch (error) {
       if (!found) await endServer(server, data)

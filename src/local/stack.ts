@@ -91,12 +91,10 @@ export async function startStack(
 async function migrate(databaseUrl: string): Promise<void> {
   try {
     await migrateDatabase(databaseUrl)
-  } catch (error) {
-    const { errors, message } = error as AggregateError
-    const reason = errors?.[0]?.message ?? message
-    throw new Error(`The database can't be used (${reason}): check DATABASE_URL and that Postgres runs there.`, {
-      cause: error,
-    })
+  } catch (cause) {
+    const { errors, message } = cause as AggregateError
+    const why = errors?.[0]?.message ?? message
+    throw new Error(`The database can't be used (${why}): check DATABASE_URL and that Postgres runs there.`, { cause })
   }
 }
 

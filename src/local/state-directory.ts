@@ -23,11 +23,11 @@ export async function openStateDirectory() {
     const probe = resolve(path, `.probe-${randomUUID()}`)
     await writeFile(probe, '', { flag: 'wx', mode: 0o600 })
     await rm(probe)
-  } catch (error) {
-    if (error instanceof ForeignDirectory) throw error
+  } catch (cause) {
+    if (cause instanceof ForeignDirectory) throw cause
     throw new Error(
-      `${path}, where everything is kept, can't be made or written (${errorCode(error)}): start in a directory of your own with room on its disk.`,
-      { cause: error },
+      `${path}, where everything is kept, can't be made or written (${errorCode(cause)}): start in a directory of your own with room on its disk.`,
+      { cause },
     )
   }
   const at = (name: string) => resolve(path, name)
@@ -50,11 +50,9 @@ export async function writePrivately(file: string, text: string): Promise<void> 
   try {
     await writeFile(unfinished, text, { flag: 'wx', mode: 0o600, flush: true })
     await rename(unfinished, file)
-  } catch (error) {
+  } catch (cause) {
     await rm(unfinished, { force: true }).catch(() => undefined)
-    throw new Error(`${file} can't be written (${errorCode(error)}): make room for it and start again.`, {
-      cause: error,
-    })
+    throw new Error(`${file} can't be written (${errorCode(cause)}): make room for it and start again.`, { cause })
   }
 }
 
