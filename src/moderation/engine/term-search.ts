@@ -1,6 +1,6 @@
 import { type Cells, GLUE, MARK, NO_GAP, SPACE } from './cells.js'
 import { endsWord } from './ordinary-phrases.js'
-import { bitOf, type Match, type TermTrie } from './term-trie.js'
+import type { Match, TermNode, TermTrie } from './term-trie.js'
 
 // Flags of a path through the trie. Each of the first five is a loss: it can only reduce what the path may find.
 const CROSSED = 1
@@ -26,6 +26,15 @@ const PIECED = CROSSED_SPACE | LONG_PIECE
 const SHORT_TERM = 4
 const SHORTEST_JOINED = 3
 
+/** What the text may hold so far. */
+interface Path {
+  readonly node: TermNode
+  readonly flags: number
+  /** Its first letter; -1 where none was read yet. */
+  readonly start: number
+  readonly chain: Chain | undefined
+}
+
 /** Terms written together so far, as in "termterm", that count once the word ends with one. */
 interface Chain {
   readonly match: Match
@@ -47,28 +56,30 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
   const reachedAt = new Float64Array(trie.size * FLAG_WORDS)
   const reachedWith = new Int32Array(trie.size * FLAG_WORDS)
   let clock = 0
-  let paths = createPaths()
-  let next = createPaths()
-
-  const keep = (node: number, flags: number, start: number, chain: Chain | undefined): boolean => {
-    if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
-    const word = node * FLAG_WORDS + (flags >> 5)
-    const reached = reachedAt[word] === clock ? (reachedWith[word] as number) : 0
-    if (reached & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
-    reachedAt[word] = clock
-    reachedWith[word] = reached | (1 << (flags & LOSSES))
-    next.add(node, flags, start, chain)
-    return true
-  }
 
   return (cells, visit) => {
+    let paths: Path[] = []
+    let next: Path[] = []
     let at = 0
 
+    const keep = (path: Path): boolean => {
+      const { node, flags } = path
+      if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
+      const word = node.index * FLAG_WORDS + (flags >> 5)
+      const reached = reachedAt[word] === clock ? (reachedWith[word] as number) : 0
+      if (reached & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
+      reachedAt[word] = clock
+      reachedWith[word] = reached | (1 << (flags & LOSSES))
+      next.push(path)
+      return true
+    }
+
     /** Keeps a path, and reports the terms that end with this letter, or lets the next one follow in the same word. */
-    const reach = (node: number, flags: number, start: number, chain: Chain | undefined) => {
-      if (!keep(node, flags, start, chain)) return
+    const reach = (path: Path) => {
+      if (!keep(path)) return
+      const { node, flags, start, chain } = path
       let link = chain
-      for (const term of trie.termsAt(node)) {
+      for (const term of node.terms) {
         const pieced = (flags & PIECED) === PIECED
         if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
         const match = { term, start, end: at, pieced }
@@ -82,8 +93,8 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
         }
       }
       if (link === chain) return
-      keep(trie.wordRoot, flags | CHAINED, -1, link)
-      keep(trie.anyRoot, flags | CHAINED, -1, link)
+      for (const root of [trie.wordRoot, trie.anyRoot])
+        keep({ node: root, flags: flags | CHAINED, start: -1, chain: link })
     }
 
     /** Every path that reads the letter, and those that begin with it. */
@@ -93,72 +104,41 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
       const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
       const options = cells.options[at] as readonly number[]
       const soft = cells.soft[at] === 1
-      let offered = 0
-      for (let o = 0; o < options.length; o++) offered |= bitOf(options[o] as number)
-      for (let i = 0; i < paths.count; i++) {
-        const node = paths.nodes[i] as number
-        const own = gap <= GLUE ? trie.symbolOf(node) : 0
-        if ((offered & (trie.beginningsOf(node) | bitOf(own))) === 0) continue
-        const flags = flagsAcross(paths.flags[i] as number, gap)
+      for (const { node, flags: before, start, chain } of paths) {
+        const flags = flagsAcross(before, gap)
         if (flags === IMPASSABLE) continue
-        const start = paths.starts[i] as number
-        for (let o = 0; o < options.length; o++) {
-          const symbol = options[o] as number
-          const gained = (soft && o > 0 ? flags : flags & ~UNLETTERED) | piece
-          const child = trie.child(node, symbol)
-          if (child !== undefined) reach(child, gained, start < 0 ? at : start, paths.chains[i])
-          if (symbol === own) reach(node, gained | REPEATED, start, paths.chains[i])
+        for (const symbol of options) {
+          const gained = (soft && symbol !== options[0] ? flags : flags & ~UNLETTERED) | piece
+          const child = node.children.get(symbol)
+          if (child) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
+          if (symbol === node.symbol && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
         }
       }
-      for (let o = 0; o < options.length; o++) {
-        const symbol = options[o] as number
-        const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && o > 0 ? UNLETTERED : 0) | piece
-        const any = trie.child(trie.anyRoot, symbol)
-        if (any !== undefined) reach(any, flags, at, undefined)
-        const word = wordStart ? trie.child(trie.wordRoot, symbol) : undefined
-        if (word !== undefined) reach(word, flags, at, undefined)
+      for (const symbol of options) {
+        const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && symbol !== options[0] ? UNLETTERED : 0) | piece
+        const any = trie.anyRoot.children.get(symbol)
+        if (any) reach({ node: any, flags, start: at, chain: undefined })
+        const word = wordStart ? trie.wordRoot.children.get(symbol) : undefined
+        if (word) reach({ node: word, flags, start: at, chain: undefined })
       }
     }
 
     /** Skips a digit or mark like a gap: paths stay where they are. */
     const skip = () => {
       const gap = Math.max(MARK, cells.gaps[at] as number)
-      for (let i = 0; i < paths.count; i++) {
-        const flags = flagsAcross(paths.flags[i] as number, gap)
-        if (flags !== IMPASSABLE) keep(paths.nodes[i] as number, flags, paths.starts[i] as number, paths.chains[i])
+      for (const path of paths) {
+        const flags = flagsAcross(path.flags, gap)
+        if (flags !== IMPASSABLE) keep({ ...path, flags })
       }
     }
 
-    paths.count = 0
     for (; at < cells.options.length; at++) {
       clock++
-      next.count = 0
+      next = []
       step()
       if (cells.soft[at]) skip()
-      ;[paths, next] = [next, paths]
+      paths = next
     }
-  }
-}
-
-/** A reusable row of paths, column by column: this is the innermost loop and must not allocate. */
-function createPaths() {
-  const nodes: number[] = []
-  const flags: number[] = []
-  const starts: number[] = []
-  const chains: (Chain | undefined)[] = []
-  return {
-    count: 0,
-    nodes,
-    flags,
-    starts,
-    chains,
-    add(node: number, flag: number, start: number, chain: Chain | undefined) {
-      const i = this.count++
-      nodes[i] = node
-      flags[i] = flag
-      starts[i] = start
-      chains[i] = chain
-    },
   }
 }
 

@@ -28,9 +28,6 @@ export interface Match {
 
 export const WORD_GAP = 0x20
 
-/** One bit of 32: different symbols may share it, Latin letters don't. */
-export const bitOf = (symbol: number): number => 1 << (symbol & 31)
-
 // Written without spaces between words, so that a term begins and ends anywhere; emoji likewise.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=Thai}\p{Extended_Pictographic}]/u
 const STARS = /^\*|\*$/g
@@ -56,49 +53,38 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
   return { written: bare, list, openStart, openEnd, symbols }
 }
 
+/** A symbol (code point) on the way to the end of a term. */
+export interface TermNode {
+  readonly index: number
+  /** 0 at the roots. */
+  readonly symbol: number
+  readonly children: Map<number, TermNode>
+  /** Those that end here. */
+  readonly terms: Term[]
+}
+
 /**
- * A tree of the terms' symbols (code points), whose nodes are numbers. It has two roots: for terms that begin a word,
- * and for those that need not. A term that ends in a Latin letter is also found with a plural s.
+ * A tree of the terms' symbols with two roots: for terms that begin a word, and for those that need not. A term that
+ * ends in a Latin letter is also found with a plural s.
  */
 export function createTermTrie(terms: readonly Term[]) {
-  const children: Map<number, number>[] = []
-  const symbols = [0, 0]
-  const beginnings = [0, 0]
-  const ends: Term[][] = [[], []]
-
-  const child = (node: number, symbol: number): number | undefined => children[node]?.get(symbol)
-  const grow = (node: number, symbol: number): number => {
-    const grown = symbols.push(symbol) - 1
-    children[node] ??= new Map()
-    children[node].set(symbol, grown)
-    beginnings[node] = (beginnings[node] as number) | bitOf(symbol)
-    beginnings.push(0)
-    ends.push([])
-    return grown
-  }
-  const add = (root: number, path: readonly number[], term: Term) => {
-    let node = root
-    for (const symbol of path) node = child(node, symbol) ?? grow(node, symbol)
-    const there = ends[node] as Term[]
-    if (!there.includes(term)) there.push(term)
+  let size = 0
+  const grow = (symbol: number): TermNode => ({ index: size++, symbol, children: new Map(), terms: [] })
+  const [wordRoot, anyRoot] = [grow(0), grow(0)]
+  const add = (path: readonly number[], term: Term) => {
+    let node = term.openStart ? anyRoot : wordRoot
+    for (const symbol of path) {
+      const next = node.children.get(symbol) ?? grow(symbol)
+      node.children.set(symbol, next)
+      node = next
+    }
+    if (!node.terms.includes(term)) node.terms.push(term)
   }
   for (const term of terms) {
-    const root = term.openStart ? 1 : 0
-    add(root, term.symbols, term)
+    add(term.symbols, term)
     if (LATIN_WORD.test(String.fromCodePoint(...term.symbols)) && !term.openEnd && term.symbols.at(-1) !== 0x73) {
-      add(root, [...term.symbols, 0x73], term)
+      add([...term.symbols, 0x73], term)
     }
   }
-  return {
-    wordRoot: 0,
-    anyRoot: 1,
-    child,
-    /** The bits (`bitOf`) of the symbols that lead on from a node. */
-    beginningsOf: (node: number) => beginnings[node] as number,
-    /** The symbol that leads to a node; 0 at the roots. */
-    symbolOf: (node: number) => symbols[node] as number,
-    /** The terms that end at a node. */
-    termsAt: (node: number) => ends[node] as readonly Term[],
-    size: symbols.length,
-  }
+  return { wordRoot, anyRoot, size }
 }
