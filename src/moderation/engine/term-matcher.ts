@@ -1,7 +1,7 @@
 import { type Cells, reversed, toCells } from './cells.js'
 import { readingsOf } from './normalize.js'
 import { createPhraseFinder } from './ordinary-phrases.js'
-import { createTermSearch } from './term-search.js'
+import { searchTerms } from './term-search.js'
 import { createTermTrie, type Match, toTerm } from './term-trie.js'
 
 /** Words that mean one thing to a rule. */
@@ -41,7 +41,7 @@ const FILLER = -1
 export function createTermMatcher<List extends TermList>(lists: readonly List[], fillers: readonly string[] = []) {
   const compiled = (terms: readonly string[], list: number) => terms.flatMap((term) => toTerm(term, list) ?? [])
   const terms = lists.flatMap((list, index) => (list.undisguised ? [] : compiled(list.terms, index)))
-  const search = createTermSearch(createTermTrie([...terms, ...compiled(fillers, FILLER)]))
+  const trie = createTermTrie([...terms, ...compiled(fillers, FILLER)])
   const phrases = [...new Set(lists.map(({ ordinary }) => ordinary ?? NO_PHRASES))]
   const findPhrases = createPhraseFinder(phrases)
   const findUndisguised = createPhraseFinder(lists.map((list) => (list.undisguised ? list.terms : NO_PHRASES)))
@@ -63,9 +63,9 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
           found.push({ list, written, start, end })
         }
         findUndisguised(cells).forEach(note)
-        search(cells, note)
+        searchTerms(trie, cells, note)
         const final = cells.options.length - 1
-        search(reversed(cells, reading), ({ term, start, end, pieced }) => {
+        searchTerms(trie, reversed(cells, reading), ({ term, start, end, pieced }) => {
           if (pieced || term.symbols.length < MIN_REVERSED_LENGTH) return
           note({ term, start: final - end, end: final - start, pieced })
         })

@@ -51,103 +51,95 @@ interface Chain {
  * At one letter there is at most one path per node and set of flags, and none that has but more losses than another, so
  * the work is linear in the text.
  */
-export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: Match) => void) => void {
-  // Per node and flags that are no losses: the last letter it was reached at, and a bit for each set of losses there.
-  const reachedAt = new Float64Array(trie.size * FLAG_WORDS)
-  const reachedWith = new Int32Array(trie.size * FLAG_WORDS)
-  let clock = 0
+export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) => void): void {
+  let paths: Path[] = []
+  let next: Path[] = []
+  let at = 0
+  // Of this letter, by node and flags that are no losses: a bit for each set of losses it was reached with.
+  const reached = new Map<number, number>()
 
-  return (cells, visit) => {
-    let paths: Path[] = []
-    let next: Path[] = []
-    let at = 0
+  const keep = (path: Path): boolean => {
+    const { node, flags } = path
+    if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
+    const key = node.index * FLAG_WORDS + (flags >> 5)
+    const before = reached.get(key) ?? 0
+    if (before & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
+    reached.set(key, before | (1 << (flags & LOSSES)))
+    next.push(path)
+    return true
+  }
 
-    const keep = (path: Path): boolean => {
-      const { node, flags } = path
-      if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
-      const word = node.index * FLAG_WORDS + (flags >> 5)
-      const reached = reachedAt[word] === clock ? (reachedWith[word] as number) : 0
-      if (reached & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
-      reachedAt[word] = clock
-      reachedWith[word] = reached | (1 << (flags & LOSSES))
-      next.push(path)
-      return true
-    }
-
-    /** Keeps a path, and reports the terms that end with this letter, or lets the next one follow in the same word. */
-    const reach = (path: Path) => {
-      if (!keep(path)) return
-      const { node, flags, start, chain } = path
-      let link = chain
-      for (const term of node.terms) {
-        const pieced = (flags & PIECED) === PIECED
-        if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
-        const match = { term, start, end: at, pieced }
-        if (endsWord(cells, at) || (term.openEnd && !(flags & CROSSED))) {
-          if (chain && term.symbols.length < SHORTEST_JOINED) continue
-          visit(match)
-          report(chain, visit)
-        } else if (!(flags & INSIDE_WORD) && term.symbols.length >= SHORTEST_JOINED) {
-          // A word of several languages goes on as each of them.
-          link = { match, previous: link, reported: false }
-        }
+  /** Keeps a path, and reports the terms that end with this letter, or lets the next one follow in the same word. */
+  const reach = (path: Path) => {
+    if (!keep(path)) return
+    const { node, flags, start, chain } = path
+    let link = chain
+    for (const term of node.terms) {
+      const pieced = (flags & PIECED) === PIECED
+      if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
+      const match = { term, start, end: at, pieced }
+      if (endsWord(cells, at) || (term.openEnd && !(flags & CROSSED))) {
+        if (chain && term.symbols.length < SHORTEST_JOINED) continue
+        visit(match)
+        report(chain, visit)
+      } else if (!(flags & INSIDE_WORD) && term.symbols.length >= SHORTEST_JOINED) {
+        // A word of several languages goes on as each of them.
+        link = { match, previous: link, reported: false }
       }
-      if (link === chain) return
-      for (const root of [trie.wordRoot, trie.anyRoot])
-        keep({ node: root, flags: flags | CHAINED, start: -1, chain: link })
     }
+    if (link === chain) return
+    for (const root of [trie.wordRoot, trie.anyRoot])
+      keep({ node: root, flags: flags | CHAINED, start: -1, chain: link })
+  }
 
-    /** Every path that reads the letter, and those that begin with it. */
-    const step = () => {
-      const gap = cells.gaps[at] as number
-      const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
-      const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
-      const options = cells.options[at] as readonly number[]
-      const soft = cells.soft[at] === 1
-      for (const { node, flags: before, start, chain } of paths) {
-        const flags = flagsAcross(before, gap)
-        if (flags === IMPASSABLE) continue
-        for (const symbol of options) {
-          const gained = (soft && symbol !== options[0] ? flags : flags & ~UNLETTERED) | piece
-          const child = node.children.get(symbol)
-          if (child) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
-          if (symbol === node.symbol && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
-        }
-      }
+  /** Every path that reads the letter, and those that begin with it. */
+  const step = () => {
+    const gap = cells.gaps[at] as number
+    const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
+    const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
+    const options = cells.options[at] as readonly number[]
+    const soft = cells.soft[at] === 1
+    for (const { node, flags: before, start, chain } of paths) {
+      const flags = flagsAcross(before, gap)
+      if (flags === undefined) continue
       for (const symbol of options) {
-        const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && symbol !== options[0] ? UNLETTERED : 0) | piece
-        const any = trie.anyRoot.children.get(symbol)
-        if (any) reach({ node: any, flags, start: at, chain: undefined })
-        const word = wordStart ? trie.wordRoot.children.get(symbol) : undefined
-        if (word) reach({ node: word, flags, start: at, chain: undefined })
+        const gained = (soft && symbol !== options[0] ? flags : flags & ~UNLETTERED) | piece
+        const child = node.children.get(symbol)
+        if (child) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
+        if (symbol === node.symbol && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
       }
     }
-
-    /** Skips a digit or mark like a gap: paths stay where they are. */
-    const skip = () => {
-      const gap = Math.max(MARK, cells.gaps[at] as number)
-      for (const path of paths) {
-        const flags = flagsAcross(path.flags, gap)
-        if (flags !== IMPASSABLE) keep({ ...path, flags })
-      }
+    for (const symbol of options) {
+      const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && symbol !== options[0] ? UNLETTERED : 0) | piece
+      const any = trie.anyRoot.children.get(symbol)
+      if (any) reach({ node: any, flags, start: at, chain: undefined })
+      const word = wordStart ? trie.wordRoot.children.get(symbol) : undefined
+      if (word) reach({ node: word, flags, start: at, chain: undefined })
     }
+  }
 
-    for (; at < cells.options.length; at++) {
-      clock++
-      next = []
-      step()
-      if (cells.soft[at]) skip()
-      paths = next
+  /** Skips a digit or mark like a gap: paths stay where they are. */
+  const skip = () => {
+    const gap = Math.max(MARK, cells.gaps[at] as number)
+    for (const path of paths) {
+      const flags = flagsAcross(path.flags, gap)
+      if (flags !== undefined) keep({ ...path, flags })
     }
+  }
+
+  for (; at < cells.options.length; at++) {
+    reached.clear()
+    next = []
+    step()
+    if (cells.soft[at]) skip()
+    paths = next
   }
 }
 
-const IMPASSABLE = -1
-
-/** The flags of a path once it has crossed the gap, or `IMPASSABLE` for one that began inside a word. */
-function flagsAcross(flags: number, gap: number): number {
+/** The flags of a path once it has crossed the gap; undefined for one that began inside a word, which can't. */
+function flagsAcross(flags: number, gap: number): number | undefined {
   if (gap < MARK) return flags
-  if (flags & INSIDE_WORD) return IMPASSABLE
+  if (flags & INSIDE_WORD) return undefined
   return flags | CROSSED | (gap === SPACE ? CROSSED_SPACE : 0)
 }
 

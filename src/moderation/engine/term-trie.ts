@@ -86,5 +86,5 @@ export function createTermTrie(terms: readonly Term[]) {
       add([...term.symbols, 0x73], term)
     }
   }
-  return { wordRoot, anyRoot, size }
+  return { wordRoot, anyRoot }
 }
