@@ -18,6 +18,7 @@ import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
 import { listenForHealth, type Running } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
+import type { ImageStore } from './generation/shared-ports.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
 import type { StreamTimes } from './http/server-sent-events.js'
@@ -67,7 +68,7 @@ export async function startServer(
   const positions = queuePositions(db)
   const draining = new AbortController()
   const leaving = new AbortController()
-  const webhooks = startWebhooks(config, log, foundation, (slug) => images.url(slug), options.resolveHost)
+  const webhooks = startWebhooks(config, log, foundation, images, options.resolveHost)
   const ports = {
     webhooks: webhooks.ports,
     models: modelStore(db),
@@ -109,7 +110,7 @@ export async function startServer(
       leaving: leaving.signal,
       maxWaiting: options.maxWaiting,
     },
-    pages: { images: publishedImages(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
+    pages: { images: publishedImages(db), imageUrl: images.url, baseUrl: config.baseUrl },
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },
@@ -146,13 +147,8 @@ export async function startServer(
 }
 
 /** Wires the webhooks of one server: the ports of its routes, and the sending of due deliveries. */
-function startWebhooks(
-  config: Config,
-  log: Logger,
-  { db, complain, missesNotices, openProducerConnection, openWorkerConnection }: Foundation,
-  imageUrl: (slug: string) => string,
-  resolveHost: ResolveHost | undefined,
-) {
+function startWebhooks(config: Config, log: Logger, foundation: Foundation, images: ImageStore, dns?: ResolveHost) {
+  const { db, complain, missesNotices, openProducerConnection, openWorkerConnection } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const onError = complain('webhooks are sent late')
@@ -163,9 +159,9 @@ function startWebhooks(
     deliveries,
     payloadOf: async (delivery) => {
       const { generationId: id } = delivery
-      return webhookPayload(delivery, id === null ? undefined : await subjects.find(id), imageUrl)
+      return webhookPayload(delivery, id === null ? undefined : await subjects.find(id), images.url)
     },
-    sender: webhookSender({ ...target, resolveHost }),
+    sender: webhookSender({ ...target, resolveHost: dns }),
     jobs,
     log,
   })

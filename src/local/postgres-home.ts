@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { type DatabaseUser, runAs } from './postgres-binaries.js'
 import { endServer, findServer } from './postgres-server.js'
-import { errorCode } from './processes.js'
+import { errorCode, ignoring } from './processes.js'
 import { writePrivately } from './state-directory.js'
 
 export type PostgresHome = Awaited<ReturnType<typeof openPostgresHome>>
@@ -112,9 +112,7 @@ async function canReach(user: DatabaseUser, directory: string): Promise<boolean>
 
 /** Everyone may write to /var/tmp, so a directory that is there already must be ours and closed to others. */
 async function createAway(away: string, user: DatabaseUser): Promise<void> {
-  await mkdir(away, { mode: 0o700 }).catch((error) => {
-    if (errorCode(error) !== 'EEXIST') throw error
-  })
+  await mkdir(away, { mode: 0o700 }).catch(ignoring('EEXIST'))
   const found = await lstat(away)
   const isOurs = found.isDirectory() && (found.uid === 0 || found.uid === user.uid) && (found.mode & 0o077) === 0
   if (!isOurs)
