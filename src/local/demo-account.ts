@@ -53,11 +53,9 @@ async function prepareAccount(db: Database, keyFile: string, keyPrefix: string) 
     const plan = subscription?.plan ?? PLAN
     await operatorSubscriptionStore(db).set(id, { plan, status: 'active', endDate }, endDate)
   }
-  const isLow = credits < LOW
-  if (isLow)
-    await operatorCreditStore(db).grant(id, CREDITS - credits, { note: 'topped up by npm start', ref: undefined })
-  const key = await prepareKey(db, id, keyFile, keyPrefix)
-  return { username: USERNAME, credits: isLow ? CREDITS : credits, key }
+  const topUp = credits < LOW ? CREDITS - credits : 0
+  if (topUp > 0) await operatorCreditStore(db).grant(id, topUp, { note: 'topped up by npm start', ref: undefined })
+  return { username: USERNAME, credits: credits + topUp, key: await prepareKey(db, id, keyFile, keyPrefix) }
 }
 
 async function prepareKey(db: Database, userId: string, keyFile: string, prefix: string): Promise<string> {

@@ -10,8 +10,6 @@ import { whenAborted } from '../abort-signals.js'
 import { requireOwn } from '../own-directory.js'
 import { errorCode } from './processes.js'
 
-export type ServiceName = 'server' | 'worker'
-
 /** A little longer than the services' own limit. */
 const STOP_WITHIN_MS = 38_000
 const MAX_LOG_BYTES = 10_000_000
@@ -22,7 +20,7 @@ const WARN = 40
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Starts server or worker in its own session, so that Ctrl-C reaches only us and we stop them in order. */
-export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog) {
+export function launchService(name: 'server' | 'worker', env: NodeJS.ProcessEnv, log: ServiceLog) {
   const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
     // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
     env: { ...env, TSX_TSCONFIG_PATH: pathFromHere('../../tsconfig.json') },

@@ -6,7 +6,7 @@ import { type DemoAccess, prepareDemo } from './demo-account.js'
 import { isTaken } from './listening-port.js'
 import { startLocalPostgres } from './postgres.js'
 import { sendSignal } from './processes.js'
-import { launchService, openServiceLog, type ServiceName } from './service-process.js'
+import { launchService, openServiceLog } from './service-process.js'
 import { findRunningStack, noteRunningStack, openStateDirectory, writePrivately } from './state-directory.js'
 import { elapsed, type Interruption, type LiveLine, unlessInterrupted } from './terminal.js'
 
@@ -53,7 +53,7 @@ export async function startStack(
     await writePrivately(state.databaseUrl, `${url}\n`)
     return url
   }
-  const launch = async (name: ServiceName, env: NodeJS.ProcessEnv) => {
+  const launch = async (name: 'server' | 'worker', env: NodeJS.ProcessEnv) => {
     const log = await openServiceLog(state.logs, name, onWarning)
     const service = launchService(name, env, log)
     closing.push(() => service.stop(interruption.forced))
@@ -154,7 +154,6 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
   const title = (text: string) => terminal.style('bold', text)
   const authorization = `-H "Authorization: Bearer ${account.key}"`
   const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: modelVersionId })
-  const notes = [whyNothingIsDrawn(config, stack), howToGetRealImages(config, 'npm start')]
   const generate = `${config.baseUrl}/api/v1/generate`
   return [
     '',
@@ -173,7 +172,7 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
     '',
     `curl -s "${generate}/ID" ${authorization}`,
     '',
-    ...notes.filter((note) => note !== undefined),
+    ...[whyNothingIsDrawn(config, stack), howToGetRealImages(config, 'npm start')].filter((note) => note !== undefined),
     'Ctrl-C stops everything.',
   ].join('\n')
 }

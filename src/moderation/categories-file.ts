@@ -43,9 +43,12 @@ function isReadable(text: string): boolean {
  *   where and why, and quotes nothing: the path may name a file that is not ours to show.
  */
 export function configuredRules(path: string | undefined): Rule[] {
-  const parsed = categoriesFile.safeParse(path === undefined ? defaultCategories : parse(path, read(path)))
+  const parsed = categoriesFile.safeParse(path === undefined ? defaultCategories : readJson(path))
   if (!parsed.success) {
-    const issues = parsed.error.issues.map((issue) => `${placeOf(issue)}: ${problemOf(issue)}`)
+    const issues = parsed.error.issues.map(({ code, message, path: place }) => {
+      const problem = code === 'unrecognized_keys' ? 'holds a key that is not known' : message
+      return `${z.core.toDotPath(place) || 'the file'}: ${problem}`
+    })
     throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be used: ${issues.join('; ')}.`)
   }
   return parsed.data.categories.map(({ name, terms, beside, except, models }) => ({
@@ -56,24 +59,16 @@ export function configuredRules(path: string | undefined): Rule[] {
   }))
 }
 
-const placeOf = ({ path }: z.core.$ZodIssue): string => z.core.toDotPath(path) || 'the file'
-
-const problemOf = ({ code, message }: z.core.$ZodIssue): string =>
-  code === 'unrecognized_keys' ? 'holds a key that is not known' : message
-
-function read(path: string): string {
+function readJson(path: string): unknown {
+  let text = ''
   try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
-    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${reason}).`)
-  }
-}
-
-function parse(path: string, text: string): unknown {
-  try {
+    text = readFileSync(path, 'utf8')
     return JSON.parse(text)
   } catch (error) {
+    if (!(error instanceof SyntaxError)) {
+      const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+      throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${reason}).`)
+    }
     const before = text.slice(0, faultIn(text, String(error))).split('\n')
     const place = `line ${before.length}, column ${(before.at(-1) as string).length + 1}`
     throw new ModerationRulesError(`MODERATION_RULES: the file ${path} is not valid JSON from ${place} on.`)
