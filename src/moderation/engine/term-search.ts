@@ -12,13 +12,6 @@ const UNLETTERED = 16
 const INSIDE_WORD = 32
 const CHAINED = 64
 const LOSSES = 31
-const FLAG_WORDS = 128 / 32
-// By set of losses, a bit for each of its subsets.
-const NO_MORE_LOSSES = Int32Array.from({ length: LOSSES + 1 }, (_none, losses) => {
-  let sets = 0
-  for (let set = 0; set <= LOSSES; set++) if ((set & losses) === set) sets |= 1 << set
-  return sets
-})
 
 // "s e x" is spelled out; "his ex" and "an all" are not: short terms, and letters repeated, cross a space only between
 // single letters. Terms written together neither ("be between").
@@ -55,16 +48,16 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
   let paths: Path[] = []
   let next: Path[] = []
   let at = 0
-  // Of this letter, by node and flags that are no losses: a bit for each set of losses it was reached with.
-  const reached = new Map<number, number>()
+  // The flags of the paths that are at each node with this letter.
+  const reached = new Map<TermNode, number[]>()
 
   const keep = (path: Path): boolean => {
     const { node, flags } = path
     if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
-    const key = node.index * FLAG_WORDS + (flags >> 5)
-    const before = reached.get(key) ?? 0
-    if (before & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
-    reached.set(key, before | (1 << (flags & LOSSES)))
+    const others = reached.get(node)
+    if (others?.some((other) => (other | LOSSES) === (flags | LOSSES) && (other & ~flags) === 0)) return false
+    if (others) others.push(flags)
+    else reached.set(node, [flags])
     next.push(path)
     return true
   }

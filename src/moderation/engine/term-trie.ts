@@ -55,7 +55,6 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
 
 /** A symbol (code point) on the way to the end of a term. */
 export interface TermNode {
-  readonly index: number
   /** 0 at the roots. */
   readonly symbol: number
   readonly children: Map<number, TermNode>
@@ -68,8 +67,7 @@ export interface TermNode {
  * ends in a Latin letter is also found with a plural s.
  */
 export function createTermTrie(terms: readonly Term[]) {
-  let size = 0
-  const grow = (symbol: number): TermNode => ({ index: size++, symbol, children: new Map(), terms: [] })
+  const grow = (symbol: number): TermNode => ({ symbol, children: new Map(), terms: [] })
   const [wordRoot, anyRoot] = [grow(0), grow(0)]
   const add = (path: readonly number[], term: Term) => {
     let node = term.openStart ? anyRoot : wordRoot
