@@ -78,10 +78,7 @@ export function watchEventLoop(log: Logger): () => void {
 const HEALTH_BODIES = { 200: { status: 'ok' }, 503: { error: 'Not ready.' }, 404: { error: 'No such endpoint.' } }
 
 /** Answers GET /health (200) and GET /ready (503 unless `ready`) on METRICS_PORT, if set. Returns what closes it. */
-export async function listenForHealth(
-  { host, metricsPort }: Config,
-  ready: () => boolean | Promise<boolean>,
-): Promise<() => Promise<void>> {
+export async function listenForHealth({ host, metricsPort }: Config, ready: () => boolean | Promise<boolean>) {
   if (metricsPort === undefined) return async () => undefined
   const statusOf = async ({ method, url }: IncomingMessage) => {
     if (method !== 'GET' && method !== 'HEAD') return 404

@@ -16,7 +16,7 @@ import { queuePositions } from './db/queue-positions.js'
 import { idempotencyStore, submissionStore } from './db/submission-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
-import { listenForHealth, type Running } from './entry.js'
+import { listenForHealth } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
 import type { ImageStore } from './generation/shared-ports.js'
 import type { SlotLimits } from './http/admission.js'
@@ -54,11 +54,7 @@ export interface ServerOptions extends TestOptions {
 }
 
 /** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
-export async function startServer(
-  config: Config,
-  log: Logger,
-  options: ServerOptions = {},
-): Promise<Running & { url: string }> {
+export async function startServer(config: Config, log: Logger, options: ServerOptions = {}) {
   const moderator = createModerator({ ...config.moderation, logger: log })
   const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
 import { requireUser } from '../cli/find-user.js'
+import type { Config } from '../config.js'
 import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
 import { createDatabase, type Database } from '../db/client.js'
@@ -25,15 +26,11 @@ export type DemoAccess = Awaited<ReturnType<typeof prepareDemo>>
  * @param whenReady a worker that is being started has announced its backends by then; none for one that runs already
  * @throws Error with one sentence when no model is enabled, and what `whenReady` rejects with
  */
-export async function prepareDemo(
-  { databaseUrl, keyPrefix }: { readonly databaseUrl: string; readonly keyPrefix: string },
-  keyFile: string,
-  whenReady?: Promise<unknown>,
-) {
-  const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+export async function prepareDemo(config: Config, keyFile: string, whenReady?: Promise<unknown>) {
+  const db = createDatabase(config.databaseUrl, { maxConnections: 2, onError: () => undefined })
   try {
     const began = performance.now()
-    const [account] = await Promise.all([prepareAccount(db, keyFile, keyPrefix), whenReady])
+    const [account] = await Promise.all([prepareAccount(db, keyFile, config.keyPrefix), whenReady])
     // Announcements of an earlier worker do not count.
     const withinMs = whenReady !== undefined ? performance.now() - began : ANNOUNCED_WITHIN_MS
     return { account, ...(await chooseModel(db, withinMs)) }

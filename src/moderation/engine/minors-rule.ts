@@ -116,12 +116,8 @@ function youngPeople({ gaps, clauses }: Cells, young: readonly Sense[], people: 
  * Whether all nudity is of adults in works of art, in sentences without minors, and no sentence with minors refers back
  * to someone: "An adult nude study on the wall. Children play outside."
  */
-function areApart(
-  { sentences }: Cells,
-  senses: readonly Sense[],
-  minors: readonly Evidence[],
-  sexual: readonly Sense[],
-): boolean {
+function areApart(cells: Cells, senses: readonly Sense[], minors: readonly Evidence[], sexual: readonly Sense[]) {
+  const { sentences } = cells
   const sentencesOf = (words: readonly Evidence[]) => new Set(words.map(({ start }) => sentences[start]))
   const withWords = (...roles: Role[]) => sentencesOf(senses.filter(({ role }) => roles.includes(role)))
   const [adult, art, pointing] = [withWords('adults', 'adulthood'), withWords('artworks'), withWords('pointers')]
