@@ -34,11 +34,8 @@ export async function beginRun(terminal: LiveLine, interruption: Interruption) {
  * @param onWarning called with each warning of a service, as one line
  * @throws Error with one sentence, or the reason of the interruption; what was started is stopped again by then
  */
-export async function startStack(
-  { state, terminal, interruption }: LocalRun,
-  port: number,
-  onWarning: (line: string) => void,
-) {
+export async function startStack(run: LocalRun, port: number, onWarning: (line: string) => void) {
+  const { state, terminal, interruption } = run
   const onStep = (text: string) => terminal.show({ text })
   const closing: (() => Promise<unknown>)[] = []
   const ends: Promise<string>[] = []
