@@ -22,13 +22,14 @@ const httpOrigin = z
   }, 'must be an http:// or https:// URL without query or password, like https://easel.example')
   .transform((text) => text.replace(/\/+$/, ''))
 
-const urlWith = (protocols: readonly string[]) =>
-  z
-    .string()
-    .refine(
-      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
-      `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-    )
+const urlWith = (one: string, other: string) =>
+  z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
+    message: `must be a URL that begins with ${one}// or ${other}//`,
+    abort: true,
+  })
+
+const postgresUrl = urlWith('postgres:', 'postgresql:')
+const webUrl = urlWith('http:', 'https:')
 
 /** Comma-separated; blanks around an entry and empty entries don't count. */
 const list = (text: string): string[] =>
@@ -37,29 +38,32 @@ const list = (text: string): string[] =>
     .map((part) => part.trim())
     .filter(Boolean)
 
-const networks = (message: string) => z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message))
+/** Addresses and networks. `none` is the default, and means an empty list. */
+const networks = (none: string, message: string) =>
+  z
+    .string()
+    .default(none)
+    .transform((text) => (text === none ? [] : list(text)))
+    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message)))
 
 const BACKEND_SCHEMES = [
   'preview',
   ...['a1111', 'comfyui', 'openai', 'sdcpp'].flatMap((kind) => [`${kind}+http`, `${kind}+https`]),
 ]
 
-const backendUrl = z.string().superRefine((text, context) => {
-  const message = mistakeIn(text)
-  if (message) context.addIssue({ code: 'custom', message })
-})
-
-/** What is wrong with an entry of INFERENCE_URL. */
-function mistakeIn(entry: string): string | undefined {
+/** Says what is wrong with an entry of INFERENCE_URL. */
+function checkBackend(entry: string, context: z.RefinementCtx): void {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
   const scheme = /^([a-z0-9+]+):/.exec(entry)?.[1]
-  if (!scheme) return 'has an entry without a scheme; write each like preview: or a1111+http://host:7860'
-  if (scheme === 'http' || scheme === 'https')
-    return `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`
-  if (!BACKEND_SCHEMES.includes(scheme))
-    return `the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`
-  if (scheme !== 'preview' && !URL.canParse(entry.slice(entry.indexOf('+') + 1)))
-    return 'has an entry without a host; write it like a1111+http://host:7860'
-  return undefined
+  if (!scheme) refuse('has an entry without a scheme; write each like preview: or a1111+http://host:7860')
+  else if (scheme === 'http' || scheme === 'https')
+    refuse(
+      `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
+    )
+  else if (!BACKEND_SCHEMES.includes(scheme))
+    refuse(`the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`)
+  else if (scheme !== 'preview' && !URL.canParse(entry.slice(entry.indexOf('+') + 1)))
+    refuse('has an entry without a host; write it like a1111+http://host:7860')
 }
 
 /** The server that an entry of INFERENCE_URL leads to: without kind, password, options, last slash and default path. */
@@ -75,10 +79,10 @@ function serverOf(entry: string): string {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const variables = z.object({
-  DATABASE_URL: urlWith(['postgres:', 'postgresql:']),
-  DATABASE_LISTEN_URL: urlWith(['postgres:', 'postgresql:']).optional(),
-  APP_DATABASE_URL: urlWith(['postgres:', 'postgresql:']).optional(),
-  REDIS_URL: urlWith(['redis:', 'rediss:'])
+  DATABASE_URL: postgresUrl,
+  DATABASE_LISTEN_URL: postgresUrl.optional(),
+  APP_DATABASE_URL: postgresUrl.optional(),
+  REDIS_URL: urlWith('redis:', 'rediss:')
     .refine(
       (text) =>
         (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),
@@ -95,14 +99,14 @@ const variables = z.object({
     .regex(/^file:./, "must be file:PATH (s3:// storage isn't built yet)")
     .default('file:.easel/images'),
   CDN_BASE_URL: httpOrigin.optional(),
-  CDN_PURGE_URL: urlWith(['http:', 'https:']).optional(),
+  CDN_PURGE_URL: webUrl.optional(),
   INFERENCE_URL: z
     .string()
     .default('preview:')
     .transform(list)
     .pipe(
       z
-        .array(backendUrl)
+        .array(z.string().superRefine(checkBackend))
         .min(1, 'must name at least one backend, like preview:')
         // A server does one inference at a time, so it may be named once, however its entries differ otherwise.
         .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each backend once'),
@@ -112,10 +116,10 @@ const variables = z.object({
   AFFINITY_MAX_DELAY_SECONDS: wholeNumber(0, 3600).default(15),
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
   RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
-  MODERATION_URL: urlWith(['http:', 'https:'])
+  MODERATION_URL: webUrl
     // fetch throws for such a URL at each call, with the password in its message.
     .refine(
-      (text) => !URL.canParse(text) || !(new URL(text).username || new URL(text).password),
+      (text) => !(new URL(text).username || new URL(text).password),
       'must hold no user name or password: put the key into MODERATION_API_KEY',
     )
     .optional(),
@@ -126,17 +130,9 @@ const variables = z.object({
     .string()
     .regex(/^[A-Za-z0-9-]{1,20}$/, 'must be 1 to 20 letters, digits or hyphens')
     .default('easel'),
-  TRUST_PROXY: z
-    .string()
-    .default('false')
-    .transform((text) => (text === 'false' ? [] : list(text)))
-    .pipe(networks('must be false or the addresses of the proxies in front, like 10.0.0.0/8')),
+  TRUST_PROXY: networks('false', 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'),
   WEBHOOK_ALLOW_HTTP: flag.default(false),
-  WEBHOOK_ALLOWED_NETWORKS: z
-    .string()
-    .default('')
-    .transform(list)
-    .pipe(networks('must be networks, like 10.0.0.0/8,fd00::/8')),
+  WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be ${LOG_LEVELS.slice(0, -1).join(', ')} or silent`).default('info'),
 })
 
@@ -152,14 +148,11 @@ export function parseConfig(env: Record<string, string | undefined>) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = variables.safeParse(given)
   if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues
-        .map(({ path, message }) => {
-          const name = String(path[0])
-          return given[name] === undefined ? `${name} is required` : `${name} ${message}`
-        })
-        .join('; '),
-    )
+    const problems = parsed.error.issues.map(({ path, message }) => {
+      const name = String(path[0])
+      return given[name] === undefined ? `${name} is required` : `${name} ${message}`
+    })
+    throw new ConfigError(problems.join('; '))
   }
   const v = parsed.data
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`

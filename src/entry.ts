@@ -13,10 +13,7 @@ export interface Running {
   stop(crashed?: boolean): Promise<void>
 }
 
-/**
- * Runs one process until a signal ends it. Exits non-zero with one readable line when it can't be started.
- * @param hardStopMs how long the orderly end may take before the process is ended anyway
- */
+/** Runs one process until a signal ends it, in order within `hardStopMs`. If it can't start: one line, exit code 1. */
 export async function runProcess(
   name: string,
   hardStopMs: number,
@@ -54,9 +51,8 @@ function sentenceOf(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   const { code, port } = error as { code?: string; port?: number }
   if (code === 'EADDRINUSE') return `port ${port} is already in use; set PORT to a free one`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `HOST is no address of this machine (${code}); set it to 127.0.0.1, or 0.0.0.0 for all`
-  }
   if (code === 'EACCES' && port) return `port ${port} may not be used by this user; set PORT to one above 1023`
   return error instanceof Error ? error.message : String(error)
 }
@@ -65,13 +61,10 @@ const LOOK_EVERY_MS = 500
 /** Leases are renewed every 2 s and end after 7: a loop that stands still for longer than this endangers them. */
 const ALARM_MS = 1000
 
-/**
- * Warns when the event loop stood still for a second or more (its own work, a starved or paused machine): leases may have
- * run out. A timer of our own, since perf_hooks' histogram forgets a delay that is read right after it.
- * @returns ends the watch
- */
+/** Warns when the event loop stood still (own work, a starved machine): leases may have run out. Returns its end. */
 export function watchEventLoop(log: Logger): () => void {
   let due = performance.now() + LOOK_EVERY_MS
+  // Not perf_hooks' histogram, which forgets a delay that is read right after it.
   const timer = setInterval(() => {
     const now = performance.now()
     const stoodStillMs = Math.round(now - due)
@@ -84,14 +77,8 @@ export function watchEventLoop(log: Logger): () => void {
 
 const HEALTH_BODIES = { 200: { status: 'ok' }, 503: { error: 'Not ready.' }, 404: { error: 'No such endpoint.' } }
 
-/**
- * Answers `GET /health` (200 while the process is alive) and `GET /ready` (503 unless `ready`) on METRICS_PORT, if set.
- * @returns closes the port
- */
-export async function listenForHealth(
-  { host, metricsPort }: Config,
-  ready: () => boolean | Promise<boolean>,
-): Promise<() => Promise<void>> {
+/** Answers GET /health (200) and GET /ready (503 unless `ready`) on METRICS_PORT, if set. Returns what closes it. */
+export async function listenForHealth({ host, metricsPort }: Config, ready: () => boolean | Promise<boolean>) {
   if (metricsPort === undefined) return async () => undefined
   const statusOf = async ({ method, url }: IncomingMessage) => {
     if (method !== 'GET' && method !== 'HEAD') return 404

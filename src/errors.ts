@@ -1,7 +1,4 @@
-/**
- * Every refusal the service can give, as a stable code. http/error-bodies.ts says which HTTP status it becomes, and what
- * it is called in each interface's error body.
- */
+/** Every refusal the service can give. http/error-bodies.ts says what becomes of each in an interface's answers. */
 export const ERROR_CODES = [
   'unauthorized',
   'forbidden',
@@ -52,13 +49,10 @@ export class AppError extends Error {
 
 export const missingApiKey = () =>
   new AppError('unauthorized', 'Missing or invalid API key: send the header "Authorization: Bearer <API_KEY>".')
-
 export const invalidApiKey = () =>
   new AppError('unauthorized', 'Invalid API key: it is unknown or has been revoked. Create a new one and try again.')
-
 export const developerKeyRefused = () =>
   new AppError('forbidden', 'Developer keys work on the Create Image interface only; use a personal API key here.')
-
 export const userNotFound = () => new AppError('not_found', 'User not found: the account of this key was deleted.')
 
 export const invalidParameter = (parameter: string, message: string) =>
@@ -88,14 +82,11 @@ export const createImageModelUnavailable = (model: string) =>
   })
 
 /** @param matched the recognised words of the prompt, as the user wrote them or as they read without their disguise */
-export const promptFlagged = (parameter: string, category: string, matched: readonly string[]) =>
-  new AppError(
-    'content_policy_violation',
-    matched.length > 0
-      ? `Prompt flagged by moderation: ${category} (matched: ${matched.map((word) => `"${word}"`).join(', ')}). Rephrase it and try again.`
-      : `Prompt flagged by moderation: ${category}. Rephrase it and try again.`,
-    { parameter },
-  )
+export function promptFlagged(parameter: string, category: string, matched: readonly string[]): AppError {
+  const words = matched.length > 0 ? ` (matched: ${matched.map((word) => `"${word}"`).join(', ')})` : ''
+  const message = `Prompt flagged by moderation: ${category}${words}. Rephrase it and try again.`
+  return new AppError('content_policy_violation', message, { parameter })
+}
 
 export const moderationUnavailable = () =>
   new AppError('unavailable', 'The prompt could not be checked by moderation right now. Try again in a moment.', {
@@ -159,13 +150,10 @@ export const idempotencyInFlight = () =>
   )
 
 export const generationNotFound = () => new AppError('not_found', 'Generation not found: check the ID.')
-
 export const generationIdMissing = () =>
   invalidParameter('id', 'Generation ID is missing: poll GET /api/v1/generate/<id>.')
-
 export const endpointNotFound = (method: string, path: string) =>
   new AppError('not_found', `No such endpoint: ${method} ${path}.`)
-
 export const methodNotAllowed = (method: string, path: string, allowed: string) =>
   new AppError('method_not_allowed', `Method ${method} is not allowed on ${path}: use ${allowed}.`)
 
@@ -180,13 +168,10 @@ export const generationTimedOut = (generationId: string, seconds: number, stillR
     { generationId },
   )
 
-export const serviceUnavailable = (retryAfterSeconds = 5, cause?: unknown) =>
-  new AppError(
-    'unavailable',
-    'The service is temporarily unavailable. Try again in a moment.',
-    { retryAfterSeconds },
-    { cause },
-  )
+export function serviceUnavailable(retryAfterSeconds: number, cause?: unknown): AppError {
+  const message = 'The service is temporarily unavailable. Try again in a moment.'
+  return new AppError('unavailable', message, { retryAfterSeconds }, { cause })
+}
 
 export const shuttingDown = (generationId?: string) =>
   new AppError(
@@ -198,8 +183,6 @@ export const shuttingDown = (generationId?: string) =>
   )
 
 export const imageNotFound = () => new AppError('not_found', 'Image not found: check the ID.')
-
 export const imageTakenDown = () => new AppError('not_found', 'This image was removed and is no longer available.')
-
 export const imageRemoved = () =>
   new AppError('not_found', 'The image of this generation was removed. Submit it again with a new Idempotency-Key.')

@@ -12,6 +12,7 @@
  *
  * GUARDS_OFF names guards that are switched off, comma-separated, so that a run can show that its checks notice.
  */
+import { hash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -69,7 +70,6 @@ export type SwitchableGuard = (typeof SWITCHABLE_GUARDS)[number]
 type Action = (name: Failpoint) => void | Promise<void>
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** `name=action@probability` */
 const ENTRY = /^([a-z_.]+)=(kill|stop|throw|delay:(\d+))@([\d.]+)$/
 
 /** Does nothing unless FAILPOINTS names it. Await it: it may pause. */
@@ -118,11 +118,5 @@ function parse(entry: string) {
   return [name, point] as const
 }
 
-/** From 0 to 1, without 1, evenly spread and always the same for the same text: FNV-1a, then a final mix. */
-function shareOf(text: string): number {
-  let h = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
-  return ((h ^ (h >>> 16)) >>> 0) / 2 ** 32
-}
+/** From 0 to 1, without 1, evenly spread and always the same for the same text. */
+const shareOf = (text: string): number => hash('sha256', text, 'buffer').readUInt32BE() / 2 ** 32

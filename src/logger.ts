@@ -63,7 +63,7 @@ const SAYS_LITTLE = /^(|Connection is closed\.?|Connection terminated.*|read ECO
 const TOLD = new WeakSet<Error>()
 
 /** Whether this error, or one that caused it, belongs to an outage that has its own line. */
-export function isOfOutage(thrown: unknown): boolean {
+function isOfOutage(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) if (TOLD.has(error)) return true
   return false
 }
@@ -77,16 +77,8 @@ export function outageLog(log: Logger, dependency: 'postgres' | 'redis') {
   let told = false
   let lostToldAt = Number.NEGATIVE_INFINITY
 
-  const tell = () => {
-    clearTimeout(timer)
-    told = true
-    log.error({ dependency, reason }, `${dependency} is away`)
-  }
-
   return {
-    get away(): boolean {
-      return failing.size > 0
-    },
+    isAway: (): boolean => failing.size > 0,
     /** Notes that `source` (a connection, say) failed. Lines below `error` that are about this error are left out. */
     failed(source: string, error: Error): void {
       TOLD.add(error)
@@ -94,7 +86,10 @@ export function outageLog(log: Logger, dependency: 'postgres' | 'redis') {
         since = performance.now()
         told = false
         reason = ''
-        timer = setTimeout(tell, TOLD_AFTER_MS).unref()
+        timer = setTimeout(() => {
+          told = true
+          log.error({ dependency, reason }, `${dependency} is away`)
+        }, TOLD_AFTER_MS).unref()
       }
       failing.add(source)
       const words = wordsOf(error)

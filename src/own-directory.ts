@@ -3,11 +3,7 @@ import { lstat, stat } from 'node:fs/promises'
 /** Other users could read, replace or plant files there. */
 export class ForeignDirectory extends Error {}
 
-/**
- * @param writers the mode bits of those who must not be able to write to it
- * @throws ForeignDirectory with one sentence when the directory, or a link to it, is neither ours nor root's, or when
- * others may write to it
- */
+/** @throws ForeignDirectory unless it, and a link to it, is ours or root's and closed to `writers` (mode bits) */
 export async function requireOwn(directory: string, writers = 0o022): Promise<void> {
   const [link, found] = await Promise.all([lstat(directory), stat(directory)])
   const trusted = [process.geteuid?.(), 0]

@@ -16,8 +16,9 @@ import { queuePositions } from './db/queue-positions.js'
 import { idempotencyStore, submissionStore } from './db/submission-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
-import { listenForHealth, type Running } from './entry.js'
+import { listenForHealth } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
+import type { ImageStore } from './generation/shared-ports.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
 import type { StreamTimes } from './http/server-sent-events.js'
@@ -53,24 +54,17 @@ export interface ServerOptions extends TestOptions {
 }
 
 /** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
-export async function startServer(
-  config: Config,
-  log: Logger,
-  options: ServerOptions = {},
-): Promise<Running & { url: string }> {
+export async function startServer(config: Config, log: Logger, options: ServerOptions = {}) {
   const moderator = createModerator({ ...config.moderation, logger: log })
   const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db, lock, queue, progress, previews, counter } = foundation
-  const watch = generationWatch(
-    db,
-    config.databaseListenUrl,
-    foundation.missesNotices('waiting for generations is disturbed'),
-  )
+  const missed = foundation.missesNotices('waiting for generations is disturbed')
+  const watch = generationWatch(db, config.databaseListenUrl, missed)
   const positions = queuePositions(db)
   const draining = new AbortController()
   const leaving = new AbortController()
-  const webhooks = startWebhooks(config, log, foundation, (slug) => images.url(slug), options.resolveHost)
+  const webhooks = startWebhooks(config, log, foundation, images, options.resolveHost)
   const ports = {
     webhooks: webhooks.ports,
     models: modelStore(db),
@@ -112,7 +106,7 @@ export async function startServer(
       leaving: leaving.signal,
       maxWaiting: options.maxWaiting,
     },
-    pages: { images: publishedImages(db), imageUrl: (slug) => images.url(slug), baseUrl: config.baseUrl },
+    pages: { images: publishedImages(db), imageUrl: images.url, baseUrl: config.baseUrl },
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },
@@ -149,27 +143,21 @@ export async function startServer(
 }
 
 /** Wires the webhooks of one server: the ports of its routes, and the sending of due deliveries. */
-function startWebhooks(
-  config: Config,
-  log: Logger,
-  foundation: Foundation,
-  imageUrl: (slug: string) => string,
-  resolveHost: ResolveHost | undefined,
-) {
-  const { db, complain, missesNotices } = foundation
+function startWebhooks(config: Config, log: Logger, foundation: Foundation, images: ImageStore, dns?: ResolveHost) {
+  const { db, complain, missesNotices, openProducerConnection, openWorkerConnection } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const onError = complain('webhooks are sent late')
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
-  const jobs = webhookJobs(foundation.openProducerConnection(), onError)
+  const jobs = webhookJobs(openProducerConnection(), onError)
   const dispatcher = webhookDispatcher({
     deliveries,
     payloadOf: async (delivery) => {
-      const { generationId } = delivery
-      return webhookPayload(delivery, generationId === null ? undefined : await subjects.find(generationId), imageUrl)
+      const { generationId: id } = delivery
+      return webhookPayload(delivery, id === null ? undefined : await subjects.find(id), images.url)
     },
-    sender: webhookSender({ ...target, resolveHost }),
+    sender: webhookSender({ ...target, resolveHost: dns }),
     jobs,
     log,
   })
@@ -179,8 +167,7 @@ function startWebhooks(
   }
   const missed = missesNotices('due webhooks are noticed late')
   const notices = listenTo(config.databaseListenUrl, 'webhook_due', (seq) => void enqueueOrSend(Number(seq)), missed)
-  const connection = foundation.openWorkerConnection()
-  const worker = startWebhookWorker({ connection, onJob: () => dispatcher.sendDue(), onError })
+  const worker = startWebhookWorker({ connection: openWorkerConnection(), onJob: () => dispatcher.sendDue(), onError })
   dispatcher.start()
 
   return {

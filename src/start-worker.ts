@@ -22,8 +22,6 @@ const SILENT_MS = 15_000
 
 export interface WorkerOptions extends TestOptions {
   readonly drainMs?: number
-  /** In place of AFFINITY_MAX_DELAY_SECONDS, which counts whole seconds. */
-  readonly affinityMaxDelayMs?: number
 }
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
@@ -55,20 +53,13 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     finishImage,
     log,
   }
-  const loopOptions = {
-    worker: processId,
-    affinityMaxDelayMs: options.affinityMaxDelayMs ?? config.affinityMaxDelaySeconds * 1000,
-  }
+  const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000 }
   const loops = backends.map((backend) => backendLoop(ports, backend, loopOptions))
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }
-  const call = workerCall(
-    db,
-    config.databaseListenUrl,
-    pollForWork,
-    foundation.missesNotices('calls of other workers are lost'),
-  )
+  const missed = foundation.missesNotices('calls of other workers are lost')
+  const call = workerCall(db, config.databaseListenUrl, pollForWork, missed)
   // A job only wakes: the idle backends try to claim in turn. If none can, another worker may.
   const serve = async () => {
     for (const loop of loops) if (await loop.serve()) return

@@ -19,7 +19,7 @@ import { startReconciler } from './generation/repair/reconcile.js'
 import type { ImageStore } from './generation/shared-ports.js'
 import { storedImages } from './images/open-image-store.js'
 import { occasionally } from './log.js'
-import { isOfOutage, outageLog, TOLD_AFTER_MS } from './logger.js'
+import { outageLog, TOLD_AFTER_MS } from './logger.js'
 import { isOutage } from './outage.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
 import { generationQueue } from './queue/generation-jobs.js'
@@ -66,19 +66,15 @@ export async function openFoundation(
     onError: onPostgresError,
     onSuccess: () => postgres.recovered('pool'),
   })
-  const isTold = (err: unknown) => isOfOutage(err) || ((postgres.away || redis.away) && isOutage(err))
+  const isAnyAway = () => postgres.isAway() || redis.isAway()
   /** What to do with an error of the queue: one line in a while, none during an outage. */
   const complain = (sentence: string): ((error: Error) => void) =>
-    quietly((err) => {
-      // Later, because the queue may notice an outage before its connections do.
-      const tell = () => postgres.away || redis.away || isTold(err) || log.warn({ err }, sentence)
-      setTimeout(tell, TOLD_AFTER_MS).unref()
-    })
-  const onQueueError = complain('queue error')
+    // Later, because the queue may notice an outage before its connections do.
+    quietly((err) => setTimeout(() => isAnyAway() || log.warn({ err }, sentence), TOLD_AFTER_MS).unref())
 
   const { redisUrl } = config
   const opened: Redis[] = []
-  const open = (create: (url: string, onError: (error: Error) => void) => Redis) => {
+  const open = (create: typeof createPatientRedis) => {
     const source = `connection ${opened.length + 1}`
     const client = create(redisUrl as string, (err) => redis.failed(source, err))
     // A lost connection says why only when it is opened anew.
@@ -88,12 +84,12 @@ export async function openFoundation(
     return client
   }
   const shared = redisUrl === undefined ? undefined : open(createFailFastRedis)
-  const connection = (client: () => Redis): QueueConnection =>
+  const connection = (create: typeof createPatientRedis): QueueConnection =>
     redisUrl === undefined
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
-      : { kind: 'redis', redis: client(), prefix: `{${namespace}}` }
-  const openProducerConnection = () => connection(() => open(createProducerRedis))
-  const queue = generationQueue(openProducerConnection(), onQueueError)
+      : { kind: 'redis', redis: open(create), prefix: `{${namespace}}` }
+  const openProducerConnection = () => connection(createProducerRedis)
+  const queue = generationQueue(openProducerConnection(), complain('queue error'))
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   try {
@@ -117,14 +113,13 @@ export async function openFoundation(
     /** For BullMQ's producing end. */
     openProducerConnection,
     /** For BullMQ's consuming end: a connection of its own. */
-    openWorkerConnection: () => connection(() => open(createPatientRedis)),
+    openWorkerConnection: () => connection(createPatientRedis),
     complain,
     /** What to do when notices of Postgres are lost. */
     missesNotices: (sentence: string) => (err: Error) => {
       onPostgresError(err)
       log.warn({ err }, sentence)
     },
-
     startReconciler: (images: ImageStore) =>
       startReconciler({
         images,
@@ -138,11 +133,10 @@ export async function openFoundation(
         duty: dutyLease(db, 'reconciler', processId),
         log: {
           info: (facts, text) => log.info(facts, text),
-          warn: (facts, text) => isTold((facts as { err?: unknown }).err) || log.warn(facts, text),
+          warn: (facts: { err?: unknown }, text) => (isAnyAway() && isOutage(facts.err)) || log.warn(facts, text),
           error: (facts, text) => log.error(facts, text),
         },
       }),
-
     /** Makes sure that images which were taken down are gone, from the CDN too. */
     startTakedowns: (images: ImageStore) =>
       startTakedowns({
@@ -151,7 +145,6 @@ export async function openFoundation(
         purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
         onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
-
     /** Counts what must never happen, once in a while in one of all processes. */
     startAudit: () =>
       startPeriodicAudit(
@@ -163,7 +156,6 @@ export async function openFoundation(
         },
         auditTimes,
       ),
-
     async close() {
       await queue.close()
       for (const client of opened) client.disconnect()

@@ -167,6 +167,7 @@ describe('a value that cannot be used stops the start with the variable’s name
   it.each([
     ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['REDIS_URL', 'redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],
     ['PORT', '0', 'must be a whole number from 1 to 65535'],

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
 import { requireUser } from '../cli/find-user.js'
+import type { Config } from '../config.js'
 import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
 import { createDatabase, type Database } from '../db/client.js'
@@ -21,20 +22,15 @@ const ANNOUNCED_WITHIN_MS = 15_000
 export type DemoAccess = Awaited<ReturnType<typeof prepareDemo>>
 
 /**
- * Ensures the demo account: an active subscription, enough credits, and a key, which is kept in `keyFile` and replaced
- * if this database does not accept it.
- * @param whenReady the worker that is being started has announced its backends by then; none for one that runs already
+ * Ensures the demo account: an active subscription, enough credits, and a key, kept in `keyFile` as long as it works.
+ * @param whenReady a worker that is being started has announced its backends by then; none for one that runs already
  * @throws Error with one sentence when no model is enabled, and what `whenReady` rejects with
  */
-export async function prepareDemo(
-  { databaseUrl, keyPrefix }: { readonly databaseUrl: string; readonly keyPrefix: string },
-  keyFile: string,
-  whenReady?: Promise<unknown>,
-) {
-  const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+export async function prepareDemo(config: Config, keyFile: string, whenReady?: Promise<unknown>) {
+  const db = createDatabase(config.databaseUrl, { maxConnections: 2, onError: () => undefined })
   try {
     const began = performance.now()
-    const [account] = await Promise.all([prepareAccount(db, keyFile, keyPrefix), whenReady])
+    const [account] = await Promise.all([prepareAccount(db, keyFile, config.keyPrefix), whenReady])
     // Announcements of an earlier worker do not count.
     const withinMs = whenReady !== undefined ? performance.now() - began : ANNOUNCED_WITHIN_MS
     return { account, ...(await chooseModel(db, withinMs)) }
@@ -54,11 +50,9 @@ async function prepareAccount(db: Database, keyFile: string, keyPrefix: string) 
     const plan = subscription?.plan ?? PLAN
     await operatorSubscriptionStore(db).set(id, { plan, status: 'active', endDate }, endDate)
   }
-  const isLow = credits < LOW
-  if (isLow)
-    await operatorCreditStore(db).grant(id, CREDITS - credits, { note: 'topped up by npm start', ref: undefined })
-  const key = await prepareKey(db, id, keyFile, keyPrefix)
-  return { username: USERNAME, credits: isLow ? CREDITS : credits, key }
+  const topUp = credits < LOW ? CREDITS - credits : 0
+  if (topUp > 0) await operatorCreditStore(db).grant(id, topUp, { note: 'topped up by npm start', ref: undefined })
+  return { username: USERNAME, credits: credits + topUp, key: await prepareKey(db, id, keyFile, keyPrefix) }
 }
 
 async function prepareKey(db: Database, userId: string, keyFile: string, prefix: string): Promise<string> {

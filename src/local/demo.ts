@@ -14,7 +14,7 @@ import {
   startStack,
   whyNothingIsDrawn,
 } from './stack.js'
-import { findRunningStack, fingerprintOf } from './state-directory.js'
+import { findRunningStack } from './state-directory.js'
 import { elapsed, type Interruption, type LiveLine, type Stage } from './terminal.js'
 
 /** The service that the demo calls, its own or the one that `npm start` keeps running, and what to say at the end. */
@@ -28,8 +28,6 @@ interface ImageClient {
   readonly signal: AbortSignal
 }
 
-type Image = Awaited<ReturnType<typeof generateImage>>
-
 const INTERRUPTED = 130
 /** After this time the services' warnings are shown: they may explain the delay. */
 const SLOW_MS = 6000
@@ -42,7 +40,7 @@ const BUSY_MS = 300_000
 /** `npm run demo`: one image through the whole service, started for it if need be. Returns the exit code. */
 export async function runDemo(prompt: string, terminal: LiveLine, interruption: Interruption): Promise<number> {
   const run = await beginRun(terminal, interruption)
-  const warnings = holdWarnings((line) => terminal.say(terminal.style('yellow', line)))
+  const warnings = holdWarnings((line) => terminal.warn(line))
   let service: DemoService | undefined
   const stop = async () => {
     terminal.clear()
@@ -52,14 +50,13 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
   }
   try {
     service = (await findRunning(run)) ?? (await startOwn(run, warnings.add))
-    const { account, modelVersionId, broken, farewell } = service
-    const { baseUrl } = service.config
+    const { config, account, modelVersionId, broken, farewell } = service
     const waits = whyNothingIsDrawn(run.config, service)
-    if (waits) terminal.say(terminal.style('yellow', waits))
+    if (waits) terminal.warn(waits)
     const began = performance.now()
     const slow = setTimeout(warnings.release, SLOW_MS)
-    const show = terminal.show.bind(terminal)
-    const client = { baseUrl, key: account.key, signal: interruption.asked, show }
+    const show = (stage: Stage) => terminal.show(stage)
+    const client = { baseUrl: config.baseUrl, key: account.key, signal: interruption.asked, show }
     // The death of a process explains more than a request without an answer.
     const partDied = broken.then((sentence) => Promise.reject(new Error(sentence)))
     const image = await Promise.race([generateImage(client, { prompt, model_version_id: modelVersionId }), partDied])
@@ -87,8 +84,8 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
 
 /** The stack that `npm start` runs here, if it is ready and was started with the same variables. */
 async function findRunning({ config, state, terminal }: LocalRun): Promise<DemoService | undefined> {
-  const { alive, url, databaseUrl, fingerprint } = (await findRunningStack(state)) ?? {}
-  if (!alive || !url || !databaseUrl || fingerprint !== fingerprintOf(process.env)) return undefined
+  const { isAlive, isAlike, url, databaseUrl } = (await findRunningStack(state)) ?? {}
+  if (!isAlive || !isAlike || !url || !databaseUrl) return undefined
   const ready = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined)
   if (!ready?.ok) return undefined
   const access = await prepareDemo({ ...config, databaseUrl }, state.demoKey)
@@ -126,11 +123,14 @@ export async function generateImage(client: ImageClient, prompt: Prompt) {
 async function generatePatiently({ baseUrl, key, show, signal }: ImageClient, prompt: Prompt): Promise<Generated> {
   const fetchAndTell = async (request: Request) => {
     const response = await fetch(request)
-    if (response.status === 429 || response.status === 503) show(waitingStage(response))
+    const isEarlier = response.headers.get('x-error-code') === 'active_generation'
+    const text = isEarlier ? 'Waiting for an earlier generation to end' : 'Waiting for the service'
+    if (response.status === 429 || response.status === 503) show({ text })
     return response
   }
   const easel = createEasel({ baseUrl, apiKey: key, fetch: fetchAndTell })
-  const onProgress = (progress: Progress) => show(stageOf(progress))
+  const onProgress = ({ status, queuePosition, progress }: Progress) =>
+    show(status === 'queued' ? { text: `Queued, place ${queuePosition}` } : { text: 'Drawing', fraction: progress })
   const options = { signal, onProgress, outageMs: UNREACHABLE_MS, idempotencyKey: randomUUID() }
   for (const deadline = Date.now() + BUSY_MS; ; ) {
     try {
@@ -143,16 +143,6 @@ async function generatePatiently({ baseUrl, key, show, signal }: ImageClient, pr
     }
   }
 }
-
-const waitingStage = ({ headers }: Response): Stage => {
-  const isEarlier = headers.get('x-error-code') === 'active_generation'
-  return { text: isEarlier ? 'Waiting for an earlier generation to end' : 'Waiting for the service' }
-}
-
-const stageOf = ({ status, queuePosition, progress }: Progress): Stage =>
-  status === 'queued'
-    ? { text: `Queued, place ${queuePosition}` }
-    : { text: 'Drawing', ...(progress !== undefined && { fraction: progress }) }
 
 function sentenceOf({ code, status, message, cause }: EaselError, baseUrl: string): string {
   if (code === 'generation_failed') return `The generation failed: ${message}`
@@ -173,10 +163,10 @@ async function download({ show, signal }: ImageClient, url: string) {
     png = Buffer.from(await response.arrayBuffer())
   } catch (cause) {
     signal.throwIfAborted()
-    throw new Error(
-      `The image was made, but ${url} can't be fetched (${reasonOf(cause)}): CDN_BASE_URL must lead to it.`,
-      { cause },
-    )
+    const why = reasonOf(cause)
+    throw new Error(`The image was made, but ${url} can't be fetched (${why}): CDN_BASE_URL must lead to it.`, {
+      cause,
+    })
   }
   if (png.toString('latin1', 1, 4) !== 'PNG')
     throw new Error(`What ${url} gives is no PNG: CDN_BASE_URL must lead to the images.`)
@@ -190,29 +180,27 @@ function reasonOf(error: unknown): string {
   return typeof innermost.code === 'string' ? innermost.code : innermost.message
 }
 
-async function save({ png, slug }: Image, prompt: string, directory: string): Promise<string> {
+async function save({ png, slug }: Awaited<ReturnType<typeof generateImage>>, prompt: string, directory: string) {
   const words = prompt.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['image']
   const file = join(directory, `${[...words.join('-')].slice(0, 40).join('')}-${slug.slice(0, 6)}.png`)
   try {
     await mkdir(directory, { recursive: true })
     await writeFile(file, png)
   } catch (cause) {
-    throw new Error(`The image was made, but it can't be saved as ${file} (${errorCode(cause)}): make room for it.`, {
-      cause,
-    })
+    const why = errorCode(cause)
+    throw new Error(`The image was made, but it can't be saved as ${file} (${why}): make room for it.`, { cause })
   }
   return file
 }
 
 /** Holds the services' warnings back until `release`, and prints later ones immediately. */
 function holdWarnings(print: (line: string) => void) {
-  const held: string[] = []
-  let released = false
+  let held: string[] | undefined = []
   return {
-    add: (line: string) => void (released ? print(line) : held.push(line)),
+    add: (line: string) => void (held ? held.push(line) : print(line)),
     release: () => {
-      released = true
-      for (const line of held.splice(0)) print(line)
+      held?.forEach(print)
+      held = undefined
     },
   }
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { cp, lchown, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { errorCode } from './processes.js'
+import { errorCode, ignoring } from './processes.js'
 
 /** The user that Postgres runs as when this process is root, which Postgres refuses. */
 export interface DatabaseUser {
@@ -74,11 +74,8 @@ function resolvePackage(from: string, name: string, remedy: string): string {
 
 async function linkLibraries(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8'))
-  for (const { source, target } of links as { source: string; target: string }[]) {
-    await symlink(basename(source), join(native, '..', target)).catch((error) => {
-      if (errorCode(error) !== 'EEXIST') throw error
-    })
-  }
+  for (const { source, target } of links as { source: string; target: string }[])
+    await symlink(basename(source), join(native, '..', target)).catch(ignoring('EEXIST'))
 }
 
 /** Why the program doesn't run; undefined when it does. */

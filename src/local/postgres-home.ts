@@ -1,15 +1,17 @@
 /** The directory of a database, the user its server runs as, and the password that one start leaves for the next. */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { lchown, lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type DatabaseUser, runAs } from './postgres-binaries.js'
 import { endServer, findServer } from './postgres-server.js'
-import { errorCode } from './processes.js'
+import { errorCode, ignoring } from './processes.js'
 import { writePrivately } from './state-directory.js'
 
 export type PostgresHome = Awaited<ReturnType<typeof openPostgresHome>>
+
+type State = z.output<typeof stateSchema>
 
 /** What state.json holds, which only its owner may read. */
 const stateSchema = z.object({
@@ -18,11 +20,7 @@ const stateSchema = z.object({
   away: z.string().optional(),
 })
 
-/**
- * The directory of the database, Postgres's own data directory in it, the user that its server runs as (undefined:
- * ourselves) and the password.
- * @throws Error with one sentence when what an earlier start left can't be used
- */
+/** Where the database is, and its password. @throws Error with one sentence when what an earlier start left is bad */
 export async function openPostgresHome(dataDir: string) {
   const stateFile = join(dataDir, 'state.json')
   const state = await readState(dataDir, stateFile)
@@ -35,7 +33,11 @@ export async function openPostgresHome(dataDir: string) {
   if (state) return { directory, data, user, password: state.password }
   const away = directory === dataDir ? undefined : directory
   // A database without its password is useless: deleting dataDir means starting over.
-  if (away) await discard(data)
+  if (away) {
+    const server = await findServer(data)
+    if (server) await endServer(server, data, ['SIGQUIT'])
+    await rm(data, { recursive: true, force: true, maxRetries: 5 })
+  }
   const password = randomBytes(24).toString('base64url')
   // Stored before the database is made, which needs it.
   await writePrivately(stateFile, `${JSON.stringify({ password, away })}\n`)
@@ -43,7 +45,7 @@ export async function openPostgresHome(dataDir: string) {
 }
 
 /** Undefined before the first start. */
-async function readState(dataDir: string, file: string): Promise<z.output<typeof stateSchema> | undefined> {
+async function readState(dataDir: string, file: string): Promise<State | undefined> {
   try {
     return stateSchema.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (cause) {
@@ -61,7 +63,7 @@ async function readState(dataDir: string, file: string): Promise<z.output<typeof
  * `dataDir` itself. As root, Postgres runs as the user "nobody": if that user can't reach `dataDir` (a checkout under
  * /root), a directory of its own in /var/tmp, named after `dataDir`.
  */
-async function choosePlace(dataDir: string, state: { readonly away?: string | undefined } | undefined) {
+async function choosePlace(dataDir: string, state: State | undefined) {
   const awayBefore = state?.away
   if (process.getuid?.() !== 0) {
     if (awayBefore)
@@ -76,8 +78,7 @@ async function choosePlace(dataDir: string, state: { readonly away?: string | un
         `The database runs as user "${user.name}", who can no longer reach ${dataDir}: let others pass its parent directories again (chmod o+x).`,
       )
   }
-  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
-  const away = join(await realpath('/var/tmp'), `easel-${name}`)
+  const away = join(await realpath('/var/tmp'), `easel-${hash('sha256', dataDir).slice(0, 16)}`)
   if (awayBefore !== undefined && awayBefore !== away && existsSync(awayBefore))
     throw new Error(
       `${dataDir} was moved or copied, but its database lies in ${awayBefore}: move that to ${away} to keep it, or delete ${dataDir} to start with an empty one.`,
@@ -111,9 +112,7 @@ async function canReach(user: DatabaseUser, directory: string): Promise<boolean>
 
 /** Everyone may write to /var/tmp, so a directory that is there already must be ours and closed to others. */
 async function createAway(away: string, user: DatabaseUser): Promise<void> {
-  await mkdir(away, { mode: 0o700 }).catch((error) => {
-    if (errorCode(error) !== 'EEXIST') throw error
-  })
+  await mkdir(away, { mode: 0o700 }).catch(ignoring('EEXIST'))
   const found = await lstat(away)
   const isOurs = found.isDirectory() && (found.uid === 0 || found.uid === user.uid) && (found.mode & 0o077) === 0
   if (!isOurs)
@@ -125,10 +124,4 @@ async function createAway(away: string, user: DatabaseUser): Promise<void> {
     throw new Error(
       `User "${user.name}", as whom Postgres runs when started by root, can't reach ${away}: start as an ordinary user, or set DATABASE_URL.`,
     )
-}
-
-async function discard(data: string): Promise<void> {
-  const server = await findServer(data)
-  if (server) await endServer(server, data, ['SIGQUIT'])
-  await rm(data, { recursive: true, force: true, maxRetries: 5 })
 }

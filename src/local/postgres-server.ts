@@ -14,6 +14,9 @@ const FAST_THEN_IMMEDIATE: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 const LEFTOVERS_GONE_WITHIN_MS = 10_000
 const MAX_LOG_BYTES = 1_000_000
 
+/** Postgres's own, as `-c name=value`. */
+export type Settings = Readonly<Record<string, string>>
+
 type RunningServer = Pick<NonNullable<Awaited<ReturnType<typeof findServer>>>, 'pid' | 'port'>
 
 /** The live server of a data directory; not the file of a dead one, even if another process has its pid now. */
@@ -25,10 +28,8 @@ export async function findServer(data: string) {
 }
 
 /**
- * The server once it is ready; undefined if there is none. Waits for one that is starting, and for the end of one that
- * is stopping.
- * @param isStarting whether one is about to appear
- * @throws Error with one sentence when that takes too long
+ * The server once it is ready; undefined if there is none. Waits for one that is starting (`isStarting`: about to
+ * appear), and for the end of one that is stopping. @throws Error with one sentence when that takes too long
  */
 export async function findReadyServer(data: string, isStarting = () => false): Promise<RunningServer | undefined> {
   for (const deadline = Date.now() + READY_WITHIN_MS; ; await delay(10)) {
@@ -44,15 +45,9 @@ export async function findReadyServer(data: string, isStarting = () => false): P
 
 /**
  * Starts the server of a data directory and returns once it accepts connections: on the last start's port, or on any
- * other if that is taken.
- * @throws Error with what the server said last
+ * other if that is taken. @throws Error with what the server said last
  */
-export async function launchServer(
-  data: string,
-  binaries: PostgresBinaries,
-  logFile: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<RunningServer> {
+export async function launchServer(data: string, binaries: PostgresBinaries, logFile: string, settings: Settings) {
   await removeRecycledPidFile(data)
   const lastOptions = await readFile(join(data, 'postmaster.opts'), 'utf8').catch(() => '')
   let port = Number(/"port=(\d+)"/.exec(lastOptions)?.[1] ?? 0)
@@ -80,12 +75,7 @@ async function removeRecycledPidFile(data: string): Promise<void> {
 }
 
 /** The server once it is ready, or what it wrote to the log before it ended. */
-async function tryLaunch(
-  data: string,
-  { postgres, user }: PostgresBinaries,
-  logFile: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<RunningServer | string> {
+async function tryLaunch(data: string, { postgres, user }: PostgresBinaries, logFile: string, settings: Settings) {
   const isLong = ((await stat(logFile).catch(() => undefined))?.size ?? 0) > MAX_LOG_BYTES
   const log = await open(logFile, isLong ? 'w' : 'a', 0o600)
   const { size: logStart } = await log.stat()
@@ -105,10 +95,7 @@ async function tryLaunch(
   return server ?? ((await readFile(logFile)).subarray(logStart).toString().trim() || (ended as string))
 }
 
-/**
- * Ends a server and returns when its process is gone. SIGINT is Postgres's fast shutdown: running statements are cut
- * off, what was committed is safe. SIGQUIT ends it without writing to disk.
- */
+/** Ends a server and returns when it is gone: SIGINT cuts statements off, SIGQUIT also writes nothing to disk. */
 export async function endServer({ pid }: RunningServer, data: string, signals = FAST_THEN_IMMEDIATE): Promise<void> {
   for (const signal of signals) {
     sendSignal(pid, signal)

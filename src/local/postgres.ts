@@ -6,14 +6,14 @@ import pg from 'pg'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
 import { type PostgresBinaries, prepareBinaries, runAs } from './postgres-binaries.js'
 import { openPostgresHome, type PostgresHome } from './postgres-home.js'
-import { endServer, findReadyServer, findServer, lastLines, launchServer } from './postgres-server.js'
+import { endServer, findReadyServer, findServer, lastLines, launchServer, type Settings } from './postgres-server.js'
 import { errorCode, registerUse, withLock } from './processes.js'
 
 export interface LocalPostgresOptions {
   /** A directory for the supervisor alone; made when missing. Deleting it (server stopped) starts over. */
   readonly dataDir: string
-  /** Server settings (`-c name=value`); they count when this call starts the server, not when it finds one. */
-  readonly settings?: Readonly<Record<string, string>>
+  /** They count when this call starts the server, not when it finds one. */
+  readonly settings?: Settings
   /** Made when missing; `easel` unless given. */
   readonly database?: string
 }
@@ -37,7 +37,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions) {
     const { directory, data, user, password } = home
     const binaries = await prepareBinaries(directory, user)
     const found = await findReadyServer(data)
-    const settings: Readonly<Record<string, string>> = { shared_buffers: '64MB', ...options.settings }
+    const settings: Settings = { shared_buffers: '64MB', ...options.settings }
     if (!found) await ensureCluster(binaries, home, settings.fsync !== 'off')
     const server = found ?? (await launchServer(data, binaries, join(dataDir, 'server.log'), settings))
     try {
@@ -62,10 +62,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions) {
         /** Whether the server ran already: left by a killed process, or in use by a live one. */
         reused: found !== undefined,
         /** Stops the server and returns when it is gone, unless another live process still uses it. Can be repeated. */
-        stop(): Promise<void> {
-          stopping ??= stopOnce()
-          return stopping
-        },
+        stop: () => (stopping ??= stopOnce()),
       }
     } catch (error) {
       if (!found) await endServer(server, data)
@@ -89,10 +86,7 @@ async function prepareDirectory(path: string): Promise<string> {
   }
 }
 
-/**
- * Makes the data directory if it isn't there. It gets its name only when complete, so an interrupted one is never
- * mistaken for a database, and a database never for an interrupted one.
- */
+/** Makes the data directory if it isn't there. It gets its name when complete: an interrupted one is no database. */
 async function ensureCluster(binaries: PostgresBinaries, home: PostgresHome, durable: boolean): Promise<void> {
   const { directory, data, user } = home
   for (const left of await readdir(directory)) {

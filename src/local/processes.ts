@@ -8,6 +8,12 @@ import { promisify } from 'node:util'
 
 export const errorCode = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code
 
+/** For a rejection: nothing happens where it has this code. */
+export const ignoring = (code: string) => (error: unknown) => {
+  if (errorCode(error) !== code) throw error
+  return undefined
+}
+
 const LOCK_PATIENCE_MS = 180_000
 
 /** Identifies this process uniquely, in characters that a file name may have. */
@@ -62,14 +68,7 @@ export async function withLock<T>(lock: string, work: () => Promise<T>): Promise
 }
 
 /** A symbolic link: unlike a file it appears together with its content. */
-const tryLink = (claim: string, lock: string): Promise<boolean> =>
-  symlink(claim, lock).then(
-    () => true,
-    (error) => {
-      if (errorCode(error) === 'EEXIST') return false
-      throw error
-    },
-  )
+const tryLink = (claim: string, lock: string) => symlink(claim, lock).then(() => true, ignoring('EEXIST'))
 
 const holderOf = (lock: string): Promise<string | undefined> =>
   readlink(lock).catch((error) => (errorCode(error) === 'ENOENT' ? undefined : ''))

@@ -1,5 +1,5 @@
 /** The server or the worker as a process of its own, and its log. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { constants, createWriteStream, openSync } from 'node:fs'
 import { lstat, mkdir, rename } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
@@ -9,8 +9,6 @@ import { fileURLToPath } from 'node:url'
 import { whenAborted } from '../abort-signals.js'
 import { requireOwn } from '../own-directory.js'
 import { errorCode } from './processes.js'
-
-export type ServiceName = 'server' | 'worker'
 
 /** A little longer than the services' own limit. */
 const STOP_WITHIN_MS = 38_000
@@ -22,7 +20,7 @@ const WARN = 40
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Starts server or worker in its own session, so that Ctrl-C reaches only us and we stop them in order. */
-export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: ServiceLog) {
+export function launchService(name: 'server' | 'worker', env: NodeJS.ProcessEnv, log: ServiceLog) {
   const child = fork(pathFromHere(`child${extname(import.meta.url)}`), [name], {
     // From a checkout: the working directory, where tsx looks for this file, may be anywhere.
     env: { ...env, TSX_TSCONFIG_PATH: pathFromHere('../../tsconfig.json') },
@@ -49,25 +47,20 @@ export function launchService(name: ServiceName, env: NodeJS.ProcessEnv, log: Se
     /** Settles when the process is gone, with how it ended. */
     ended,
     /** Stops it in order and returns when it is gone. Kills it when `forced` aborts, or when it takes too long. */
-    stop: (forced: AbortSignal) => stopChild(child, ended, forced),
+    async stop(forced: AbortSignal): Promise<void> {
+      const kill = () => child.kill('SIGKILL')
+      child.kill('SIGTERM')
+      const late = setTimeout(kill, STOP_WITHIN_MS)
+      void whenAborted(forced).then(kill)
+      await ended
+      clearTimeout(late)
+    },
   }
-}
-
-async function stopChild(child: ChildProcess, ended: Promise<unknown>, forced: AbortSignal): Promise<void> {
-  const kill = () => child.kill('SIGKILL')
-  child.kill('SIGTERM')
-  const late = setTimeout(kill, STOP_WITHIN_MS)
-  void whenAborted(forced).then(kill)
-  await ended
-  clearTimeout(late)
 }
 
 type ServiceLog = Awaited<ReturnType<typeof openServiceLog>>
 
-/**
- * Writes a service's output into `<name>.log`, and calls `onWarning` with each warning or worse, as one line.
- * @throws Error with one sentence when the log is not ours alone, or can't be written
- */
+/** Writes a service's output into `<name>.log`, which must be ours alone; warnings and worse go to `onWarning` too. */
 export async function openServiceLog(directory: string, name: string, onWarning: (line: string) => void) {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await requireOwn(directory)

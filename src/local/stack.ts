@@ -6,7 +6,7 @@ import { type DemoAccess, prepareDemo } from './demo-account.js'
 import { isTaken } from './listening-port.js'
 import { startLocalPostgres } from './postgres.js'
 import { sendSignal } from './processes.js'
-import { launchService, openServiceLog, type ServiceName } from './service-process.js'
+import { launchService, openServiceLog } from './service-process.js'
 import { findRunningStack, noteRunningStack, openStateDirectory, writePrivately } from './state-directory.js'
 import { elapsed, type Interruption, type LiveLine, unlessInterrupted } from './terminal.js'
 
@@ -30,16 +30,12 @@ export async function beginRun(terminal: LiveLine, interruption: Interruption) {
 }
 
 /**
- * Starts Postgres (unless DATABASE_URL names one), brings the database up to date, and starts server and worker, each
- * a process of its own.
+ * Starts Postgres (unless DATABASE_URL names one), brings the database up to date, and starts server and worker.
  * @param onWarning called with each warning of a service, as one line
  * @throws Error with one sentence, or the reason of the interruption; what was started is stopped again by then
  */
-export async function startStack(
-  { state, terminal, interruption }: LocalRun,
-  port: number,
-  onWarning: (line: string) => void,
-) {
+export async function startStack(run: LocalRun, port: number, onWarning: (line: string) => void) {
+  const { state, terminal, interruption } = run
   const onStep = (text: string) => terminal.show({ text })
   const closing: (() => Promise<unknown>)[] = []
   const ends: Promise<string>[] = []
@@ -54,7 +50,7 @@ export async function startStack(
     await writePrivately(state.databaseUrl, `${url}\n`)
     return url
   }
-  const launch = async (name: ServiceName, env: NodeJS.ProcessEnv) => {
+  const launch = async (name: 'server' | 'worker', env: NodeJS.ProcessEnv) => {
     const log = await openServiceLog(state.logs, name, onWarning)
     const service = launchService(name, env, log)
     closing.push(() => service.stop(interruption.forced))
@@ -73,7 +69,6 @@ export async function startStack(
     // The server is stopped first: its last clients may wait for the worker's generations.
     const services = [await launch('worker', env), await launch('server', env)]
     const whenReady = Promise.all(services.map(({ ready }) => ready))
-    whenReady.catch(() => undefined) // after an interruption nothing awaits it
     const access = await unlessInterrupted(prepareDemo(config, state.demoKey, whenReady), interruption)
     return {
       config,
@@ -93,12 +88,10 @@ export async function startStack(
 async function migrate(databaseUrl: string): Promise<void> {
   try {
     await migrateDatabase(databaseUrl)
-  } catch (error) {
-    const { errors, message } = error as AggregateError
-    const reason = errors?.[0]?.message ?? message
-    throw new Error(`The database can't be used (${reason}): check DATABASE_URL and that Postgres runs there.`, {
-      cause: error,
-    })
+  } catch (cause) {
+    const { errors, message } = cause as AggregateError
+    const why = errors?.[0]?.message ?? message
+    throw new Error(`The database can't be used (${why}): check DATABASE_URL and that Postgres runs there.`, { cause })
   }
 }
 
@@ -113,10 +106,9 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
   const { config, state } = run
   await requireFree(run)
   const began = performance.now()
-  const onWarning = (line: string) => terminal.say(terminal.style('yellow', line))
   await noteRunningStack(state)
   try {
-    const stack = await startStack(run, config.port, onWarning)
+    const stack = await startStack(run, config.port, (line) => terminal.warn(line))
     const { baseUrl: url, databaseUrl } = stack.config
     await noteRunningStack(state, { url, databaseUrl })
     terminal.clear()
@@ -142,7 +134,7 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
 async function requireFree({ config, state, terminal, interruption }: LocalRun): Promise<void> {
   const { host, port } = config
   const other = await findRunningStack(state)
-  if (other?.alive)
+  if (other?.isAlive)
     throw new Error(
       `Easel already runs in this directory${other.url ? `, at ${other.url}` : ''}: use that one, or stop it first with "kill ${other.pid}".`,
     )
@@ -159,7 +151,6 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
   const title = (text: string) => terminal.style('bold', text)
   const authorization = `-H "Authorization: Bearer ${account.key}"`
   const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: modelVersionId })
-  const notes = [whyNothingIsDrawn(config, stack), howToGetRealImages(config, 'npm start')]
   const generate = `${config.baseUrl}/api/v1/generate`
   return [
     '',
@@ -178,7 +169,7 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
     '',
     `curl -s "${generate}/ID" ${authorization}`,
     '',
-    ...notes.filter((note) => note !== undefined),
+    ...[whyNothingIsDrawn(config, stack), howToGetRealImages(config, 'npm start')].filter((note) => note !== undefined),
     'Ctrl-C stops everything.',
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 /** `.easel`, where the one-machine stack keeps its state. */
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -23,11 +23,11 @@ export async function openStateDirectory() {
     const probe = resolve(path, `.probe-${randomUUID()}`)
     await writeFile(probe, '', { flag: 'wx', mode: 0o600 })
     await rm(probe)
-  } catch (error) {
-    if (error instanceof ForeignDirectory) throw error
+  } catch (cause) {
+    if (cause instanceof ForeignDirectory) throw cause
     throw new Error(
-      `${path}, where everything is kept, can't be made or written (${errorCode(error)}): start in a directory of your own with room on its disk.`,
-      { cause: error },
+      `${path}, where everything is kept, can't be made or written (${errorCode(cause)}): start in a directory of your own with room on its disk.`,
+      { cause },
     )
   }
   const at = (name: string) => resolve(path, name)
@@ -50,47 +50,40 @@ export async function writePrivately(file: string, text: string): Promise<void> 
   try {
     await writeFile(unfinished, text, { flag: 'wx', mode: 0o600, flush: true })
     await rename(unfinished, file)
-  } catch (error) {
+  } catch (cause) {
     await rm(unfinished, { force: true }).catch(() => undefined)
-    throw new Error(`${file} can't be written (${errorCode(error)}): make room for it and start again.`, {
-      cause: error,
-    })
+    throw new Error(`${file} can't be written (${errorCode(cause)}): make room for it and start again.`, { cause })
   }
 }
 
 const noteSchema = z.object({
   /** See describeThisProcess. */
   process: z.string(),
-  /** Of the variables it was started with; see fingerprintOf. */
   fingerprint: z.string(),
-  /** From here on once it is ready. */
   url: z.string().optional(),
   databaseUrl: z.string().optional(),
 })
+
+type Note = z.output<typeof noteSchema>
 
 /** The stack that `npm start` keeps running in this directory, or that was killed; undefined if none was noted. */
 export async function findRunningStack({ runningStack }: StateDirectory) {
   try {
     const note = noteSchema.parse(JSON.parse(await readFile(runningStack, 'utf8')))
-    return { ...note, pid: Number.parseInt(note.process, 10), alive: await isAlive(note.process) }
+    const state = { isAlive: await isAlive(note.process), isAlike: note.fingerprint === fingerprint() }
+    return { ...note, ...state, pid: Number.parseInt(note.process, 10) }
   } catch {
     return undefined // no usable note
   }
 }
 
-/** Notes that this process runs the stack, for other starts from this directory. */
-export async function noteRunningStack(
-  { runningStack }: StateDirectory,
-  ready: { readonly url?: string; readonly databaseUrl?: string } = {},
-): Promise<void> {
-  const note = { process: await describeThisProcess(), fingerprint: fingerprintOf(process.env), ...ready }
-  await writePrivately(runningStack, `${JSON.stringify(note satisfies z.output<typeof noteSchema>)}\n`)
+/** Notes that this process runs the stack, for other starts from this directory; with its URLs once it is ready. */
+export async function noteRunningStack({ runningStack }: StateDirectory, urls: Pick<Note, 'url' | 'databaseUrl'> = {}) {
+  const note: Note = { process: await describeThisProcess(), fingerprint: fingerprint(), ...urls }
+  await writePrivately(runningStack, `${JSON.stringify(note)}\n`)
 }
 
 const FINGERPRINTED = ['DATABASE_URL', 'REDIS_URL', 'STORAGE_URL', 'CDN_BASE_URL', 'BASE_URL', 'INFERENCE_URL']
 
 /** The same for two starts that would make the same images in the same places. A hash: there may be passwords in it. */
-export const fingerprintOf = (env: NodeJS.ProcessEnv): string =>
-  createHash('sha256')
-    .update(JSON.stringify(FINGERPRINTED.map((name) => env[name] || null)))
-    .digest('hex')
+const fingerprint = (): string => hash('sha256', JSON.stringify(FINGERPRINTED.map((name) => process.env[name] || null)))

@@ -5,7 +5,7 @@ import { whenAborted } from '../abort-signals.js'
 export interface Stage {
   readonly text: string
   /** How much is done, 0 to 1. */
-  readonly fraction?: number
+  readonly fraction?: number | undefined
 }
 
 type Style = 'bold' | 'dim' | 'cyan' | 'yellow'
@@ -15,10 +15,7 @@ const BAR_WIDTH = 24
 /** Where lines can't be rewritten, this much more progress makes a new line. */
 const PLAIN_STEP = 0.1
 
-/**
- * Lines that stay, and below them one that is rewritten in place: stage, progress and elapsed time. Where the output is
- * no terminal, each new stage is a line of its own.
- */
+/** Lines that stay, and below them a stage, its progress and time, rewritten in place if the output is a terminal. */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream
   readonly #live: boolean
@@ -38,6 +35,10 @@ export class LiveLine {
     this.#erase()
     this.#stream.write(`${text}\n`)
     this.#draw()
+  }
+
+  warn(text: string): void {
+    this.say(this.style('yellow', text))
   }
 
   style(style: Style, text: string): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import defaultCategories from './default-categories.json' with { type: 'json' }
 import { toTerm } from './engine/term-trie.js'
 import type { Rule } from './rules-moderator.js'
 
@@ -27,8 +28,6 @@ const category = z.strictObject({
 
 const categoriesFile = z.strictObject({ categories: z.array(category) })
 
-export type CategoriesFile = z.infer<typeof categoriesFile>
-
 /** The operator's rules can't be used; the message is one sentence that says where and why. */
 export class ModerationRulesError extends Error {}
 
@@ -39,39 +38,44 @@ function isReadable(text: string): boolean {
 }
 
 /**
+ * The configurable rules: those of the operator's file, or the default ones, which allow sexual content with adults.
  * @throws ModerationRulesError when the file can't be read or does not have the form of a categories file. It says
  *   where and why, and quotes nothing: the path may name a file that is not ours to show.
  */
-export function readCategoriesFile(path: string): CategoriesFile {
-  const parsed = categoriesFile.safeParse(parse(path, read(path)))
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map((issue) => `${placeOf(issue.path)}: ${problemOf(issue)}`)
-  throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be used: ${issues.join('; ')}.`)
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
-    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${reason}).`)
+export function configuredRules(path: string | undefined): Rule[] {
+  const parsed = categoriesFile.safeParse(path === undefined ? defaultCategories : readJson(path))
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ code, message, path: place }) => {
+      const problem = code === 'unrecognized_keys' ? 'holds a key that is not known' : message
+      return `${z.core.toDotPath(place) || 'the file'}: ${problem}`
+    })
+    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be used: ${issues.join('; ')}.`)
   }
+  return parsed.data.categories.map(({ name, terms, beside, except, models }) => ({
+    category: name,
+    models,
+    terms: { terms, ordinary: except },
+    ...(beside !== undefined && { beside: beside === 'sexual' ? beside : { terms: beside } }),
+  }))
 }
 
-function parse(path: string, text: string): unknown {
+function readJson(path: string): unknown {
+  let text = ''
   try {
+    text = readFileSync(path, 'utf8')
     return JSON.parse(text)
   } catch (error) {
+    if (!(error instanceof SyntaxError)) {
+      const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+      throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${reason}).`)
+    }
     const before = text.slice(0, faultIn(text, String(error))).split('\n')
     const place = `line ${before.length}, column ${(before.at(-1) as string).length + 1}`
     throw new ModerationRulesError(`MODERATION_RULES: the file ${path} is not valid JSON from ${place} on.`)
   }
 }
 
-/**
- * Where the JSON stops being valid. V8 names the place of some faults only; an unexpected token ends the shortest
- * faulty text.
- */
+/** Where the JSON stops being valid. V8 names some places only; an unexpected token ends the shortest faulty text. */
 function faultIn(text: string, fault: string): number {
   const named = /at position (\d+)/.exec(fault)?.[1]
   if (named !== undefined) return Number(named)
@@ -93,19 +97,3 @@ function hasUnexpectedToken(text: string): boolean {
     return String(error).includes('Unexpected token')
   }
 }
-
-const problemOf = ({ code, message }: { code: string; message: string }): string =>
-  code === 'unrecognized_keys' ? 'holds a key that is not known' : message
-
-/** The rules of a categories file. */
-export const rulesOf = ({ categories }: CategoriesFile): Rule[] =>
-  categories.map(({ name, terms, beside, except, models }) => ({
-    category: name,
-    models,
-    terms: { terms, ordinary: except },
-    ...(beside !== undefined && { beside: beside === 'sexual' ? beside : { terms: beside } }),
-  }))
-
-const placeOf = (at: readonly PropertyKey[]): string =>
-  at.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i > 0 ? '.' : ''}${String(step)}`)).join('') ||
-  'the file'

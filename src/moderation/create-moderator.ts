@@ -1,8 +1,7 @@
-import { ModerationRulesError, readCategoriesFile, rulesOf } from './categories-file.js'
+import { configuredRules, ModerationRulesError } from './categories-file.js'
 import { type Language, languages } from './engine/language.js'
 import { createMinorsRule, type MinorsRule } from './engine/minors-rule.js'
 import { createRemoteModerator, type RemoteModerator, type RemoteModeratorOptions } from './remote-moderator.js'
-import { defaultCategories } from './rules/default-categories.js'
 import { createRulesModerator } from './rules-moderator.js'
 
 /** Built once: its words are the same for every moderator, and there are thousands. */
@@ -15,15 +14,12 @@ interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'logg
   readonly url?: string | undefined
 }
 
-/**
- * The service's moderator: the rules on minors, then the configurable ones, then the outside check if there is one.
- * @throws ModerationRulesError when the operator's file can't be used or the rules on minors are missing
- */
+/** The rules on minors, then the configured ones, then the outside check, if any. @throws ModerationRulesError */
 export function createModerator({ rulesFile, url, apiKey, logger }: ModeratorOptions): RemoteModerator {
   requireWords(languages)
-  const configured = rulesFile === undefined ? defaultCategories : readCategoriesFile(rulesFile)
+  const configured = configuredRules(rulesFile)
   minorsRule ??= createMinorsRule(languages)
-  const rules = createRulesModerator(minorsRule, rulesOf(configured))
+  const rules = createRulesModerator(minorsRule, configured)
   if (url === undefined) return { ...rules, isSilent: () => false }
   const remote = createRemoteModerator({ url, apiKey, logger })
   return {

@@ -1,4 +1,4 @@
-import type { Moderator, Verdict } from '../generation/submit/submission.js'
+import type { Moderator } from '../generation/submit/submission.js'
 import type { MinorsRule } from './engine/minors-rule.js'
 import { createTermMatcher, type TermList, termsIn } from './engine/term-matcher.js'
 
@@ -16,7 +16,6 @@ export interface Rule {
 
 const MINORS_CATEGORY = 'sexual content with minors'
 const MOST_WORDS_SHOWN = 6
-const CLEAN: Verdict = { flagged: false }
 
 /** Checks prompts against rules, in the process and in time linear in the prompt. It can't be down. */
 export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[]): Moderator {
@@ -37,7 +36,7 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
         const matched = together(found.get(terms), besides)
         if (matched) return { flagged: true, parameter: 'prompt', category, matched }
       }
-      return CLEAN
+      return { flagged: false }
     },
   }
 }

@@ -17,10 +17,10 @@ interface NumberToken {
   readonly start: number
   readonly end: number
   readonly shown: string
-  /** Of a number word; undefined for digits and Roman numerals, which belong to any. */
-  readonly language: number | undefined
-  /** Undefined if it is not written in digits. */
-  readonly digits: number | undefined
+  /** Of a number word; digits and Roman numerals belong to any. */
+  readonly language?: number
+  /** Its value, if it is written in digits. */
+  readonly digits?: number
 }
 
 const ADULT = 18
@@ -84,7 +84,10 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
     return near && age(near, `${near.written} ${shown}`)
   }
 
-  return [...digitsIn(cells), ...romansIn(cells), ...wordsIn(senses)].flatMap((token) => {
+  const words = senses
+    .filter(({ role }) => role === 'numbers')
+    .map(({ written, ...word }) => ({ ...word, shown: written }))
+  return [...digitsIn(cells), ...romansIn(cells), ...words].flatMap((token: NumberToken) => {
     const age = ageOf(token)
     return age && !isLarger(token) ? [age] : []
   })
@@ -101,7 +104,7 @@ function digitsIn(cells: Cells): NumberToken[] {
     let end = start
     while (isDigit(cells, end + 1) && cells.gaps[end + 1] === NO_GAP) end++
     const digits = Number(lettersOf(cells, start, end))
-    if (end - start < 2) tokens.push({ start, end, shown: `${digits}`, language: undefined, digits })
+    if (end - start < 2) tokens.push({ start, end, shown: `${digits}`, digits })
     start = end
   }
   return tokens
@@ -115,15 +118,10 @@ function romansIn(cells: Cells): NumberToken[] {
     let end = start
     while (end + 1 < options.length && gaps[end + 1] === NO_GAP && end - start < MAX_ROMAN_LENGTH) end++
     const shown = lettersOf(cells, start, end)
-    if (ROMAN.test(shown)) tokens.push({ start, end, shown, language: undefined, digits: undefined })
+    if (ROMAN.test(shown)) tokens.push({ start, end, shown })
   }
   return tokens
 }
-
-const wordsIn = (senses: readonly Sense[]): NumberToken[] =>
-  senses
-    .filter(({ role }) => role === 'numbers')
-    .map(({ start, end, language, written }) => ({ start, end, shown: written, language, digits: undefined }))
 
 /** The letters from `start` to `end`, inclusive, without the gaps. */
 export const lettersOf = ({ options }: Cells, start: number, end: number): string =>
@@ -133,8 +131,8 @@ export const lettersOf = ({ options }: Cells, start: number, end: number): strin
     .join('')
 
 const isDigit = ({ options }: Cells, at: number): boolean => {
-  const symbol = options[at]?.[0]
-  return symbol !== undefined && symbol >= 0x30 && symbol <= 0x39
+  const symbol = options[at]?.[0] ?? 0
+  return symbol >= 0x30 && symbol <= 0x39
 }
 
 const isLetter = (cells: Cells, at: number): boolean => at < cells.options.length && cells.soft[at] === 0

@@ -7,11 +7,9 @@ export const GLUE = 1
 export const MARK = 2
 export const SPACE = 3
 
-/**
- * A text as a row of letters, with what lies between them. `options[i]` holds every symbol the letter can be read as,
- * as code points in lower case, the plain reading first.
- */
+/** A text as a row of letters, with what lies between them. */
 export interface Cells {
+  /** All that each letter can be read as: code points in lower case, the plain reading first. */
   readonly options: readonly (readonly number[])[]
   /** The gap in front of each letter. */
   readonly gaps: Uint8Array
@@ -30,6 +28,7 @@ interface Sign {
   /** A letter's options, or a gap's strength. */
   readonly reads: readonly number[] | number
   readonly soft: boolean
+  /** Its index in `SCRIPTS`. */
   readonly script: number
 }
 
@@ -50,16 +49,14 @@ const SENTENCE_ENDS = '。।؟\u06d4'
 const CLAUSE_MARKS = ',;()[]{}<>|\n、،؛「」『』【】〈〉《》'
 const SPACED_MARKS = '-–—:/'
 
-const scripts: readonly [RegExp, number][] = [
-  [/\p{Script=Han}/u, 1],
-  [/[\p{Script=Katakana}ー]/u, 2],
-  [/\p{Script=Hiragana}/u, 3],
-  [/\p{Script=Hangul}/u, 4],
+// Where one of these meets another or none, there is a word border.
+const SCRIPTS = [
+  /\p{Script=Han}/u,
+  /[\p{Script=Katakana}ー]/u,
+  /\p{Script=Hiragana}/u,
+  /\p{Script=Hangul}/u,
+  BOXED_LETTER,
 ]
-
-const BOXED_SCRIPT = 5
-
-const scriptOf = (character: string): number => scripts.find(([script]) => script.test(character))?.[1] ?? 0
 
 /** 0 to 9 for the digits of any script, such as Arabic and Thai ones; Unicode has each script's ten in a row. */
 function latinDigit(code: number): number {
@@ -70,21 +67,21 @@ function latinDigit(code: number): number {
 
 function readSign(code: number): Sign {
   const character = String.fromCodePoint(code)
+  const script = SCRIPTS.findIndex((each) => each.test(character))
   const lookalikes = code < 128 ? [] : lookalikesOf(code)
   if (DIGIT.test(character)) {
     const digit = latinDigit(code)
-    return { reads: [digit, ...leetOf(digit), ...lookalikes], soft: true, script: 0 }
+    return { reads: [digit, ...leetOf(digit), ...lookalikes], soft: true, script }
   }
   if (LETTER.test(character)) {
     const lower = character.toLowerCase().codePointAt(0) as number
-    const reads = [lower, ...lookalikes, ...(OTHER_FORMS[character] ?? [])]
-    return { reads, soft: false, script: scriptOf(character) }
+    return { reads: [lower, ...lookalikes, ...(OTHER_FORMS[character] ?? [])], soft: false, script }
   }
-  if (WHITE_SPACE.test(character)) return { reads: SPACE, soft: false, script: 0 }
-  if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikes], soft: false, script: BOXED_SCRIPT }
+  if (WHITE_SPACE.test(character)) return { reads: SPACE, soft: false, script }
+  if (BOXED_LETTER.test(character)) return { reads: [code, ...lookalikes], soft: false, script }
   const letters = code < 128 ? leetOf(code) : lookalikes
-  if (letters.length > 0 || PICTOGRAPH.test(character)) return { reads: [code, ...letters], soft: true, script: 0 }
-  return { reads: GLUE_MARKS.includes(character) ? GLUE : MARK, soft: false, script: 0 }
+  if (letters.length > 0 || PICTOGRAPH.test(character)) return { reads: [code, ...letters], soft: true, script }
+  return { reads: GLUE_MARKS.includes(character) ? GLUE : MARK, soft: false, script }
 }
 
 const MAX_CACHED_SIGNS = 20_000
@@ -110,7 +107,7 @@ export function toCells(text: string): Cells {
   let clause = 0
   let sentence = 0
   let gap = NO_GAP
-  let script = 0
+  let script = -1
   let gapStart = 0
   for (let at = 0; at < text.length; ) {
     const code = text.codePointAt(at) as number

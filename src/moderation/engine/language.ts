@@ -89,26 +89,10 @@ function expand(entry: string, groups: NonNullable<Language['groups']>): string[
 }
 
 /** A language's words by their role in the rule on minors. */
-export const wordsByRole = ({ ambiguous, ages, ...words }: Language) => ({
-  both: words.both,
-  minors: words.minors,
-  minorsHere: ambiguous?.minors,
-  sexual: words.sexual,
-  sexualHere: ambiguous?.sexual,
-  nudity: words.nudity,
-  young: words.young,
-  people: words.people,
-  adults: words.adults,
-  adulthood: words.adulthood,
-  artworks: words.artworks,
-  pointers: words.pointers,
-  numbers: ages?.numbers,
-  units: ages?.units,
-  youngUnits: ages?.youngUnits,
-  leads: ages?.leads,
-  hints: ages?.hints,
-  links: ages?.links,
-})
+export function wordsByRole({ ambiguous, ages, ordinary, groups, ...words }: Language) {
+  const { larger, ...ofAges } = ages ?? {}
+  return { ...words, ...ofAges, minorsHere: ambiguous?.minors, sexualHere: ambiguous?.sexual }
+}
 
 export type Role = keyof ReturnType<typeof wordsByRole>
 

@@ -35,45 +35,25 @@ const alphabets: Readonly<Record<string, string>> = {
 /** Digits and marks, each with the letters it stands for in leetspeak; each may be an ordinary digit or mark, too. */
 const LEET = '0o 1il 2z 3e 4a 5s 6gb 7t 8b 9gq @a $s !il |il +t #h *aeiou'
 
+const codesOf = (text: string) => [...text].map((character) => character.charCodeAt(0))
+
+/** Each letter of one text, with that at its place in the other. */
+const paired = (ones: string, others: string) => new Map(codesOf(ones).map((one, i) => [one, others.charCodeAt(i)]))
+
 /** Letters that read as each other once the text is turned upside down, which also reverses it. */
-const TURNED_PAIRS = 'bq dp mw nu'
+const turned = paired('bqdpmwnu', 'qbpdwmun')
 
 // Cyrillic letters drawn exactly like Latin ones, and Latin ones that many write without their stroke or dot.
-const twins: Readonly<Record<string, string>> = Object.fromEntries(
-  [...'аеорсухкмтвніѕјłđøıς'].map((letter, i) => [letter, 'aeopcyxkmtbhisjldoiσ'[i] as string]),
-)
+const twins = paired('аеорсухкмтвніѕјłđøıς', 'aeopcyxkmtbhisjldoiσ')
 
 const REGIONAL_INDICATOR_A = 0x1f1e6
 
-function invert(table: Readonly<Record<string, string>>): Map<number, number[]> {
-  const inverted = new Map<number, number[]>()
-  for (const [letter, characters] of Object.entries(table)) {
-    for (const character of new Set(characters)) {
-      const code = character.codePointAt(0) as number
-      inverted.set(code, [...(inverted.get(code) ?? []), letter.charCodeAt(0)])
-    }
-  }
-  return inverted
-}
+const letters = Object.entries(alphabets).map(([letter, characters]) => ({
+  code: letter.charCodeAt(0),
+  characters: new Set(characters),
+}))
 
-const lettersOf = invert(alphabets)
-
-const codesOf = (text: string) => [...text].map((character) => character.charCodeAt(0))
-
-const leetLetters = new Map(
-  LEET.split(' ')
-    .map(codesOf)
-    .map(([mark, ...letters]) => [mark, letters]),
-)
-
-const turned = new Map(
-  TURNED_PAIRS.split(' ')
-    .map(codesOf)
-    .flatMap(([one, other]) => [
-      [one, other],
-      [other, one],
-    ]),
-)
+const leetLetters = new Map(LEET.split(' ').map((entry) => [entry.charCodeAt(0), codesOf(entry.slice(1))] as const))
 
 const TURNED = /[ɐɔǝəɟɓɥıɾʞɯɹʇʌʍʎ]/u
 
@@ -81,17 +61,13 @@ const TURNED = /[ɐɔǝəɟɓɥıɾʞɯɹʇʌʍʎ]/u
 export function lookalikesOf(code: number): readonly number[] {
   if (code >= REGIONAL_INDICATOR_A && code < REGIONAL_INDICATOR_A + 26) return [0x61 + code - REGIONAL_INDICATOR_A]
   const character = String.fromCodePoint(code)
-  const forms = [character, character.toLowerCase(), character.toUpperCase()].map(
-    (form) => form.codePointAt(0) as number,
-  )
-  return [...new Set(forms.flatMap((form) => lettersOf.get(form) ?? []))]
+  const forms = [character, character.toLowerCase(), character.toUpperCase()]
+  const matching = forms.flatMap((form) => letters.filter(({ characters }) => characters.has(form)))
+  return [...new Set(matching)].map(({ code }) => code)
 }
 
-/**
- * The form in which a term keeps a letter: the Latin twin of a Cyrillic one, which either of them can be read as, so
- * that a Russian word is found with Latin letters in it too.
- */
-export const sharedForm = (code: number): number => (twins[String.fromCodePoint(code)] ?? '').codePointAt(0) ?? code
+/** A letter as terms keep it: a Cyrillic one as its Latin twin, so that a Russian word is found in either alphabet. */
+export const sharedForm = (code: number): number => twins.get(code) ?? code
 
 /** The letters a digit or mark stands for in leetspeak; empty for those that stand for none. */
 export const leetOf = (code: number): readonly number[] => leetLetters.get(code) ?? []

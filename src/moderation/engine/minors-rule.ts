@@ -2,7 +2,7 @@ import { agesIn, indexed, lettersOf } from './ages.js'
 import { type Cells, MARK, toCells } from './cells.js'
 import { type Evidence, type Language, type Role, type Sense, wordsByRole, wordsOf } from './language.js'
 import { undisguise } from './normalize.js'
-import { createTermMatcher, type TermList } from './term-matcher.js'
+import { createTermMatcher } from './term-matcher.js'
 
 export type MinorsRule = ReturnType<typeof createMinorsRule>
 
@@ -16,29 +16,24 @@ const MAX_LETTERS = 40
 
 /** The rule on minors: no word that says minor with one for sex or nudity. Works in time linear in the text. */
 export function createMinorsRule(languages: readonly Language[]) {
-  const all = (lines: (language: Language) => readonly string[] | undefined) =>
-    languages.flatMap((language) => wordsOf(lines(language), language.groups))
-  const ordinaryMinors = all(({ ordinary }) => ordinary?.minors)
-  const ordinarySexual = all(({ ordinary }) => ordinary?.sexual)
-  const meanings = new Map<TermList, Pick<Sense, 'role' | 'language'>>()
-  languages.forEach((language, index) => {
-    for (const [role, lines] of Object.entries(wordsByRole(language)) as [Role, readonly string[] | undefined][]) {
-      const terms = wordsOf(lines, language.groups)
-      const ordinary = SEXUAL.includes(role) ? ordinarySexual : ordinaryMinors
-      const undisguised = UNDISGUISED.includes(role)
-      if (terms.length > 0) meanings.set({ terms, ordinary, undisguised }, { role, language: index })
-    }
-  })
+  const ordinaryMinors = languages.flatMap(({ ordinary, groups }) => wordsOf(ordinary?.minors, groups))
+  const ordinarySexual = languages.flatMap(({ ordinary, groups }) => wordsOf(ordinary?.sexual, groups))
+  const lists = languages.flatMap((words, language) =>
+    (Object.entries(wordsByRole(words)) as [Role, readonly string[] | undefined][]).map(([role, lines]) => ({
+      role,
+      language,
+      terms: wordsOf(lines, words.groups),
+      ordinary: SEXUAL.includes(role) ? ordinarySexual : ordinaryMinors,
+      undisguised: UNDISGUISED.includes(role),
+    })),
+  )
   const larger = languages.map(({ ages, groups }) => wordsOf(ages?.larger, groups).map(plainLetters))
 
-  const matcher = createTermMatcher([...meanings.keys()], FILLERS)
+  const matcher = createTermMatcher(lists, FILLERS)
   const read = (text: string): Meaning =>
     matcher.read(text).map(({ cells, found }) => ({
       cells,
-      senses: found.map(({ list, ...word }) => ({
-        ...(meanings.get(list) as Pick<Sense, 'role' | 'language'>),
-        ...word,
-      })),
+      senses: found.map(({ list: { role, language }, ...word }) => ({ role, language, ...word })),
     }))
   const sensesOf = (text: Meaning, roles: readonly Role[]): Sense[] =>
     text.flatMap(({ senses }) => senses.filter(({ role }) => roles.includes(role)))
@@ -121,12 +116,8 @@ function youngPeople({ gaps, clauses }: Cells, young: readonly Sense[], people: 
  * Whether all nudity is of adults in works of art, in sentences without minors, and no sentence with minors refers back
  * to someone: "An adult nude study on the wall. Children play outside."
  */
-function areApart(
-  { sentences }: Cells,
-  senses: readonly Sense[],
-  minors: readonly Evidence[],
-  sexual: readonly Sense[],
-): boolean {
+function areApart(cells: Cells, senses: readonly Sense[], minors: readonly Evidence[], sexual: readonly Sense[]) {
+  const { sentences } = cells
   const sentencesOf = (words: readonly Evidence[]) => new Set(words.map(({ start }) => sentences[start]))
   const withWords = (...roles: Role[]) => sentencesOf(senses.filter(({ role }) => roles.includes(role)))
   const [adult, art, pointing] = [withWords('adults', 'adulthood'), withWords('artworks'), withWords('pointers')]

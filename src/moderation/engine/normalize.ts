@@ -11,6 +11,7 @@ const INVISIBLE =
   /(?![\u3099\u309a])(?!(?<=[\u0904-\u0939\u0e01-\u0e2e]\p{M}{0,3})[\u0900-\u094f\u0e31-\u0e4e])[\p{M}\p{Cf}\p{DI}]/gu
 const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
 
+// The weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is no weight.
 // Every repetition is bounded, so that no text makes these expressions slow.
 const WEIGHT = /(?<!\bage[sd]?[ ]?):[ \t]{0,4}[-+]?\d{0,4}\.?\d{1,6}[ \t]{0,4}(?=[)\]}>])/gi
 const BREAK_KEYWORD = /\bBREAK\b/g
@@ -41,11 +42,10 @@ export function undisguise(text: string): string {
     .normalize('NFKC')
 }
 
-/** The text without the weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is no weight. */
-export const stripWeights = (text: string): string => text.replace(WEIGHT, '').replace(BREAK_KEYWORD, ' ')
-
-/** The text as a right-to-left override shows it, each overridden stretch reversed. Undefined without one. */
-export function displayed(text: string): string | undefined {
-  if (!text.includes('\u202e')) return undefined
-  return text.replace(OVERRIDDEN, (_whole, stretch: string) => [...stretch].reverse().join(''))
+/** The text as it is stored and, where right-to-left overrides reverse stretches of it, as it is shown; undisguised. */
+export function readingsOf(text: string): string[] {
+  const shown = text.replace(OVERRIDDEN, (_whole, stretch: string) => [...stretch].reverse().join(''))
+  return [...new Set([text, shown])].map((reading) =>
+    undisguise(reading).replace(WEIGHT, '').replace(BREAK_KEYWORD, ' '),
+  )
 }

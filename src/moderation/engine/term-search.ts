@@ -1,15 +1,6 @@
 import { type Cells, GLUE, MARK, NO_GAP, SPACE } from './cells.js'
 import { endsWord } from './ordinary-phrases.js'
-import { bitOf, type Term, type TermTrie } from './term-trie.js'
-
-export interface Match {
-  readonly term: Term
-  /** First and last letter. */
-  readonly start: number
-  readonly end: number
-  /** Assembled from pieces of several letters with spaces between them. */
-  readonly pieced: boolean
-}
+import type { Match, TermNode, TermTrie } from './term-trie.js'
 
 // Flags of a path through the trie. Each of the first five is a loss: it can only reduce what the path may find.
 const CROSSED = 1
@@ -21,19 +12,21 @@ const UNLETTERED = 16
 const INSIDE_WORD = 32
 const CHAINED = 64
 const LOSSES = 31
-const FLAG_WORDS = 128 / 32
-// By set of losses, a bit for each of its subsets.
-const NO_MORE_LOSSES = Int32Array.from({ length: LOSSES + 1 }, (_none, losses) => {
-  let sets = 0
-  for (let set = 0; set <= LOSSES; set++) if ((set & losses) === set) sets |= 1 << set
-  return sets
-})
 
 // "s e x" is spelled out; "his ex" and "an all" are not: short terms, and letters repeated, cross a space only between
 // single letters. Terms written together neither ("be between").
 const PIECED = CROSSED_SPACE | LONG_PIECE
 const SHORT_TERM = 4
 const SHORTEST_JOINED = 3
+
+/** What the text may hold so far. */
+interface Path {
+  readonly node: TermNode
+  readonly flags: number
+  /** Its first letter; -1 where none was read yet. */
+  readonly start: number
+  readonly chain: Chain | undefined
+}
 
 /** Terms written together so far, as in "termterm", that count once the word ends with one. */
 interface Chain {
@@ -51,30 +44,30 @@ interface Chain {
  * At one letter there is at most one path per node and set of flags, and none that has but more losses than another, so
  * the work is linear in the text.
  */
-export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: Match) => void) => void {
-  // Per node and flags that are no losses: the last letter it was reached at, and a bit for each set of losses there.
-  const reachedAt = new Float64Array(trie.size * FLAG_WORDS)
-  const reachedWith = new Int32Array(trie.size * FLAG_WORDS)
-  let clock = 0
-  let paths = createPaths()
-  let next = createPaths()
+export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) => void): void {
+  let paths: Path[] = []
+  let next: Path[] = []
+  let at = 0
+  // The flags of the paths that are at each node with this letter.
+  const reached = new Map<TermNode, number[]>()
 
-  const keep = (node: number, flags: number, start: number, chain: Chain | undefined): boolean => {
+  const keep = (path: Path): boolean => {
+    const { node, flags } = path
     if ((flags & PIECED) === PIECED && flags & (REPEATED | CHAINED)) return false
-    const word = node * FLAG_WORDS + (flags >> 5)
-    const reached = reachedAt[word] === clock ? (reachedWith[word] as number) : 0
-    if (reached & (NO_MORE_LOSSES[flags & LOSSES] as number)) return false
-    reachedAt[word] = clock
-    reachedWith[word] = reached | (1 << (flags & LOSSES))
-    next.add(node, flags, start, chain)
+    const others = reached.get(node)
+    if (others?.some((other) => (other | LOSSES) === (flags | LOSSES) && (other & ~flags) === 0)) return false
+    if (others) others.push(flags)
+    else reached.set(node, [flags])
+    next.push(path)
     return true
   }
 
-  /** Reports the terms that end with this letter, or lets the next one follow in the same word. */
-  const finish = (search: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
-    const { cells, at, visit } = search
+  /** Keeps a path, and reports the terms that end with this letter, or lets the next one follow in the same word. */
+  const reach = (path: Path) => {
+    if (!keep(path)) return
+    const { node, flags, start, chain } = path
     let link = chain
-    for (const term of trie.termsAt(node)) {
+    for (const term of node.terms) {
       const pieced = (flags & PIECED) === PIECED
       if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
       const match = { term, start, end: at, pieced }
@@ -88,108 +81,58 @@ export function createTermSearch(trie: TermTrie): (cells: Cells, visit: (match: 
       }
     }
     if (link === chain) return
-    keep(trie.wordRoot, flags | CHAINED, -1, link)
-    keep(trie.anyRoot, flags | CHAINED, -1, link)
-  }
-
-  const reach = (place: Place, node: number, flags: number, start: number, chain: Chain | undefined) => {
-    if (keep(node, flags, start, chain) && trie.isEnd(node)) finish(place, node, flags, start, chain)
+    for (const root of [trie.wordRoot, trie.anyRoot])
+      keep({ node: root, flags: flags | CHAINED, start: -1, chain: link })
   }
 
   /** Every path that reads the letter, and those that begin with it. */
-  const step = (place: Place) => {
-    const { cells, at } = place
+  const step = () => {
     const gap = cells.gaps[at] as number
     const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
     const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
     const options = cells.options[at] as readonly number[]
     const soft = cells.soft[at] === 1
-    let offered = 0
-    for (let o = 0; o < options.length; o++) offered |= bitOf(options[o] as number)
-    for (let i = 0; i < paths.count; i++) {
-      const node = paths.nodes[i] as number
-      const own = gap <= GLUE ? trie.symbolOf(node) : 0
-      if ((offered & (trie.beginningsOf(node) | bitOf(own))) === 0) continue
-      const flags = flagsAcross(paths.flags[i] as number, gap)
-      if (flags === IMPASSABLE) continue
-      const start = paths.starts[i] as number
-      for (let o = 0; o < options.length; o++) {
-        const symbol = options[o] as number
-        const gained = (soft && o > 0 ? flags : flags & ~UNLETTERED) | piece
-        const child = trie.child(node, symbol)
-        if (child !== undefined) reach(place, child, gained, start < 0 ? at : start, paths.chains[i])
-        if (symbol === own) reach(place, node, gained | REPEATED, start, paths.chains[i])
+    for (const { node, flags: before, start, chain } of paths) {
+      const flags = flagsAcross(before, gap)
+      if (flags === undefined) continue
+      for (const symbol of options) {
+        const gained = (soft && symbol !== options[0] ? flags : flags & ~UNLETTERED) | piece
+        const child = node.children.get(symbol)
+        if (child) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
+        if (symbol === node.symbol && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
       }
     }
-    for (let o = 0; o < options.length; o++) {
-      const symbol = options[o] as number
-      const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && o > 0 ? UNLETTERED : 0) | piece
-      const any = trie.child(trie.anyRoot, symbol)
-      if (any !== undefined) reach(place, any, flags, at, undefined)
-      const word = wordStart ? trie.child(trie.wordRoot, symbol) : undefined
-      if (word !== undefined) reach(place, word, flags, at, undefined)
+    for (const symbol of options) {
+      const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && symbol !== options[0] ? UNLETTERED : 0) | piece
+      const any = trie.anyRoot.children.get(symbol)
+      if (any) reach({ node: any, flags, start: at, chain: undefined })
+      const word = wordStart ? trie.wordRoot.children.get(symbol) : undefined
+      if (word) reach({ node: word, flags, start: at, chain: undefined })
     }
   }
 
   /** Skips a digit or mark like a gap: paths stay where they are. */
-  const skip = ({ cells, at }: Place) => {
+  const skip = () => {
     const gap = Math.max(MARK, cells.gaps[at] as number)
-    for (let i = 0; i < paths.count; i++) {
-      const flags = flagsAcross(paths.flags[i] as number, gap)
-      if (flags !== IMPASSABLE) keep(paths.nodes[i] as number, flags, paths.starts[i] as number, paths.chains[i])
+    for (const path of paths) {
+      const flags = flagsAcross(path.flags, gap)
+      if (flags !== undefined) keep({ ...path, flags })
     }
   }
 
-  return (cells, visit) => {
-    paths.count = 0
-    const place = { cells, at: 0, visit }
-    for (; place.at < cells.options.length; place.at++) {
-      clock++
-      next.count = 0
-      step(place)
-      if (cells.soft[place.at]) skip(place)
-      const done = paths
-      paths = next
-      next = done
-    }
+  for (; at < cells.options.length; at++) {
+    reached.clear()
+    next = []
+    step()
+    if (cells.soft[at]) skip()
+    paths = next
   }
 }
 
-/** The letter that a search is at. */
-interface Place {
-  readonly cells: Cells
-  readonly at: number
-  readonly visit: (match: Match) => void
-}
-
-/** A reusable row of paths, column by column: this is the innermost loop and must not allocate. */
-function createPaths() {
-  const nodes: number[] = []
-  const flags: number[] = []
-  const starts: number[] = []
-  const chains: (Chain | undefined)[] = []
-  return {
-    count: 0,
-    nodes,
-    flags,
-    starts,
-    chains,
-    add(node: number, flag: number, start: number, chain: Chain | undefined) {
-      const i = this.count++
-      nodes[i] = node
-      flags[i] = flag
-      starts[i] = start
-      chains[i] = chain
-    },
-  }
-}
-
-const IMPASSABLE = -1
-
-/** The flags of a path once it has crossed the gap, or `IMPASSABLE` for one that began inside a word. */
-function flagsAcross(flags: number, gap: number): number {
+/** The flags of a path once it has crossed the gap; undefined for one that began inside a word, which can't. */
+function flagsAcross(flags: number, gap: number): number | undefined {
   if (gap < MARK) return flags
-  if (flags & INSIDE_WORD) return IMPASSABLE
+  if (flags & INSIDE_WORD) return undefined
   return flags | CROSSED | (gap === SPACE ? CROSSED_SPACE : 0)
 }
 

@@ -16,22 +16,24 @@ export interface Term {
   readonly symbols: readonly number[]
 }
 
+/** A term in a text. */
+export interface Match {
+  readonly term: Term
+  /** First and last letter. */
+  readonly start: number
+  readonly end: number
+  /** Assembled from pieces of several letters with spaces between them. */
+  readonly pieced: boolean
+}
+
 export const WORD_GAP = 0x20
-
-/** One bit of 32: different symbols may share it, Latin letters don't. */
-export const bitOf = (symbol: number): number => 1 << (symbol & 31)
-
-const NO_TERMS: readonly Term[] = []
 
 // Written without spaces between words, so that a term begins and ends anywhere; emoji likewise.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=Thai}\p{Extended_Pictographic}]/u
 const STARS = /^\*|\*$/g
 const LATIN_WORD = /^[a-zñ ]{3,}$/u
 
-/**
- * A term as the rules write it: words, in any alphabet, with a star where it may go on inside a longer word.
- * Undefined when nothing readable is left of it.
- */
+/** A term as rules write it, with a star where it may go on in a longer word; undefined if nothing readable is left. */
 export const toTerm = (written: string, list: number): Term | undefined =>
   compiled(written, list, ({ options }) => options.map(([plain]) => sharedForm(plain as number)))
 
@@ -51,64 +53,36 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
   return { written: bare, list, openStart, openEnd, symbols }
 }
 
+/** A symbol (code point) on the way to the end of a term. */
+export interface TermNode {
+  /** 0 at the roots. */
+  readonly symbol: number
+  readonly children: Map<number, TermNode>
+  /** Those that end here. */
+  readonly terms: Term[]
+}
+
 /**
- * A tree of the terms' symbols (code points), whose nodes are numbers. It has two roots: for terms that begin a word,
- * and for those that need not. A term that ends in a Latin letter is also found with a plural s.
+ * A tree of the terms' symbols with two roots: for terms that begin a word, and for those that need not. A term that
+ * ends in a Latin letter is also found with a plural s.
  */
 export function createTermTrie(terms: readonly Term[]) {
-  // All edges in one table, at the slot of their hash or the next free one: a search reads it faster than maps.
-  const most = terms.reduce((sum, { symbols }) => sum + symbols.length + 1, 0)
-  const bits = Math.ceil(Math.log2(2 * most + 2))
-  const edges = new Int32Array(2 ** bits)
-  const parents = [0, 0]
-  const symbols = [0, 0]
-  const beginnings = [0, 0]
-  const ends: (Term[] | undefined)[] = [undefined, undefined]
-
-  /** The slot of the edge, or the free one where it belongs. */
-  const slotOf = (node: number, symbol: number): number => {
-    let slot = Math.imul(Math.imul(node, 0x9e3779b1) ^ symbol, 0x85ebca6b) >>> (32 - bits)
-    for (let next = edges[slot] as number; next !== 0; next = edges[slot] as number) {
-      if (parents[next] === node && symbols[next] === symbol) break
-      slot = (slot + 1) & (edges.length - 1)
+  const grow = (symbol: number): TermNode => ({ symbol, children: new Map(), terms: [] })
+  const [wordRoot, anyRoot] = [grow(0), grow(0)]
+  const add = (path: readonly number[], term: Term) => {
+    let node = term.openStart ? anyRoot : wordRoot
+    for (const symbol of path) {
+      const next = node.children.get(symbol) ?? grow(symbol)
+      node.children.set(symbol, next)
+      node = next
     }
-    return slot
-  }
-  const child = (node: number, symbol: number): number | undefined => edges[slotOf(node, symbol)] || undefined
-  const grow = (node: number, symbol: number): number => {
-    const grown = symbols.push(symbol) - 1
-    parents.push(node)
-    edges[slotOf(node, symbol)] = grown
-    beginnings[node] = (beginnings[node] as number) | bitOf(symbol)
-    beginnings.push(0)
-    ends.push(undefined)
-    return grown
-  }
-  const add = (root: number, path: readonly number[], term: Term) => {
-    let node = root
-    for (const symbol of path) node = child(node, symbol) ?? grow(node, symbol)
-    const there = ends[node] ?? []
-    if (!there.includes(term)) there.push(term)
-    ends[node] = there
+    if (!node.terms.includes(term)) node.terms.push(term)
   }
   for (const term of terms) {
-    const root = term.openStart ? 1 : 0
-    add(root, term.symbols, term)
+    add(term.symbols, term)
     if (LATIN_WORD.test(String.fromCodePoint(...term.symbols)) && !term.openEnd && term.symbols.at(-1) !== 0x73) {
-      add(root, [...term.symbols, 0x73], term)
+      add([...term.symbols, 0x73], term)
     }
   }
-  return {
-    wordRoot: 0,
-    anyRoot: 1,
-    child,
-    /** The bits (`bitOf`) of the symbols that lead on from a node. */
-    beginningsOf: (node: number) => beginnings[node] as number,
-    /** The symbol that leads to a node; 0 at the roots. */
-    symbolOf: (node: number) => symbols[node] as number,
-    isEnd: (node: number) => ends[node] !== undefined,
-    /** The terms that end at a node. */
-    termsAt: (node: number) => ends[node] ?? NO_TERMS,
-    size: symbols.length,
-  }
+  return { wordRoot, anyRoot }
 }
