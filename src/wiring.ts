@@ -157,8 +157,7 @@ export async function openFoundation(
       startPeriodicAudit(
         {
           turn: auditTurn(db.pool, processId),
-          audit: (signal) =>
-            auditService(config, { namespace, sample: AUDITED_IMAGES, whole: false, everyFile: false, signal }),
+          audit: (signal) => auditService(config, { namespace, sample: AUDITED_IMAGES, signal }),
           log,
         },
         auditTimes,
@@ -175,7 +174,7 @@ export async function openFoundation(
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
   config: Config,
-  options: Pick<AuditOptions, 'sample' | 'whole' | 'everyFile' | 'signal'> & { readonly namespace?: string },
+  options: Pick<AuditOptions, 'sample' | 'signal'> & { readonly namespace?: string },
 ): Promise<Check[]> {
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options

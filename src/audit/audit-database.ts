@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
 import { auditProgress } from '../db/process-schema.js'
 import { assign, named, pick, queryOnce } from '../db/statement.js'
-import { EXAMPLES, type Finding, type Slice, type SqlCheck, suspected, type Violations } from './check.js'
+import { EXAMPLES, type Violations } from './check.js'
 
 /** Statements over whole tables take longer than those of a request. */
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -42,25 +42,22 @@ export async function auditDatabase(url: string) {
     await close()
     throw error
   }
-  const violations = async (query: string): Promise<Violations> => {
-    const { rows } = await client.query<{ n: number; examples: string[] | null }>(
-      `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${EXAMPLES}] AS examples
-         FROM (${query}) AS found (what)`,
-    )
-    return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
-  }
   const write = async (change: SQL) => {
     await client.query('BEGIN READ WRITE')
     await queryOnce(client, sql`UPDATE ${auditProgress} SET ${change}`)
     await client.query('COMMIT')
   }
   return {
+    /** Also ends the statement that is running. */
+    close,
     rows: <Row>(query: SQL): Promise<Row[]> => queryOnce(client, query),
 
-    async run({ query: of, repairedWithinMs }: SqlCheck, slice: Slice): Promise<Finding> {
-      const query = typeof of === 'string' ? of : of(slice)
-      const first = await violations(query)
-      return repairedWithinMs === undefined ? first : suspected(first, repairedWithinMs, () => violations(query))
+    async violations(query: string): Promise<Violations> {
+      const { rows } = await client.query<{ n: number; examples: string[] | null }>(
+        `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${EXAMPLES}] AS examples
+           FROM (${query}) AS found (what)`,
+      )
+      return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
     },
 
     /** Records that everything between had no violation, unless another audit has moved the start meanwhile. */
@@ -70,16 +67,10 @@ export async function auditDatabase(url: string) {
     },
 
     /** Has everything from this position on checked again, because of a violation there. */
-    moveBack: ({ seq, ledgerId }: AuditPosition): Promise<void> =>
-      write(
-        assign(auditProgress, {
-          seq: sql`least(${auditProgress.seq}, ${seq}::bigint)`,
-          ledgerId: sql`least(${auditProgress.ledgerId}, ${ledgerId}::bigint)`,
-        }),
-      ),
-
-    /** Also ends the statement that is running. */
-    close,
+    moveBack({ seq, ledgerId }: AuditPosition): Promise<void> {
+      const least = { seq: sql`least(seq, ${seq}::bigint)`, ledgerId: sql`least(ledger_id, ${ledgerId}::bigint)` }
+      return write(assign(auditProgress, least))
+    },
   }
 }
 
@@ -102,17 +93,11 @@ const END = sql`
 
 const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
-interface Part {
-  readonly slice: Slice
-  readonly start: AuditPosition
-  readonly end: AuditPosition
-}
-
 /** The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked. */
-export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<Part[]> {
+export async function partsToAudit(db: AuditDatabase, whole: boolean) {
   const last = await positionOf(db, END)
   let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
-  const parts: Part[] = []
+  const parts = []
   while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
     const end = {
       seq: Math.min(start.seq + SLICE, last.seq),
@@ -129,8 +114,14 @@ async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition>
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
 }
 
+/**
+ * A part of the history, as SQL to select from. Ended generations and ledger entries no longer change, so they are
+ * checked once; generations that have not ended are checked every time.
+ */
+export type Slice = ReturnType<typeof sliceOf>
+
 /** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */
-function sliceOf(from: AuditPosition, to?: AuditPosition): Slice {
+function sliceOf(from: AuditPosition, to?: AuditPosition) {
   // Each status has its own index, and so have the generations that have not ended.
   const ended = (status: string) =>
     `SELECT * FROM generations WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`

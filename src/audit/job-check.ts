@@ -16,11 +16,8 @@ interface Job {
   readonly place: 'waiting' | 'taken' | 'kept'
 }
 
-/** Every job there is, in pages. */
-type Jobs = () => AsyncIterable<readonly Job[]>
-
-/** As queue/generation-jobs.ts names it. */
-const JOB_ID = /^(.+)-(\d+)$/
+/** As queue/generation-jobs.ts names jobs: `<generation>-<attempt>`. */
+const generationOf = (job: string): string => job.replace(/-\d+$/, '')
 
 /** A free worker takes a job within a second, and one that a dead worker had taken within two. */
 const TAKEN_WITHIN_MS = 4000
@@ -29,19 +26,19 @@ const TAKEN_WITHIN_MS = 4000
  * Counts jobs that no worker will take, and stale ones, whose attempt is no longer to be run. A stale job is no
  * violation while every worker is busy: the next free one takes it.
  */
-export async function jobCheck(db: AuditDatabase, jobs: Jobs): Promise<Finding> {
-  const first = await unwantedJobs(db, jobs)
+export async function jobCheck(db: AuditDatabase, redis: AuditRedis | undefined): Promise<Finding> {
+  const first = await unwantedJobs(db, redis)
   const repeat = async () => {
-    const second = await unwantedJobs(db, jobs)
+    const second = await unwantedJobs(db, redis)
     return counted([...second].filter((id) => first.has(id)))
   }
   return suspected(counted([...first]), TAKEN_WITHIN_MS, repeat)
 }
 
-async function unwantedJobs(db: AuditDatabase, jobs: Jobs): Promise<Set<string>> {
+async function unwantedJobs(db: AuditDatabase, redis: AuditRedis | undefined): Promise<Set<string>> {
   const found = new Set<string>()
   const someWorkerIsFree = await isWorkerFree(db)
-  for await (const page of jobs()) {
+  for await (const page of redis ? redisJobs(redis) : postgresJobs(db)) {
     for (const { id, place } of page) if (place === 'kept') found.add(id)
     const waiting = page.filter(({ place }) => place === 'waiting').map(({ id }) => id)
     if (someWorkerIsFree && waiting.length > 0) for (const id of await staleJobs(db, waiting)) found.add(id)
@@ -58,17 +55,15 @@ async function isWorkerFree(db: AuditDatabase): Promise<boolean> {
 }
 
 async function staleJobs(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
-  const rows = await db.rows<{ id: string; attempt: number }>(
-    sql`SELECT ${g.id}, ${g.attempt} FROM ${g}
-         WHERE ${g.id} = ANY (${sql.param(ids.map((id) => JOB_ID.exec(id)?.[1] ?? id))})
-           AND ${g.status} IN ('queued', 'processing')`,
-  )
+  const rows = await db.rows<{ id: string; attempt: number }>(sql`
+    SELECT ${g.id}, ${g.attempt} FROM ${g}
+     WHERE ${g.id} = ANY (${sql.param(ids.map(generationOf))})
+       AND ${g.status} IN ('queued', 'processing')`)
   const wanted = new Set(rows.map(({ id, attempt }) => `${id}-${attempt}`))
   return ids.filter((id) => !wanted.has(id))
 }
 
 const PAGE = 1000
-
 /** In the order in which BullMQ moves a job, so that one that moves during the scan is still seen. */
 const LISTS = ['wait', 'paused', 'active']
 const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed']
@@ -78,33 +73,29 @@ const RECORD = /^gen_[^:]+-\d+$/
 /** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-jobs.ts names them. */
 const keyOf = ({ namespace }: AuditRedis, name: string) => `{${namespace}}:generations:${name}`
 
-export const redisJobs = (redis: AuditRedis): Jobs =>
-  async function* () {
-    const listed = new Set<string>()
-    for (const list of LISTS) {
-      for await (const ids of inPages((from, to) => redis.client.lrange(keyOf(redis, list), from, to))) {
-        for (const id of ids) listed.add(id)
-        const taken = list === 'active' ? await withLock(redis, ids) : new Set()
-        yield ids.map((id): Job => ({ id, place: taken.has(id) ? 'taken' : 'waiting' }))
-      }
-    }
-    for (const set of SETS) {
-      for await (const ids of inPages((from, to) => redis.client.zrange(keyOf(redis, set), `${from}`, `${to}`))) {
-        yield ids.map((id): Job => ({ id, place: 'kept' }))
-      }
-    }
-    const start = keyOf(redis, '').length
-    for await (const keys of keysLike(redis.client, keyOf(redis, 'gen_*'))) {
-      const records = keys.map((key) => key.slice(start)).filter((id) => RECORD.test(id) && !listed.has(id))
-      yield records.map((id): Job => ({ id, place: 'kept' }))
+/** Every job there is, in pages. */
+async function* redisJobs(redis: AuditRedis): AsyncGenerator<Job[]> {
+  const listed = new Set<string>()
+  for (const list of LISTS) {
+    for await (const ids of inPages((from, to) => redis.client.lrange(keyOf(redis, list), from, to))) {
+      for (const id of ids) listed.add(id)
+      // A live worker holds a lock on its job.
+      const locks = list === 'active' ? await ask(redis.client.mget(ids.map((id) => keyOf(redis, `${id}:lock`)))) : []
+      yield ids.map((id, i) => ({ id, place: locks[i] ? 'taken' : 'waiting' }))
     }
   }
-
-/** Of these jobs, those that a live worker holds a lock on. */
-async function withLock(redis: AuditRedis, ids: readonly string[]): Promise<Set<unknown>> {
-  const tokens = await ask(redis.client.mget(ids.map((id) => keyOf(redis, `${id}:lock`))))
-  return new Set(ids.filter((_, i) => tokens[i] !== null))
+  for (const set of SETS) {
+    const page = (from: number, to: number) => redis.client.zrange(keyOf(redis, set), from, `${to}`)
+    for await (const ids of inPages(page)) yield ids.map(kept)
+  }
+  const start = keyOf(redis, '').length
+  for await (const keys of keysLike(redis.client, keyOf(redis, 'gen_*'))) {
+    const records = keys.map((key) => key.slice(start))
+    yield records.filter((id) => RECORD.test(id) && !listed.has(id)).map(kept)
+  }
 }
+
+const kept = (id: string): Job => ({ id, place: 'kept' })
 
 async function* inPages(read: (from: number, to: number) => Promise<string[]>): AsyncGenerator<string[]> {
   for (let from = 0; ; from += PAGE) {
@@ -114,12 +105,30 @@ async function* inPages(read: (from: number, to: number) => Promise<string[]>): 
   }
 }
 
+/** The same in one-machine mode: BullMQ's own schema, with its queue's name from queue/generation-jobs.ts. */
+async function* postgresJobs(db: AuditDatabase): AsyncGenerator<Job[]> {
+  for (let after = ''; ; ) {
+    const page = await db.rows<Job>(sql`
+      SELECT id, CASE WHEN state = 'waiting' THEN 'waiting'
+                      WHEN state <> 'active' THEN 'kept'
+                      WHEN locked_until_ms < extract(epoch FROM now()) * 1000 THEN 'waiting'
+                      ELSE 'taken' END AS place
+        FROM bullmq.job WHERE queue = 'generations' AND id > ${after} ORDER BY id LIMIT ${PAGE}`)
+    const last = page.at(-1)
+    if (!last) return
+    after = last.id
+    yield page
+  }
+}
+
 /** Postgres must know the generation of every event; BullMQ keeps the last ten thousand. */
 export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
   const unknown = new Set<string>()
   for (let after = '-'; ; ) {
     const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
-    const ids = new Set(events.flatMap(([, fields]) => generationOf(fields) ?? []))
+    // Names and values alternate.
+    const jobs = events.flatMap(([, fields]) => fields.filter((_, i) => i % 2 === 1 && fields[i - 1] === 'jobId'))
+    const ids = new Set(jobs.map(generationOf))
     const rows = await db.rows<{ id: string }>(
       sql`SELECT ${g.id} FROM ${g} WHERE ${g.id} = ANY (${sql.param([...ids])})`,
     )
@@ -130,28 +139,3 @@ export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<
     after = `(${last[0]}`
   }
 }
-
-/** Fields and values alternate. */
-function generationOf(fields: readonly string[]): string | undefined {
-  const at = fields.findIndex((name, i) => i % 2 === 0 && name === 'jobId')
-  return at < 0 ? undefined : fields[at + 1]?.replace(/-\d+$/, '')
-}
-
-/** One-machine mode: BullMQ's own schema, with its queue's name from queue/generation-jobs.ts. */
-const nextPage = (after: string) => sql`
-  SELECT id, CASE WHEN state = 'waiting' THEN 'waiting'
-                  WHEN state <> 'active' THEN 'kept'
-                  WHEN locked_until_ms < extract(epoch FROM now()) * 1000 THEN 'waiting'
-                  ELSE 'taken' END AS place
-    FROM bullmq.job WHERE queue = 'generations' AND id > ${after} ORDER BY id LIMIT ${PAGE}`
-
-export const postgresJobs = (db: AuditDatabase): Jobs =>
-  async function* () {
-    for (let after = ''; ; ) {
-      const page = await db.rows<{ id: string; place: Job['place'] }>(nextPage(after))
-      const last = page.at(-1)
-      if (!last) return
-      after = last.id
-      yield page
-    }
-  }

@@ -9,6 +9,7 @@ import { counted, type Finding, suspected } from './check.js'
 const SUBMIT_TTL_MS = 15_000
 /** A lock is released shortly after its row ends. */
 const RELEASED_WITHIN_MS = 2000
+const FOREVER = -1
 
 /** Counts locks that no active charged generation of their account holds: they keep the account from submitting. */
 export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
@@ -20,9 +21,10 @@ export async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<F
   const repeat = async () => {
     const found: string[] = []
     for (const lock of suspects.values()) {
-      const ttlMs = await remaining(redis, lock)
-      const [still] = ttlMs === undefined ? [] : await unjustified(db, [lock])
-      if (still && (still.known || ttlMs === -1 || Number(ttlMs) > SUBMIT_TTL_MS)) found.push(lock.generationId)
+      const key = keyOf(redis, lock.accountId)
+      const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
+      const [still] = holder === lock.generationId ? await unjustified(db, [lock]) : []
+      if (still && (still.known || ttlMs === FOREVER || ttlMs > SUBMIT_TTL_MS)) found.push(lock.generationId)
     }
     return counted(found)
   }
@@ -44,21 +46,11 @@ async function* heldLocks(redis: AuditRedis): AsyncGenerator<HeldLock[]> {
   }
 }
 
-/** How long the generation still holds the lock (-1: forever); undefined if it no longer does. */
-async function remaining(redis: AuditRedis, { accountId, generationId }: HeldLock): Promise<number | undefined> {
-  const key = keyOf(redis, accountId)
-  const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
-  return holder === generationId ? ttlMs : undefined
-}
-
 /** `known`: the generation exists, but has ended, is metered or another account's. */
 async function unjustified(db: AuditDatabase, page: readonly HeldLock[]): Promise<(HeldLock & { known: boolean })[]> {
-  const rows = await db.rows<{ id: string; holder: string | null }>(
-    sql`
-      SELECT ${g.id}, CASE WHEN ${g.status} IN ('queued', 'processing') AND NOT ${g.metered}
-                           THEN ${g.userId}::text END AS holder
-        FROM ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`,
-  )
+  const rows = await db.rows<{ id: string; holder: string | null }>(sql`
+    SELECT ${g.id}, CASE WHEN ${g.status} IN ('queued', 'processing') AND NOT ${g.metered} THEN ${g.userId}::text END AS holder
+      FROM ${g} WHERE ${g.id} = ANY (${sql.param(page.map(({ generationId }) => generationId))})`)
   const holders = new Map(rows.map(({ id, holder }) => [id, holder]))
   return page
     .filter(({ accountId, generationId }) => holders.get(generationId) !== accountId)

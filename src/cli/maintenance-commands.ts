@@ -18,7 +18,7 @@ export function auditCommand(program: Command, run: Runner): void {
 }
 
 async function runAudit(config: Config, { full = false }: { readonly full?: boolean }) {
-  const checks = await auditService(config, { sample: full ? undefined : SAMPLE, whole: full, everyFile: full })
+  const checks = await auditService(config, { sample: full ? undefined : SAMPLE })
   const failed = checks.filter(({ violations }) => violations > 0).length
   const report = table(
     ['check', 'violations', 'such as'],
