@@ -4,9 +4,6 @@ import { OperatorError } from './operator-error.js'
 
 export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
 
-/** As the table's own check has it. */
-const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/
-
 export const wholeNumber = (name: string, min: number, max: number) => (text: string) => {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return value
@@ -24,8 +21,9 @@ export const moment = (name: string) => (text: string) => {
   throw new OperatorError(`${name} must be an ISO date like 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}".`)
 }
 
+/** As the table's own check has it. */
 export function newUsername(text: string): string {
-  if (USERNAME.test(text)) return text
+  if (/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/.test(text)) return text
   throw new OperatorError(
     `"${text}" can't be a username: use 1 to 64 letters, digits and . _ @ + -, beginning with a letter or digit.`,
   )
@@ -37,20 +35,18 @@ export function subscriptionStatus(text: string): string {
   throw new OperatorError(`--status must be lowercase letters and underscores, like active or past_due, not "${text}".`)
 }
 
+/** Whether people can read it as one line. */
+export const isLine = (text: string, maxLength: number): boolean =>
+  text.trim() !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text)
+
 /** Text that an operator writes for people to read. */
 export const words = (name: string, maxLength: number) => (text: string) => {
   const value = text.trim()
-  if (value !== '' && value.length <= maxLength && !/\p{Cc}/u.test(value)) return value
+  if (isLine(value, maxLength)) return value
   throw new OperatorError(`${name} must be one line of 1 to ${maxLength} characters.`)
 }
 
 export const oneOf = (name: string, values: readonly string[]) => (text: string) => {
   if (values.includes(text)) return text
   throw new OperatorError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
-}
-
-export const oneYearOn = (from: Date): Date => {
-  const until = new Date(from)
-  until.setUTCFullYear(until.getUTCFullYear() + 1)
-  return until
 }

@@ -13,7 +13,7 @@ import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
-import { type Runner, withOperator } from './connection.js'
+import { withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { type Answer, jsonOf } from './output.js'
 
@@ -27,7 +27,10 @@ interface CheckOptions {
 const DRAW_MS = 300_000
 const RECOGNIZE_MS = 10_000
 
-export function backendCommands(program: Command, run: Runner): void {
+type FindConfig = () => Promise<Config | undefined>
+
+/** @param find looks for a database, which a check can do without */
+export function backendCommands(program: Command, find: FindConfig, print: (answer: Answer) => void): void {
   program
     .command('backend')
     .description('GPU servers')
@@ -43,10 +46,8 @@ export function backendCommands(program: Command, run: Runner): void {
       'where the image is written (default: easel-backend-check.png here, or where temporary files go)',
     )
     .option('--strict', 'exit 1 for a sampler that it lacks, too')
-    .action(run.unconnected(checkBackendAt))
+    .action(async (url, options) => print(await checkBackendAt(find, url, options)))
 }
-
-type FindConfig = () => Promise<Config | undefined>
 
 async function checkBackendAt(find: FindConfig, url: string, { model, output, strict = false }: CheckOptions) {
   const path = output === undefined ? await usualPath() : resolve(output)
@@ -141,7 +142,7 @@ function answerOf(checked: Checked, strict: boolean): Answer {
       image: image && { path, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },
     text: lines.filter(Boolean).join('\n'),
-    exitCode: isAmiss ? 1 : 0,
+    failed: isAmiss,
     complaint,
     warning: complaint === undefined ? warningOf(checked) : undefined,
   }

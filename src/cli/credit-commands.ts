@@ -18,19 +18,16 @@ export function creditCommands(program: Command, run: Runner): void {
       'your own reference, like an invoice number: the same one grants a user once',
       words('--ref', 200),
     )
-    .action(run.connected(grantCredits))
-  credits
-    .command('history <username>')
-    .description('every credit that moved, oldest first')
-    .action(run.connected(creditHistory))
+    .action(run(grantCredits))
+  credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
 }
 
-async function grantCredits(
-  { db }: Operator,
-  name: string,
-  n: number,
-  { note, ref }: { readonly note?: string; readonly ref?: string },
-) {
+interface Reason {
+  readonly note?: string
+  readonly ref?: string
+}
+
+async function grantCredits({ db }: Operator, name: string, n: number, { note, ref }: Reason) {
   const { id, username } = await requireUser(db, name)
   const granted = await operatorCreditStore(db).grant(id, n, { note, ref })
   if (!('balance' in granted))
@@ -52,8 +49,9 @@ async function creditHistory({ db }: Operator, username: string) {
   return {
     json: entries.map((e) => jsonOf(e, 'kind', 'delta', 'balance', 'generationId', 'note', 'ref', 'createdAt')),
     text: table(
-      ['time', 'kind', 'delta', 'balance', 'job', 'note', 'ref'],
-      entries.map((e) => [e.createdAt, e.kind, e.delta, e.balance, e.generationId, e.note, e.ref]),
+      entries.map(({ createdAt: time, kind, delta, balance, generationId: job, note, ref }) => ({
+        ...{ time, kind, delta, balance, job, note, ref },
+      })),
       'No credits ever moved.',
     ),
   }

@@ -27,12 +27,12 @@ export function jobCommands(program: Command, run: Runner): void {
     .option('--status <status>', STATUSES.join(', '), oneOf('--status', STATUSES))
     .option('--user <username>', 'of this user only')
     .option('--limit <n>', `how many, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
-    .action(run.connected(listJobs))
-  jobs.command('show <id>').description('show all about one job').action(run.connected(showJob))
+    .action(run(listJobs))
+  jobs.command('show <id>').description('show all about one job').action(run(showJob))
   jobs
     .command('cancel <id>')
     .description('end a queued or running job and give its credits back')
-    .action(run.connected(cancelJob))
+    .action(run(cancelJob))
 }
 
 export function imageCommands(program: Command, run: Runner): void {
@@ -43,7 +43,7 @@ export function imageCommands(program: Command, run: Runner): void {
     .description('take an image down: its file goes, its page says so; repeat it if the file could not be removed')
     .argument('<slug>', "the image's ID, the file's name in its URL")
     .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
-    .action(run.connected(takeDown))
+    .action(run(takeDown))
 }
 
 interface ListOptions {
@@ -62,11 +62,11 @@ async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT 
       ...jsonOf(job, 'error', 'createdAt', 'startedAt', 'finishedAt'),
     })),
     text: table(
-      ['id', 'status', 'user', 'lane', 'model', 'images', 'credits', 'created', 'finished', 'error'],
-      jobs.map((job) => [
-        ...[job.id, job.status, job.username, job.lane, job.modelName, job.batchSize, job.cost],
-        ...[job.createdAt, job.finishedAt, job.error],
-      ]),
+      jobs.map((job) => ({
+        ...{ id: job.id, status: job.status, user: job.username, lane: job.lane, model: job.modelName },
+        ...{ images: job.batchSize, credits: job.cost, created: job.createdAt, finished: job.finishedAt },
+        error: job.error,
+      })),
       'No such jobs.',
     ),
   }
@@ -159,16 +159,11 @@ function jobText({ generation: g, username, key, images, entries }: FoundGenerat
       ...{ deadline: g.deadlineAt, 'lease until': g.leaseUntil },
     }),
     table(
-      ['image', 'seed', 'bytes', 'url', 'reason'],
-      images.map(({ idx, seed, bytes, slug, removedAt, removedReason }) => {
-        const where = removedAt ? `removed ${removedAt.toISOString()}` : url(slug)
-        return [idx, seed, bytes, where, removedReason]
+      images.map(({ idx: image, seed, bytes, slug, removedAt, removedReason: reason }) => {
+        return { image, seed, bytes, url: removedAt ? `removed ${removedAt.toISOString()}` : url(slug), reason }
       }),
     ),
-    table(
-      ['time', 'kind', 'delta', 'balance'],
-      entries.map(({ createdAt, kind, delta, balance }) => [createdAt, kind, delta, balance]),
-    ),
+    table(entries.map(({ createdAt: time, kind, delta, balance }) => ({ time, kind, delta, balance }))),
   ]
   return parts.filter(Boolean).join('\n\n')
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
+import type { Config } from '../config.js'
 import { operatorKeyStore, operatorUsageStore } from '../db/api-key-store.js'
 import { moment, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -16,13 +17,13 @@ export function keyCommands(program: Command, run: Runner): void {
     .option('--name <text>', 'what it is for', words('--name', 100))
     .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
     .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
-    .action(run.connected(createKey))
-  key.command('list <username>').description("list a user's keys").action(run.connected(listKeys))
+    .action(run(createKey))
+  key.command('list <username>').description("list a user's keys").action(run(listKeys))
   key
     .command('revoke')
     .description('refuse a key from now on')
     .argument('<id>', 'its ID from "easel key list"')
-    .action(run.connected(revokeKey))
+    .action(run(revokeKey))
 }
 
 interface CreateOptions {
@@ -32,7 +33,7 @@ interface CreateOptions {
 }
 
 async function createKey({ db, config }: Operator, username: string, options: CreateOptions) {
-  const { name = '', developer = false, concurrency } = options
+  const { name = '', developer, concurrency } = options
   if (concurrency !== undefined && !developer)
     throw new OperatorError('--concurrency is for developer keys: give --developer too.')
   const user = await requireUser(db, username)
@@ -52,20 +53,22 @@ async function listKeys({ db, config }: Operator, username: string) {
   const user = await requireUser(db, username)
   const keys = (await operatorKeyStore(db).list(user.id)).map((key) => ({
     ...key,
-    hint: `${config.keyPrefix}_…${key.hint}`,
+    hint: hintOf(key, config),
     concurrency: key.kind === 'developer' ? key.concurrency : null,
   }))
   return {
-    json: keys.map((key) =>
-      jsonOf(key, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'),
-    ),
+    json: keys.map((key) => jsonOf(key)),
     text: table(
-      ['id', 'kind', 'name', 'key', 'at once', 'created', 'last used', 'revoked'],
-      keys.map((k) => [k.id, k.kind, k.name, k.hint, k.concurrency, k.createdAt, k.lastUsedAt, k.revokedAt]),
+      keys.map(({ id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt }) => ({
+        ...{ id, kind, name, key: hint, 'at once': concurrency },
+        ...{ created: createdAt, 'last used': lastUsedAt, revoked: revokedAt },
+      })),
       `${user.username} has no keys.`,
     ),
   }
 }
+
+const hintOf = ({ hint }: { readonly hint: string }, { keyPrefix }: Config) => `${keyPrefix}_…${hint}`
 
 async function revokeKey({ db }: Operator, id: string) {
   const revokedAt = z.guid().safeParse(id).success ? await operatorKeyStore(db).revoke(id) : undefined
@@ -79,29 +82,32 @@ export function usageCommand(program: Command, run: Runner): void {
     .description('images made with developer keys, per key and model')
     .option('--since <date>', 'from this moment on', moment('--since'))
     .option('--until <date>', 'before this moment', moment('--until'))
-    .action(run.connected(showUsage))
+    .action(run(showUsage))
 }
 
-async function showUsage(
-  { db, config }: Operator,
-  username: string,
-  { since, until }: { readonly since?: Date; readonly until?: Date },
-) {
+interface Period {
+  readonly since?: Date
+  readonly until?: Date
+}
+
+async function showUsage({ db, config }: Operator, username: string, { since, until }: Period) {
   if (since && until && since >= until) throw new OperatorError('--since must lie before --until.')
   const user = await requireUser(db, username)
-  const rows = (await operatorUsageStore(db).of(user.id, since, until)).map((row) => ({
-    ...row,
-    hint: `${config.keyPrefix}_…${row.hint}`,
-  }))
+  const usage = await operatorUsageStore(db).of(user.id, since, until)
+  const rows = usage.map((row) => ({ ...row, hint: hintOf(row, config) }))
   return {
-    json: rows.map((row) =>
-      jsonOf(row, 'keyId', 'keyName', 'hint', 'modelVersionId', 'modelName', 'modelVersionName', 'images'),
-    ),
+    json: rows.map((row) => jsonOf(row)),
     text: table(
-      ['key', 'name', 'model', 'version', 'version id', 'images'],
-      rows.map((row) => [
-        ...[row.hint, row.keyName, row.modelName, row.modelVersionName, row.modelVersionId, row.images],
-      ]),
+      rows.map(({ hint, keyName, modelName, modelVersionName, modelVersionId, images }) => ({
+        ...{
+          key: hint,
+          name: keyName,
+          model: modelName,
+          version: modelVersionName,
+          'version id': modelVersionId,
+          images,
+        },
+      })),
       'No images were made with developer keys in that time.',
     ),
   }
