@@ -73,10 +73,6 @@ export interface WebhookSubject
   readonly model: string
 }
 
-export interface WebhookSubjects {
-  find(generationId: string): Promise<WebhookSubject | undefined>
-}
-
 export interface WebhookSender {
   /** Posts once, to public addresses only, following no redirect. Rejects only when `signal` aborts. */
   send(delivery: ClaimedDelivery, body: string, signal: AbortSignal): Promise<SendOutcome>
