@@ -12,14 +12,8 @@ const SETTINGS = `
   SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000;
   SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
 
-/** Ends the statement when the audit's process has died. Not every platform has it. */
-const OPTIONAL_SETTING = 'SET client_connection_check_interval = 1000'
-
 /** How far the audit has come: every generation and ledger entry before these was checked. */
-interface AuditPosition {
-  readonly seq: number
-  readonly ledgerId: number
-}
+type AuditPosition = Readonly<Record<'seq' | 'ledgerId', number>>
 
 export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
 
@@ -37,7 +31,8 @@ export async function auditDatabase(url: string) {
   try {
     await client.connect()
     await client.query(SETTINGS)
-    await client.query(OPTIONAL_SETTING).catch(() => undefined)
+    // Ends the statement when the audit's process has died. Not every platform has it.
+    await client.query('SET client_connection_check_interval = 1000').catch(() => undefined)
   } catch (error) {
     await close()
     throw error
@@ -51,6 +46,11 @@ export async function auditDatabase(url: string) {
     /** Also ends the statement that is running. */
     close,
     rows: <Row>(query: SQL): Promise<Row[]> => queryOnce(client, query),
+
+    /** What a query for one column of text finds. */
+    async texts(query: SQL): Promise<string[]> {
+      return (await queryOnce<Record<string, string>>(client, query)).flatMap((row) => Object.values(row))
+    },
 
     async violations(query: string): Promise<Violations> {
       const { rows } = await client.query<{ n: number; examples: string[] | null }>(
@@ -97,12 +97,10 @@ const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FRO
 export async function partsToAudit(db: AuditDatabase, whole: boolean) {
   const last = await positionOf(db, END)
   let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
+  const next = (from: number, limit: number) => Math.min(from + SLICE, limit)
   const parts = []
   while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
-    const end = {
-      seq: Math.min(start.seq + SLICE, last.seq),
-      ledgerId: Math.min(start.ledgerId + SLICE, last.ledgerId),
-    }
+    const end = { seq: next(start.seq, last.seq), ledgerId: next(start.ledgerId, last.ledgerId) }
     parts.push({ slice: sliceOf(start, end), start, end })
     start = end
   }
@@ -114,10 +112,7 @@ async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition>
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
 }
 
-/**
- * A part of the history, as SQL to select from. Ended generations and ledger entries no longer change, so they are
- * checked once; generations that have not ended are checked every time.
- */
+/** A part of the history, to select from. What has ended no longer changes and is checked once, the rest every time. */
 export type Slice = ReturnType<typeof sliceOf>
 
 /** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */

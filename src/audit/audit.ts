@@ -1,17 +1,9 @@
 /** Counts violations of the invariants. Read-only. Repeats a check that may have seen the middle of a change. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditDatabase, auditDatabase, partsToAudit } from './audit-database.js'
-import type { AuditRedis } from './audit-redis.js'
 import { type Check, counted, EXAMPLES, type Finding, suspected } from './check.js'
-import {
-  failedLeaveNothing,
-  filesRecorded,
-  imagesStored,
-  removedImagesGone,
-  type StoredImages,
-} from './image-file-checks.js'
-import { eventCheck, jobCheck } from './job-check.js'
-import { lockCheck } from './lock-check.js'
+import { imageFileChecks, type StoredImages } from './image-file-checks.js'
+import { type AuditRedis, redisChecks } from './redis-checks.js'
 import { REPAIRED_WITHIN_MS, tableChecks } from './table-checks.js'
 
 export interface AuditOptions {
@@ -29,7 +21,7 @@ export interface AuditOptions {
 
 /** Counts violations. It always ends, because every statement has a time limit. */
 export async function audit(options: AuditOptions): Promise<Check[]> {
-  const { signal = new AbortController().signal } = options
+  const { redis, images: files, sample, signal = new AbortController().signal } = options
   const db = await auditDatabase(options.databaseUrl)
   // Ends the running statement, and no other one can begin.
   const close = () => void db.close()
@@ -37,7 +29,8 @@ export async function audit(options: AuditOptions): Promise<Check[]> {
   try {
     signal.throwIfAborted()
     const findings = await checkTables(db, options)
-    for (const [name, check] of Object.entries(otherChecks(db, options, signal))) findings.set(name, await check())
+    const others = { ...redisChecks(db, redis), ...imageFileChecks({ db, files, sample, signal }) }
+    for (const [name, check] of Object.entries(others)) findings.set(name, await check())
     return await repeatSuspected(findings, signal)
   } finally {
     signal.removeEventListener('abort', close)
@@ -73,23 +66,6 @@ async function checkTables(db: AuditDatabase, { refundFailed, sample }: AuditOpt
     findings.set(name, suspected(await run(), REPAIRED_WITHIN_MS[name], run))
   }
   return findings
-}
-
-type Checks = Readonly<Record<string, () => Promise<Finding>>>
-
-function otherChecks(db: AuditDatabase, { redis, images, sample }: AuditOptions, signal: AbortSignal): Checks {
-  const files = { db, files: images, sample, signal }
-  return {
-    'queue-holds-only-jobs-to-run': () => jobCheck(db, redis),
-    ...(redis && {
-      'queue-events-are-of-known-jobs': () => eventCheck(db, redis),
-      'locks-belong-to-active-jobs': () => lockCheck(db, redis),
-    }),
-    'images-are-stored-intact': () => imagesStored(files),
-    'removed-images-have-no-file': () => removedImagesGone(files),
-    'failed-jobs-leave-no-file': () => failedLeaveNothing(files),
-    ...(sample === undefined && { 'files-belong-to-images': () => filesRecorded(files) }),
-  }
 }
 
 /** Repeats, each after its time, the checks that may have seen the middle of a change. */

@@ -7,14 +7,15 @@ export interface Violations {
   readonly examples: readonly string[]
 }
 
-export interface Check extends Violations {
-  readonly name: string
-}
+export type Check = Violations & { readonly name: string }
 
 export interface Finding extends Violations {
   /** The service may be in the middle of a change, or about to repair it: the run after this time counts. */
   readonly again?: { readonly afterMs: number; readonly run: () => Promise<Violations> }
 }
+
+/** By their names. */
+export type Checks = Readonly<Record<string, () => Promise<Finding>>>
 
 /** A finding that is repeated, unless there was nothing to find; `afterMs` undefined: it counts at once. */
 export const suspected = (first: Violations, afterMs: number | undefined, run: () => Promise<Violations>): Finding =>

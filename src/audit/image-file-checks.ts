@@ -7,7 +7,7 @@ import { named, pick, type RowOf } from '../db/statement.js'
 import { newSlug } from '../generation/generation.js'
 import { pngChunks } from '../image-bytes.js'
 import type { AuditDatabase } from './audit-database.js'
-import { counted, type Violations } from './check.js'
+import { type Checks, counted, type Violations } from './check.js'
 
 export interface StoredImages {
   /** Undefined: there is no such file. */
@@ -37,10 +37,17 @@ const UNRECORDED_FOR_MS = 600_000
 const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256')
 type ImageRow = RowOf<typeof IMAGE>
 const STORED = sql`${i.removedAt} IS NULL`
-const REMOVED = sql`${i.removedAt} IS NOT NULL`
+
+/** Where all images are checked, so are files that belong to none. */
+export const imageFileChecks = (audit: FileAudit): Checks => ({
+  'images-are-stored-intact': () => imagesStored(audit),
+  'removed-images-have-no-file': () => removedImagesGone(audit),
+  'failed-jobs-leave-no-file': () => failedLeaveNothing(audit),
+  ...(audit.sample === undefined && { 'files-belong-to-images': () => filesRecorded(audit) }),
+})
 
 /** Every image's file exists, has the recorded hash, and is a PNG of the recorded size. */
-export async function imagesStored(audit: FileAudit): Promise<Violations> {
+async function imagesStored(audit: FileAudit): Promise<Violations> {
   const isWrong = async ({ slug, width, height, sha256 }: ImageRow) => {
     const bytes = await audit.files.read(slug)
     if (!bytes || (await hashOf(bytes)) !== sha256) return true
@@ -49,56 +56,50 @@ export async function imagesStored(audit: FileAudit): Promise<Violations> {
   }
   const found = sql.param(await wrongImages(audit, STORED, isWrong))
   // Some may have been removed meanwhile.
-  return counted(
-    await slugsOf(audit.db, sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${STORED}`),
-  )
+  return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${STORED}`))
 }
 
 /** Off the main thread, which may serve requests. */
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
-/** Removed images have no file. */
-export const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
-  counted(await wrongImages(audit, REMOVED, ({ slug }) => audit.files.exists(slug)))
+const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
+  counted(await wrongImages(audit, sql`${i.removedAt} IS NOT NULL`, ({ slug }) => audit.files.exists(slug)))
 
 /** Files of failed generations are removed within minutes; checks the latest ones. */
-export async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
-  const rows = await audit.db.rows<{ slug: string }>(sql`
+async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
+  const slugs = await audit.db.texts(sql`
     SELECT unnest(slugs) AS slug FROM (
       SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
          AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
        ORDER BY ${g.finishedAt} DESC LIMIT ${audit.sample ?? null}) g`)
-  return counted(await selectWrong(audit, rows, ({ slug }) => audit.files.exists(slug)))
+  return counted(await selectWrong(audit, slugs, (slug) => audit.files.exists(slug)))
 }
 
 /** Every file belongs to an image's row, or to a generation that may still get one. Slow with many files. */
-export async function filesRecorded({ db, files, signal }: FileAudit): Promise<Violations> {
+async function filesRecorded({ db, files, signal }: FileAudit): Promise<Violations> {
   const unknownFiles: string[] = []
   for await (const slugs of files.all()) {
     signal.throwIfAborted()
-    for (const slug of await slugsOf(db, unrecorded(slugs))) {
+    for (const slug of await db.texts(unrecorded(slugs))) {
       const changedAt = await files.changedAt(slug)
       if (changedAt && Date.now() - changedAt.getTime() > UNRECORDED_FOR_MS) unknownFiles.push(slug)
     }
   }
   // In one statement, so that a generation that ends meanwhile still has its slugs or already its images.
   const expected = sql`SELECT unnest(${g.slugs}) FROM ${g} WHERE ${g.finishedAt} IS NULL`
-  return counted(await slugsOf(db, sql`${unrecorded(unknownFiles)} EXCEPT ${expected}`))
+  return counted(await db.texts(sql`${unrecorded(unknownFiles)} EXCEPT ${expected}`))
 }
 
 const unrecorded = (slugs: readonly string[]): SQL =>
   sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
        WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`
 
-const slugsOf = async (db: AuditDatabase, query: SQL): Promise<string[]> =>
-  (await db.rows<{ slug: string }>(query)).map(({ slug }) => slug)
-
-type IsWrong<Row> = (row: Row) => Promise<boolean>
+type IsWrong<T> = (it: T) => Promise<boolean>
 
 async function wrongImages(audit: FileAudit, which: SQL, isWrong: IsWrong<ImageRow>): Promise<string[]> {
-  const found: string[] = []
+  const found: ImageRow[] = []
   for await (const rows of imageRows(audit, which)) found.push(...(await selectWrong(audit, rows, isWrong)))
-  return found
+  return found.map(({ slug }) => slug)
 }
 
 async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator<ImageRow[]> {
@@ -119,17 +120,13 @@ async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator
   }
 }
 
-async function selectWrong<Row extends { readonly slug: string }>(
-  { signal }: FileAudit,
-  rows: readonly Row[],
-  isWrong: IsWrong<Row>,
-): Promise<string[]> {
-  const waiting = rows.values()
-  const found: string[] = []
+async function selectWrong<T>({ signal }: FileAudit, all: readonly T[], isWrong: IsWrong<T>): Promise<T[]> {
+  const waiting = all.values()
+  const found: T[] = []
   const checkNext = async () => {
-    for (const row of waiting) {
+    for (const one of waiting) {
       signal.throwIfAborted()
-      if (await isWrong(row)) found.push(row.slug)
+      if (await isWrong(one)) found.push(one)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT_READS }, checkNext))

@@ -62,12 +62,9 @@ export function startPeriodicAudit({ turn, audit, log }: PeriodicAuditPorts, tim
 
 function report(log: Log, checks: readonly Check[], tookMs: number): void {
   const violated = checks.filter(({ violations }) => violations > 0)
-  if (violated.length === 0) log.info({ checks: countsOf(checks), tookMs }, 'audit found nothing wrong')
-  else
-    log.error(
-      { violated: countsOf(violated), tookMs },
-      'audit found violations; run the command "audit" for examples of each',
-    )
+  const sentence = 'audit found violations; run the command "audit" for examples of each'
+  if (violated.length > 0) log.error({ violated: countsOf(violated), tookMs }, sentence)
+  else log.info({ checks: countsOf(checks), tookMs }, 'audit found nothing wrong')
 }
 
 const countsOf = (checks: readonly Check[]) =>

@@ -6,7 +6,6 @@ import { NOT_ENDED, type Slice } from './audit-database.js'
 
 /** Over everything, or over one slice: one row per violation, with one column that names it. */
 type Query = string | ((slice: Slice) => string)
-type Queries = Readonly<Record<string, Query>>
 
 const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
   SELECT e.generation_id FROM ${ledger} e
@@ -16,8 +15,20 @@ const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
 /** Longer reasons begin with `CANCELED`. */
 const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 
-/** Money: every user's balance follows from the ledger, and the ledger follows from the generations. */
-const creditChecks = (refundFailed: boolean): Queries => ({
+const ACTIVE = `g.status IN ('queued', 'processing')`
+/** The reconciler passes every half second: what is this late was missed. */
+const LATE = `interval '30 seconds'`
+/** now() is a statement's start, which may be slightly before the start of the statement whose row it sees. */
+const CLOCK = `interval '1 second'`
+/** The time limit of statements (db/client.ts). A violation in the history is never repaired, so it must be certain. */
+const LONGEST_STATEMENT = `interval '5 seconds'`
+/** Servers poll every two seconds. */
+const OVERDUE = `interval '5 minutes'`
+
+/** @param refundFailed whether a failed generation needs a refund, as a canceled one always does */
+export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Query>> => ({
+  // Money: every user's balance follows from the ledger, and the ledger follows from the generations.
+
   // The last entry has the sum, because the balances add up (next check).
   'balance-is-sum-of-ledger': `
     SELECT u.username FROM users u
@@ -47,18 +58,8 @@ const creditChecks = (refundFailed: boolean): Queries => ({
      WHERE e.kind = 'refund'
        AND (g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost OR e.user_id <> g.user_id)
     UNION ${repeated(slice, 'refund')}`,
-})
 
-const ACTIVE = `g.status IN ('queued', 'processing')`
-/** The reconciler passes every half second: what is this late was missed. */
-const LATE = `interval '30 seconds'`
-/** now() is a statement's start, which may be slightly before the start of the statement whose row it sees. */
-const CLOCK = `interval '1 second'`
-/** The time limit of statements (db/client.ts). A violation in the history is never repaired, so it must be certain. */
-const LONGEST_STATEMENT = `interval '5 seconds'`
-
-/** Generations: one at a time, in time, in order. */
-const generationChecks: Queries = {
+  // Generations: one at a time, in time, in order.
   'idempotency-keys-stay-with-their-user': `
     SELECT k.generation_id FROM idempotency_keys k JOIN generations g ON g.id = k.generation_id
      WHERE g.user_id <> k.user_id`,
@@ -104,10 +105,8 @@ const generationChecks: Queries = {
      WHERE i.created_at IS DISTINCT FROM g.finished_at
     UNION SELECT g.id FROM usage u JOIN ${generations} g ON g.id = u.generation_id
      WHERE u.created_at IS DISTINCT FROM g.finished_at`,
-}
 
-/** Images: every succeeded job has the images it asked for, counted where they are billed. */
-const imageChecks: Queries = {
+  // Images: every succeeded job has the images it asked for, counted where they are billed.
   'succeeded-jobs-have-their-images': ({ generations }) => `
     SELECT g.id FROM ${generations} g
      WHERE (SELECT array_agg(i.slug ORDER BY i.idx) FROM images i WHERE i.generation_id = g.id)
@@ -128,12 +127,7 @@ const imageChecks: Queries = {
      WHERE coalesce(u.n, 0) <> CASE WHEN g.metered AND g.status = 'succeeded' THEN g.batch_size ELSE 0 END
         OR (u.api_key_id, u.user_id, u.model_version_id) <> (g.api_key_id, g.user_id, g.model_version_id)
      GROUP BY g.id`,
-}
 
-/** Servers poll every two seconds. */
-const OVERDUE = `interval '5 minutes'`
-
-const webhookChecks: Queries = {
   // An endpoint that keeps failing is paused on purpose, and a slow one is busy.
   'webhooks-are-sent-in-time': `
     SELECT d.event_id FROM webhook_deliveries d
@@ -141,14 +135,6 @@ const webhookChecks: Queries = {
      WHERE d.status = 'pending' AND d.next_at < now() - ${OVERDUE} AND e.not_before < now() - ${OVERDUE}
        AND greatest(e.slot_1_until, e.slot_2_until) < now() AND e.failures < ${FAILING}
        AND e.deleted_at IS NULL AND e.disabled_at IS NULL AND u.deleted_at IS NULL`,
-}
-
-/** @param refundFailed whether a failed generation needs a refund, as a canceled one always does */
-export const tableChecks = (refundFailed: boolean): Queries => ({
-  ...creditChecks(refundFailed),
-  ...generationChecks,
-  ...imageChecks,
-  ...webhookChecks,
 })
 
 /** How soon the service repairs a violation by itself, even after an outage of Postgres. */

@@ -1,18 +1,54 @@
-/** Checks that BullMQ holds jobs of active generations and nothing else. */
+/** Checks of what Redis holds: BullMQ's jobs and events, and the locks. In one-machine mode Postgres holds the jobs. */
 import { sql } from 'drizzle-orm'
+import type { Redis } from 'ioredis'
 import { backends } from '../db/process-schema.js'
 import { generations as g } from '../db/schema.js'
+import type { ActiveGenerationLock, HeldLock } from '../generation/shared-ports.js'
 import type { AuditDatabase } from './audit-database.js'
-import { type AuditRedis, ask, keysLike } from './audit-redis.js'
-import { counted, type Finding, suspected } from './check.js'
+import { type Checks, counted, type Finding, suspected } from './check.js'
+
+/** The service's Redis, read-only. With raw commands, because BullMQ's own Queue writes when it is opened. */
+export interface AuditRedis {
+  readonly client: Redis
+  /** Prefix of every key. */
+  readonly namespace: string
+  readonly locks: Pick<ActiveGenerationLock, 'all'>
+}
+
+/** Without a cause, which the command line would mistake for Postgres's. */
+export const redisUnreachable = (): Error =>
+  new Error("Redis can't be reached: check REDIS_URL and that it is running.")
+
+/** @throws redisUnreachable if Redis does not answer */
+async function ask<T>(command: Promise<T>): Promise<T> {
+  try {
+    return await command
+  } catch {
+    throw redisUnreachable()
+  }
+}
+
+/** The same for what comes in pages. */
+async function* askAll<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* pages
+  } catch {
+    throw redisUnreachable()
+  }
+}
+
+/** Without Redis there are no locks, and nobody reads the queue's events. */
+export const redisChecks = (db: AuditDatabase, redis: AuditRedis | undefined): Checks => ({
+  'queue-holds-only-jobs-to-run': () => jobCheck(db, redis),
+  ...(redis && {
+    'queue-events-are-of-known-jobs': () => eventCheck(db, redis),
+    'locks-belong-to-active-jobs': () => lockCheck(db, redis),
+  }),
+})
 
 interface Job {
   readonly id: string
-  /**
-   * - `waiting`: for a worker, also if the one that took it has died
-   * - `taken`: by a live worker
-   * - `kept`: where no job belongs, like in the failed set, or in no list at all
-   */
+  /** `taken`: by a live worker; `kept`: where no job belongs, like in the failed set, or in no list at all. */
   readonly place: 'waiting' | 'taken' | 'kept'
 }
 
@@ -26,7 +62,7 @@ const TAKEN_WITHIN_MS = 4000
  * Counts jobs that no worker will take, and stale ones, whose attempt is no longer to be run. A stale job is no
  * violation while every worker is busy: the next free one takes it.
  */
-export async function jobCheck(db: AuditDatabase, redis: AuditRedis | undefined): Promise<Finding> {
+async function jobCheck(db: AuditDatabase, redis: AuditRedis | undefined): Promise<Finding> {
   const first = await unwantedJobs(db, redis)
   const repeat = async () => {
     const second = await unwantedJobs(db, redis)
@@ -54,14 +90,11 @@ async function isWorkerFree(db: AuditDatabase): Promise<boolean> {
   return row?.free ?? true
 }
 
-async function staleJobs(db: AuditDatabase, ids: readonly string[]): Promise<string[]> {
-  const rows = await db.rows<{ id: string; attempt: number }>(sql`
-    SELECT ${g.id}, ${g.attempt} FROM ${g}
-     WHERE ${g.id} = ANY (${sql.param(ids.map(generationOf))})
-       AND ${g.status} IN ('queued', 'processing')`)
-  const wanted = new Set(rows.map(({ id, attempt }) => `${id}-${attempt}`))
-  return ids.filter((id) => !wanted.has(id))
-}
+const staleJobs = (db: AuditDatabase, ids: readonly string[]): Promise<string[]> =>
+  db.texts(sql`
+    SELECT job FROM unnest(${sql.param(ids)}::text[], ${sql.param(ids.map(generationOf))}::text[]) AS j (job, generation)
+     WHERE NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = generation AND ${g.status} IN ('queued', 'processing')
+                          AND job = generation || '-' || ${g.attempt})`)
 
 const PAGE = 1000
 /** In the order in which BullMQ moves a job, so that one that moves during the scan is still seen. */
@@ -89,7 +122,8 @@ async function* redisJobs(redis: AuditRedis): AsyncGenerator<Job[]> {
     for await (const ids of inPages(page)) yield ids.map(kept)
   }
   const start = keyOf(redis, '').length
-  for await (const keys of keysLike(redis.client, keyOf(redis, 'gen_*'))) {
+  const scan = redis.client.scanStream({ match: keyOf(redis, 'gen_*'), count: PAGE })
+  for await (const keys of askAll<string[]>(scan)) {
     const records = keys.map((key) => key.slice(start))
     yield records.filter((id) => RECORD.test(id) && !listed.has(id)).map(kept)
   }
@@ -122,20 +156,57 @@ async function* postgresJobs(db: AuditDatabase): AsyncGenerator<Job[]> {
 }
 
 /** Postgres must know the generation of every event; BullMQ keeps the last ten thousand. */
-export async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
+async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
   const unknown = new Set<string>()
   for (let after = '-'; ; ) {
     const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
     // Names and values alternate.
     const jobs = events.flatMap(([, fields]) => fields.filter((_, i) => i % 2 === 1 && fields[i - 1] === 'jobId'))
-    const ids = new Set(jobs.map(generationOf))
-    const rows = await db.rows<{ id: string }>(
-      sql`SELECT ${g.id} FROM ${g} WHERE ${g.id} = ANY (${sql.param([...ids])})`,
-    )
-    const known = new Set(rows.map(({ id }) => id))
-    for (const id of ids) if (!known.has(id)) unknown.add(id)
+    const ids = jobs.map(generationOf)
+    const unknownHere = sql`
+      SELECT id FROM unnest(${sql.param(ids)}::text[]) AS e (id) WHERE NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = e.id)`
+    for (const id of await db.texts(unknownHere)) unknown.add(id)
     const last = events.at(-1)
     if (!last || events.length < PAGE) return counted([...unknown])
     after = `(${last[0]}`
   }
+}
+
+/** How long a submit's lock lasts before its row exists; a lock that lasts longer is of a stored row. */
+const SUBMIT_TTL_MS = 15_000
+/** A lock is released shortly after its row ends. */
+const RELEASED_WITHIN_MS = 2000
+const FOREVER = -1
+
+/** Counts locks that no active charged generation of their account holds: they keep the account from submitting. */
+async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
+  // By account, because a scan may return a key twice.
+  const suspects = new Map<string, HeldLock>()
+  for await (const page of askAll(redis.locks.all())) {
+    for (const lock of await unjustified(db, page)) suspects.set(lock.accountId, lock)
+  }
+  const repeat = async () => {
+    const found: string[] = []
+    for (const lock of suspects.values()) {
+      // As redis/active-generation-lock.ts names it.
+      const key = `${redis.namespace}:lock:${lock.accountId}`
+      const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
+      const [still] = holder === lock.generationId ? await unjustified(db, [lock]) : []
+      if (still && (still.known || ttlMs === FOREVER || ttlMs > SUBMIT_TTL_MS)) found.push(lock.generationId)
+    }
+    return counted(found)
+  }
+  const first = counted([...suspects.values()].map(({ generationId }) => generationId))
+  return suspected(first, RELEASED_WITHIN_MS, repeat)
+}
+
+/** `known`: the generation exists, but has ended, is metered or another account's. */
+async function unjustified(db: AuditDatabase, page: readonly HeldLock[]) {
+  const accounts = sql.param(page.map(({ accountId }) => accountId))
+  const generations = sql.param(page.map(({ generationId }) => generationId))
+  return db.rows<HeldLock & { readonly known: boolean }>(sql`
+    SELECT account AS "accountId", generation AS "generationId", ${g.id} IS NOT NULL AS known
+      FROM unnest(${accounts}::text[], ${generations}::text[]) AS lock (account, generation)
+      LEFT JOIN ${g} ON ${g.id} = generation
+     WHERE (${g.status} IN ('queued', 'processing') AND NOT ${g.metered} AND ${g.userId}::text = account) IS NOT TRUE`)
 }
