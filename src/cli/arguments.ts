@@ -1,5 +1,7 @@
-/** Parsers of arguments and options; each refuses with a sentence that names what it was given. */
+/** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
+import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
+import type { Database } from '../db/client.js'
 import { OperatorError } from './operator-error.js'
 
 export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
@@ -49,4 +51,12 @@ export const words = (name: string, maxLength: number) => (text: string) => {
 export const oneOf = (name: string, values: readonly string[]) => (text: string) => {
   if (values.includes(text)) return text
   throw new OperatorError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
+}
+
+/** The user of this name, or else the one deleted last if `orDeleted`. @throws OperatorError when there is none */
+export async function requireUser(db: Database, username: string, { orDeleted = false } = {}): Promise<OperatorUser> {
+  const user = await operatorUserStore(db).find(username)
+  if (!user) throw new OperatorError(`No user "${username}": "easel user list" shows all.`)
+  if (user.deletedAt && !orDeleted) throw new OperatorError(`User "${user.username}" was deleted.`)
+  return user
 }

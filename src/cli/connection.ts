@@ -10,9 +10,8 @@ import { type Foundation, openFoundation } from '../wiring.js'
 import type { Answer } from './output.js'
 
 /**
- * The configuration with DATABASE_URL, or without one with the database of the stack that `npm start` runs from
- * `localDirectory`; undefined when there is neither.
- * @throws ConfigError, ForeignDirectory
+ * The configuration, with the database of the stack that `npm start` runs where there is no DATABASE_URL; undefined when
+ * there is neither. @throws ConfigError, ForeignDirectory
  */
 export async function findConfig(env: NodeJS.ProcessEnv, localDirectory: string): Promise<Config | undefined> {
   const url = env.DATABASE_URL || (await localDatabaseUrl(localDirectory))
@@ -28,14 +27,9 @@ async function localDatabaseUrl(directory: string): Promise<string | undefined> 
 
 async function answers(url: string): Promise<boolean> {
   const { pool } = createDatabase(url, { maxConnections: 1, onError: () => undefined })
-  try {
-    await pool.query('SELECT 1')
-    return true
-  } catch {
-    return false
-  } finally {
-    await pool.end()
-  }
+  const answer = await pool.query('SELECT 1').catch(() => undefined)
+  await pool.end()
+  return answer !== undefined
 }
 
 /** What a command works with. */

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Config } from '../config.js'
 import { cancelStore } from '../db/failure-store.js'
-import { type FoundGeneration, operatorGenerationStore } from '../db/history-store.js'
+import { operatorGenerationStore } from '../db/history-store.js'
 import { imageRemovals } from '../db/image-records.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
@@ -10,9 +10,8 @@ import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import { removeImage } from '../generation/library/takedown.js'
 import { fileImageStore } from '../images/file-image-store.js'
 import { createImageStore } from '../images/open-image-store.js'
-import { oneOf, wholeNumber, words } from './arguments.js'
+import { oneOf, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { requireUser } from './find-user.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 
@@ -46,11 +45,7 @@ export function imageCommands(program: Command, run: Runner): void {
     .action(run(takeDown))
 }
 
-interface ListOptions {
-  readonly status?: GenerationStatus
-  readonly user?: string
-  readonly limit?: number
-}
+type ListOptions = { readonly status?: GenerationStatus; readonly user?: string; readonly limit?: number }
 
 async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
   const userId = user === undefined ? undefined : (await requireUser(db, user)).id
@@ -72,75 +67,33 @@ async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT 
   }
 }
 
-async function showJob({ db, config }: Operator, id: string) {
-  const found = await operatorGenerationStore(db).find(id)
-  if (!found) throw noSuchJob(id)
-  const { url } = imagesOf(config)
-  return { json: jobJson(found, url), text: jobText(found, url) }
-}
-
-async function cancelJob(operator: Operator, id: string) {
-  const jobs = operatorGenerationStore(operator.db)
-  const status = await jobs.statusOf(id)
-  if (!status) throw noSuchJob(id)
-  const isActive = status === 'queued' || status === 'processing'
-  if (!isActive || !(await cancelAsOperator(operator, id))) {
-    const now = (await jobs.statusOf(id)) ?? 'failed'
-    throw new OperatorError(`Job ${id} has already ended (${now}): only a queued or processing one can be canceled.`)
-  }
-  return {
-    json: { id, status: 'failed', error: CANCELED },
-    text: `Job ${id} is canceled; its credits were given back.`,
-  }
-}
-
-/** False: it has already ended. */
-export async function cancelAsOperator({ db, config, foundation }: Operator, id: string): Promise<boolean> {
-  const { lock, queue } = await foundation()
-  const ports = { cancels: cancelStore(db), lock, queue, images: imagesOf(config) }
-  return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
-}
-
-async function takeDown({ db, config }: Operator, slug: string, { reason }: { readonly reason?: string }) {
-  const removals = imageRemovals(db)
-  // Opened after the row is marked: a store that is away then only leaves the file.
-  const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
-  const removed = await removeImage({ removals, images }, slug, { reason })
-  if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
-  return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
-}
-
-const imagesOf = ({ storagePath, cdnBaseUrl }: Config) => fileImageStore({ root: storagePath, cdnBaseUrl })
-
-const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)
-
 /** How it is drawn: without the texts and the size, which have their own places. */
 const SETTINGS = DRAWING.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
 
 /** `cfgScale` becomes `cfg scale`. */
 const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-const jobJson = (
-  { generation: g, username, key, images, entries }: FoundGeneration,
-  url: (slug: string) => string,
-) => ({
-  ...jsonOf(g, 'id', 'status', 'error'),
-  username,
-  key: jsonOf(key, 'id', 'kind', 'name'),
-  ...jsonOf(g, 'lane', 'metered'),
-  credits_charged: g.cost,
-  ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
-  ...jsonOf(g, ...SETTINGS, 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
-  ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
-  images: images.map((image) => ({
-    slug: image.slug,
-    url: image.removedAt ? null : url(image.slug),
-    ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
-  })),
-  ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
-})
-
-function jobText({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
+async function showJob({ db, config }: Operator, id: string) {
+  const found = await operatorGenerationStore(db).find(id)
+  if (!found) throw noSuchJob(id)
+  const { generation: g, username, key, images, entries } = found
+  const { url } = imagesOf(config)
+  const json = {
+    ...jsonOf(g, 'id', 'status', 'error'),
+    username,
+    key: jsonOf(key, 'id', 'kind', 'name'),
+    ...jsonOf(g, 'lane', 'metered'),
+    credits_charged: g.cost,
+    ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
+    ...jsonOf(g, ...SETTINGS, 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
+    ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
+    images: images.map((image) => ({
+      slug: image.slug,
+      url: image.removedAt ? null : url(image.slug),
+      ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
+    })),
+    ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
+  }
   const parts = [
     facts({
       ...{ id: g.id, status: g.status, error: g.error, user: username },
@@ -165,5 +118,37 @@ function jobText({ generation: g, username, key, images, entries }: FoundGenerat
     ),
     table(entries.map(({ createdAt: time, kind, delta, balance }) => ({ time, kind, delta, balance }))),
   ]
-  return parts.filter(Boolean).join('\n\n')
+  return { json, text: parts.filter(Boolean).join('\n\n') }
 }
+
+async function cancelJob(operator: Operator, id: string) {
+  const jobs = operatorGenerationStore(operator.db)
+  const status = await jobs.statusOf(id)
+  if (!status) throw noSuchJob(id)
+  const isCanceled = ['queued', 'processing'].includes(status) && (await cancelAsOperator(operator, id))
+  if (!isCanceled)
+    throw new OperatorError(
+      `Job ${id} has already ended (${await jobs.statusOf(id)}): only a queued or processing one can be canceled.`,
+    )
+  const text = `Job ${id} is canceled; its credits were given back.`
+  return { json: { id, status: 'failed', error: CANCELED }, text }
+}
+
+/** False: it has already ended. */
+export async function cancelAsOperator({ db, config, foundation }: Operator, id: string): Promise<boolean> {
+  const { lock, queue } = await foundation()
+  const ports = { cancels: cancelStore(db), lock, queue, images: imagesOf(config) }
+  return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
+}
+
+async function takeDown({ db, config }: Operator, slug: string, { reason }: { readonly reason?: string }) {
+  const removals = imageRemovals(db)
+  // Opened after the row is marked: a store that is away then only leaves the file.
+  const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
+  const removed = await removeImage({ removals, images }, slug, { reason })
+  if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
+  return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
+}
+
+const imagesOf = ({ storagePath, cdnBaseUrl }: Config) => fileImageStore({ root: storagePath, cdnBaseUrl })
+const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)

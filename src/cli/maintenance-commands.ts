@@ -20,11 +20,7 @@ async function runAudit({ config }: Operator, { full }: { readonly full?: boolea
   const checks = await auditService(config, { sample: full ? undefined : SAMPLE })
   const failed = checks.filter(({ violations }) => violations > 0).length
   const report = table(
-    checks.map(({ name: check, violations, examples }) => ({
-      check,
-      violations,
-      'such as': examples.join(', ') || null,
-    })),
+    checks.map((it) => ({ check: it.name, violations: it.violations, 'such as': it.examples.join(', ') || null })),
   )
   const all = plural(checks.length, 'check')
   const verdict = failed === 0 ? `All ${all} passed.` : `${failed} of ${all} found violations.`

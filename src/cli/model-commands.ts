@@ -30,12 +30,10 @@ export function modelCommands(program: Command, run: Runner): void {
 async function importModels({ db }: Operator, file: string) {
   const models = await readModelFile(file)
   const imported = await operatorModelStore(db).import(models)
-  if (imported.outcome === 'taken') {
-    const { createImageModel, by } = imported
+  if (imported.outcome === 'taken')
     throw new OperatorError(
-      `create_image_model ${createImageModel} belongs to model version ${by}: to move it, set it to null there in the same file.`,
+      `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
     )
-  }
   return { json: { imported: models.length }, text: `Imported ${plural(models.length, 'model version')}.` }
 }
 
@@ -72,14 +70,11 @@ const entry = z.strictObject({
   base_model: text,
   type: text,
   filename: text,
-  cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullable().optional(),
+  cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
   nsfw: flag.optional(),
   enabled: flag.optional(),
   credits_per_image: z.int(PRICE).min(0, PRICE).max(1_000_000, PRICE).optional(),
-  create_image_model: z
-    .enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`)
-    .nullable()
-    .optional(),
+  create_image_model: z.enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`).nullish(),
 })
 
 /** @throws OperatorError with one sentence that names the entry and the field */
@@ -90,14 +85,8 @@ async function readModelFile(path: string): Promise<ImportedModel[]> {
   const list = parseJson(path, content)
   if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of model versions.`)
   const models = list.map(toModel)
-  requireDistinct(
-    'id',
-    models.map(({ id }) => id),
-  )
-  requireDistinct(
-    'create_image_model',
-    models.map(({ createImageModel }) => createImageModel),
-  )
+  requireDistinct('id', models, ({ id }) => id)
+  requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
   return models
 }
 
@@ -124,15 +113,15 @@ function toModel(value: unknown, index: number): ImportedModel {
 }
 
 function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
-  if (issue?.code === 'unrecognized_keys') {
+  if (issue?.code === 'unrecognized_keys')
     return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(entry.shape).join(', ')}`
-  }
   const field = issue?.path[0]
   if (field === undefined) return 'must be a JSON object'
   return `${String(field)} ${Object.hasOwn(value as object, field) ? issue?.message : 'is missing'}`
 }
 
-function requireDistinct(field: string, values: readonly (number | string | null | undefined)[]): void {
+function requireDistinct(field: string, models: readonly ImportedModel[], of: (model: ImportedModel) => unknown): void {
+  const values = models.map(of)
   for (const [index, value] of values.entries()) {
     const first = values.indexOf(value)
     if (value && first < index)

@@ -8,10 +8,8 @@ export interface Answer {
   readonly text: string
   /** The exit code is then 1. */
   readonly failed?: boolean
-  /** A sentence for stderr about why it failed. */
-  readonly complaint?: string | undefined
-  /** A sentence for stderr about what is amiss although it worked. */
-  readonly warning?: string | undefined
+  /** A line for stderr: `error: …` or `warning: …`. */
+  readonly remark?: string | undefined
 }
 
 /** A row, or only these fields of it, named as they are in JSON: `createdAt` becomes `created_at`. */
@@ -36,13 +34,8 @@ export function table(rows: readonly Facts[], empty = ''): string {
     const isNumeric = cells.every((cell) => typeof (cell ?? 0) === 'number')
     return aligned([name, ...cells.map(cellText)], isNumeric)
   })
-  const lines = Array.from({ length: rows.length + 1 }, (_, n) =>
-    columns
-      .map((texts) => texts[n])
-      .join(GAP)
-      .trimEnd(),
-  )
-  return lines.join('\n')
+  const lineOf = (n: number) => columns.map((texts) => texts[n]).join(GAP)
+  return Array.from({ length: rows.length + 1 }, (_, n) => lineOf(n).trimEnd()).join('\n')
 }
 
 /** A line for each fact, names to the left. */

@@ -1,19 +1,17 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
+import { creditCommands, keyCommands, usageCommand } from './account-commands.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
-import { creditCommands } from './credit-commands.js'
 import { imageCommands, jobCommands } from './job-commands.js'
-import { keyCommands, usageCommand } from './key-commands.js'
+
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 
-interface Output {
-  write(text: string): unknown
-}
+type Output = { write(text: string): unknown }
 
 interface CliSurroundings {
   readonly stdout: Output
@@ -24,18 +22,14 @@ interface CliSurroundings {
   readonly command?: string
 }
 
-/**
- * Runs one command line, without the program's name. Answers go to stdout, failures to stderr as `error: <sentence>`.
- * @returns the exit code
- */
+/** Runs one command line, without the program's name, and resolves to the exit code. */
 export async function runCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   { stdout, stderr, localDirectory = '.easel', command = 'easel' }: CliSurroundings,
 ): Promise<number> {
   let exitCode = 0
-  const say = (kind: 'error' | 'warning', sentence: string) =>
-    stderr.write(`${kind}: ${withCommand(sentence, command)}\n`)
+  const complain = (line: string) => stderr.write(`${withCommand(line, command)}\n`)
   const program = new Command(command)
     .description("Easel's operator command line")
     .option('--json', 'print one JSON value')
@@ -45,10 +39,9 @@ export async function runCli(
       writeErr: (text) => stderr.write(text),
       outputError: () => undefined,
     })
-  const print = ({ json, text, complaint, warning, failed = false }: Answer) => {
+  const print = ({ json, text, failed = false, remark }: Answer) => {
     stdout.write(`${program.opts().json ? JSON.stringify(json) : text}\n`)
-    if (complaint !== undefined) say('error', complaint)
-    if (warning !== undefined) say('warning', warning)
+    if (remark !== undefined) complain(remark)
     exitCode = failed ? 1 : 0
   }
   const find = () => findConfig(env, localDirectory)
@@ -79,7 +72,7 @@ export async function runCli(
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
-    say('error', sentenceOf(error))
+    complain(`error: ${sentenceOf(error)}`)
     return 1
   }
 }

@@ -7,9 +7,8 @@ import { operatorImageStore } from '../db/image-records.js'
 import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
-import { MAX_CREDITS, moment, newUsername, subscriptionStatus, wholeNumber, words } from './arguments.js'
+import { MAX_CREDITS, moment, newUsername, requireUser, subscriptionStatus, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { requireUser, requireUserOrDeleted } from './find-user.js'
 import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
@@ -53,11 +52,7 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .action(run(setSubscription))
 }
 
-interface SubscriptionOptions {
-  readonly plan?: string
-  readonly until?: Date
-}
-
+type SubscriptionOptions = { readonly plan?: string; readonly until?: Date }
 type CreateOptions = SubscriptionOptions & { readonly credits?: number }
 
 async function createUser({ db }: Operator, username: string, { credits = 0, plan, until }: CreateOptions) {
@@ -65,7 +60,7 @@ async function createUser({ db }: Operator, username: string, { credits = 0, pla
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
   const id = await operatorUserStore(db).create(username, credits, subscription)
   if (id === undefined) throw new OperatorError(`User "${username}" already exists.`)
-  const user = await requireUserOrDeleted(db, username)
+  const user = await requireUser(db, username)
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
 }
 
@@ -76,12 +71,12 @@ function inOneYear(): Date {
 }
 
 async function showUser({ db }: Operator, username: string) {
-  const user = await requireUserOrDeleted(db, username)
+  const user = await requireUser(db, username, { orDeleted: true })
   const active = await operatorGenerationStore(db).activeOf(user.id)
-  const times = { created: user.createdAt, deleted: user.deletedAt }
+  const { createdAt: created, deletedAt: deleted } = user
   return {
     json: { ...userJson(user), active_jobs: active },
-    text: facts({ ...userFacts(user), ...times, 'active jobs': active.join(', ') }),
+    text: facts({ ...userFacts(user), created, deleted, 'active jobs': active.join(', ') }),
   }
 }
 
@@ -102,8 +97,7 @@ const userJson = (user: OperatorUser) =>
   jsonOf(user, 'id', 'username', 'credits', 'subscription', 'createdAt', 'deletedAt')
 
 const userFacts = ({ id, username, credits, subscription }: OperatorUser) => ({
-  ...{ username, id, credits },
-  ...subscriptionFacts(subscription),
+  ...{ username, id, credits, ...subscriptionFacts(subscription) },
 })
 
 const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })
@@ -118,20 +112,17 @@ async function rotateWebhookSecret({ db }: Operator, name: string) {
     )
   const advice =
     'Put it in place of the old one at every receiver of webhook_url: until then they believe whoever has that.'
-  return {
-    json: { username, secret, old_secret_until: until },
-    text: `${facts({ secret, 'old signs until': until })}\n${advice}`,
-  }
+  const text = `${facts({ secret, 'old signs until': until })}\n${advice}`
+  return { json: { username, secret, old_secret_until: until }, text }
 }
 
-const PURGED = 'The account was deleted.'
 /** Files removed at a time. */
 const AT_ONCE = 8
 
 /** The user first, so that nothing new can be charged, then webhooks and active jobs. Every step can be repeated. */
 async function deleteUser(operator: Operator, name: string, { purge = false }: { readonly purge?: boolean }) {
   const { db } = operator
-  const { id, username, deletedAt: before } = await requireUserOrDeleted(db, name)
+  const { id, username, deletedAt: before } = await requireUser(db, name, { orDeleted: true })
   if (before && !purge)
     throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
   const deletedAt = await operatorUserStore(db).delete(id)
@@ -156,7 +147,7 @@ async function purgeUser({ db, config }: Operator, userId: string) {
   const files = await createImageStore(config)
   await operatorWebhookStore(db).forgetAllOf(userId)
   const prompts = await store.wipePromptsOf(userId)
-  const images = await store.removeAllOf(userId, PURGED)
+  const images = await store.removeAllOf(userId, 'The account was deleted.')
   for await (const slugs of store.slugsOf(userId)) {
     const waiting = slugs.values()
     const remove = async () => {
