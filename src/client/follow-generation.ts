@@ -37,16 +37,8 @@ const STEADY_MS = 30_000
 const RARER = 4
 const LONGEST_GAP_MS = 300_000
 
-/**
- * Waits for the end of a generation: over its event stream, and by polls at the server's pace while that can't be had.
- * @throws EaselError
- */
-export async function follow(
-  api: Api,
-  id: string,
-  persistence: Persistence,
-  onProgress: Tell | undefined,
-): Promise<Ended> {
+/** Waits for the end: over the event stream, and by polls at the server's pace while that can't be had. @throws EaselError */
+export async function follow(api: Api, id: string, persistence: Persistence, onProgress?: Tell): Promise<Ended> {
   const tell = onProgress && newsOnly(onProgress)
   for (let rarer = 1; ; ) {
     let gapMs = Number.POSITIVE_INFINITY
@@ -76,11 +68,7 @@ function newsOnly(onProgress: Tell): Tell {
   }
 }
 
-/**
- * Follows one event stream. `ended` is undefined when the stream was over before the generation.
- * @returns also how long the stream was open, and how long to wait before the next one is opened
- * @throws only what `tell` throws
- */
+/** Follows one event stream, maybe to the end; `pauseMs`: how long to wait before the next. @throws what `tell` throws */
 async function overStream(api: Api, id: string, signal: AbortSignal | undefined, tell: Tell) {
   const openedAt = performance.now()
   const read: { ended?: Ended; openMs: number; pauseMs: number } = { openMs: 0, pauseMs: USUAL_PAUSE_SECONDS * 1000 }
@@ -130,13 +118,7 @@ function withNews(known: Progress, event: string | undefined, data: unknown): Pr
 }
 
 /** Undefined when the generation has not ended `until` then. */
-async function byPolls(
-  api: Api,
-  id: string,
-  persistence: Persistence,
-  tell: Tell | undefined,
-  until: number,
-): Promise<Ended | undefined> {
+async function byPolls(api: Api, id: string, persistence: Persistence, tell: Tell | undefined, until: number) {
   for (;;) {
     const askedAt = performance.now()
     const wait = Math.max(1, Math.min(WAIT_SECONDS, Math.floor((until - askedAt) / 1000)))

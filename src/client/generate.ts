@@ -46,19 +46,17 @@ export interface Generated {
 type Submitted = Answered<components['schemas']['SubmittedGeneration']>
 type Submit = (signal: AbortSignal) => Promise<Submitted>
 
-const OUTAGE_MS = 60_000
 /** How long a submit that is under way may still be answered after an abort; and then, how long to cancel it. */
 const GRACE_MS = 5000
 const SEEDS = 2 ** 32
 const SENDABLE_KEY = /^[\x20-\x7e\xa0-\xff]{1,255}$/
 
 export async function generate(api: Api, prompt: Prompt, options: GenerateOptions): Promise<Generated> {
-  const { signal, keepOnAbort = false, outageMs = OUTAGE_MS, waitForTurn = true, onProgress } = options
+  const { signal, keepOnAbort = false, outageMs = 60_000, waitForTurn = true, onProgress } = options
   const { idempotencyKey = crypto.randomUUID() } = options
   // Checked here: fetch throws for such a header, which would be taken for an outage and retried for a minute.
-  if (!SENDABLE_KEY.test(idempotencyKey)) {
+  if (!SENDABLE_KEY.test(idempotencyKey))
     throw new EaselError('invalid_request', 'An idempotencyKey must have 1 to 255 characters of Latin-1.')
-  }
   const params = { header: { 'idempotency-key': idempotencyKey } }
   const submit: Submit = async (cut) =>
     (await api.POST('/api/v1/generate', { body: prompt, params, signal: cut })) as Submitted
@@ -75,8 +73,8 @@ export async function generate(api: Api, prompt: Prompt, options: GenerateOption
     signal?.throwIfAborted()
     const persistence = { signal, outageMs, waitForTurn: true, about: { generationId: id } }
     const ended = await follow(api, id, persistence, onProgress)
-    const { images, seed } = imagesOf(ended, prompt.batch_size ?? 1)
-    return { id, images, seed, creditsCharged: data.credits_charged, creditsRemaining }
+    const made = imagesOf(ended, prompt.batch_size ?? 1)
+    return { id, ...made, creditsCharged: data.credits_charged, creditsRemaining }
   } catch (error) {
     if (signal?.aborted && !keepOnAbort) await takeBack(api, id, submit, fate)
     throw error
@@ -84,9 +82,7 @@ export async function generate(api: Api, prompt: Prompt, options: GenerateOption
 }
 
 function imagesOf(ended: Ended, batchSize: number): Pick<Generated, 'images' | 'seed'> {
-  if (ended.status === 'failed') {
-    throw new EaselError('generation_failed', ended.error, { generationId: ended.id })
-  }
+  if (ended.status === 'failed') throw new EaselError('generation_failed', ended.error, { generationId: ended.id })
   const { images, seed } = ended.output
   // The answer does not say which images of a batch are left.
   const seedOf = (n: number) => (images.length === batchSize ? (seed + n) % SEEDS : undefined)
@@ -100,8 +96,9 @@ async function takeBack(api: Api, knownId: string | undefined, submit: Submit, f
   try {
     // The answer was lost: the same key gets it again. A submit that had not arrived is made now, and canceled as well.
     const id = knownId ?? (await persistently(submit, { ...persistence, waitForTurn: false, fate })).data.id
+    const path = { id }
     await persistently(
-      (cut) => api.POST('/api/v1/generate/{id}/cancel', { params: { path: { id } }, signal: cut }),
+      (cut) => api.POST('/api/v1/generate/{id}/cancel', { params: { path }, signal: cut }),
       persistence,
     )
   } catch {

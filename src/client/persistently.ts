@@ -25,9 +25,7 @@ export interface Persistence {
 }
 
 /** Whether a request that was stopped between its tries may have reached the server and done its work. */
-export interface Fate {
-  unknown: boolean
-}
+export type Fate = { unknown: boolean }
 
 export const TRY_MS = 30_000
 const FIRST_PAUSE_MS = 250
@@ -110,10 +108,9 @@ export async function pause(ms: number, signal: AbortSignal | undefined): Promis
 }
 
 /**
- * Aborts with the other signal, `graceMs` later, or at its own time limit. Instead of AbortSignal.any over
- * AbortSignal.timeout: Node 20 keeps something of each such pair on the other signal for good, and may collect the timer
- * before it has fired. `clear` stops the clock and leaves nothing behind on the other signal; call it when the work has
- * ended.
+ * Aborts with the other signal (`graceMs` later) or at its own time limit; `clear` it when the work has ended. Instead of
+ * AbortSignal.any over AbortSignal.timeout: Node 20 keeps something of each such pair on the other signal for good, and
+ * may collect the timer before it has fired.
  */
 export function timeLimit(outer: AbortSignal | undefined, ms: number, graceMs = 0) {
   const limit = new AbortController()
