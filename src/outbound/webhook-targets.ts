@@ -3,27 +3,24 @@ import ipaddr from 'ipaddr.js'
 import { invalidParameter } from '../errors.js'
 import type { WebhookTargets } from '../webhooks/ports.js'
 
-/** Which addresses may be connected to on behalf of a subscriber. */
-export interface AddressPolicy {
-  /** @param address an IP address in any spelling; anything else is refused */
-  allows(address: string): boolean
-  /** Whether the operator allows receivers inside the network. */
-  readonly hasInside: boolean
-}
-
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
 /** In public ranges, but answered by the cloud's own host agent (Azure). */
 const HOST_AGENTS = ['168.63.129.16']
 
+/** Which addresses may be connected to on behalf of a subscriber. */
+export type AddressPolicy = ReturnType<typeof addressPolicy>
+
 /** Allows public unicast addresses, and the operator's networks. @param allowedNetworks CIDRs or addresses */
-export function addressPolicy(allowedNetworks: readonly string[]): AddressPolicy {
+export function addressPolicy(allowedNetworks: readonly string[]) {
   const allowed = allowedNetworks.map((network) => {
     const bits = network.includes(':') ? 128 : 32
     return ipaddr.parseCIDR(network.includes('/') ? network : `${network}/${bits}`)
   })
   return {
+    /** Whether the operator allows receivers inside the network. */
     hasInside: allowed.length > 0,
-    allows(text) {
+    /** @param text an IP address in any spelling; anything else is refused */
+    allows(text: string): boolean {
       if (!ipaddr.isValid(text)) return false
       const address = ipaddr.parse(text)
       const isIn = (network: (typeof allowed)[0]) => network[0].kind() === address.kind() && address.match(network)
