@@ -4,9 +4,9 @@ import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { type AuditOptions, audit } from './audit/audit.js'
-import { redisUnreachable } from './audit/audit-redis.js'
 import type { Check } from './audit/check.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from './audit/periodic-audit.js'
+import { redisUnreachable } from './audit/redis-checks.js'
 import type { Config } from './config.js'
 import { createDatabase } from './db/client.js'
 import { requireFittingPooler, requireUsableDatabase } from './db/database-checks.js'
@@ -150,8 +150,7 @@ export async function openFoundation(
       startPeriodicAudit(
         {
           turn: auditTurn(db.pool, processId),
-          audit: (signal) =>
-            auditService(config, { namespace, sample: AUDITED_IMAGES, whole: false, everyFile: false, signal }),
+          audit: (signal) => auditService(config, { namespace, sample: AUDITED_IMAGES, signal }),
           log,
         },
         auditTimes,
@@ -167,7 +166,7 @@ export async function openFoundation(
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
   config: Config,
-  options: Pick<AuditOptions, 'sample' | 'whole' | 'everyFile' | 'signal'> & { readonly namespace?: string },
+  options: Pick<AuditOptions, 'sample' | 'signal'> & { readonly namespace?: string },
 ): Promise<Check[]> {
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
@@ -175,7 +174,7 @@ export async function auditService(
   try {
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisUnreachable()
-    const redis = client && { client, namespace }
+    const redis = client && { client, namespace, locks: redisActiveGenerationLock(client, namespace) }
     return await audit({ databaseUrl, redis, refundFailed, images: storedImages(config), ...looks })
   } finally {
     client?.disconnect()

@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
 import { auditProgress } from '../db/process-schema.js'
 import { assign, named, pick, queryOnce } from '../db/statement.js'
-import { EXAMPLES, type Finding, type Slice, type SqlCheck, suspected, type Violations } from './check.js'
+import { EXAMPLES, type Violations } from './check.js'
 
 /** Statements over whole tables take longer than those of a request. */
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -12,14 +12,8 @@ const SETTINGS = `
   SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000;
   SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
 
-/** Ends the statement when the audit's process has died. Not every platform has it. */
-const OPTIONAL_SETTING = 'SET client_connection_check_interval = 1000'
-
 /** How far the audit has come: every generation and ledger entry before these was checked. */
-interface AuditPosition {
-  readonly seq: number
-  readonly ledgerId: number
-}
+type AuditPosition = Readonly<Record<'seq' | 'ledgerId', number>>
 
 export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
 
@@ -37,17 +31,11 @@ export async function auditDatabase(url: string) {
   try {
     await client.connect()
     await client.query(SETTINGS)
-    await client.query(OPTIONAL_SETTING).catch(() => undefined)
+    // Ends the statement when the audit's process has died. Not every platform has it.
+    await client.query('SET client_connection_check_interval = 1000').catch(() => undefined)
   } catch (error) {
     await close()
     throw error
-  }
-  const violations = async (query: string): Promise<Violations> => {
-    const { rows } = await client.query<{ n: number; examples: string[] | null }>(
-      `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${EXAMPLES}] AS examples
-         FROM (${query}) AS found (what)`,
-    )
-    return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
   }
   const write = async (change: SQL) => {
     await client.query('BEGIN READ WRITE')
@@ -55,12 +43,21 @@ export async function auditDatabase(url: string) {
     await client.query('COMMIT')
   }
   return {
+    /** Also ends the statement that is running. */
+    close,
     rows: <Row>(query: SQL): Promise<Row[]> => queryOnce(client, query),
 
-    async run({ query: of, repairedWithinMs }: SqlCheck, slice: Slice): Promise<Finding> {
-      const query = typeof of === 'string' ? of : of(slice)
-      const first = await violations(query)
-      return repairedWithinMs === undefined ? first : suspected(first, repairedWithinMs, () => violations(query))
+    /** What a query for one column of text finds. */
+    async texts(query: SQL): Promise<string[]> {
+      return (await queryOnce<Record<string, string>>(client, query)).flatMap((row) => Object.values(row))
+    },
+
+    async violations(query: string): Promise<Violations> {
+      const { rows } = await client.query<{ n: number; examples: string[] | null }>(
+        `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${EXAMPLES}] AS examples
+           FROM (${query}) AS found (what)`,
+      )
+      return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
     },
 
     /** Records that everything between had no violation, unless another audit has moved the start meanwhile. */
@@ -70,16 +67,10 @@ export async function auditDatabase(url: string) {
     },
 
     /** Has everything from this position on checked again, because of a violation there. */
-    moveBack: ({ seq, ledgerId }: AuditPosition): Promise<void> =>
-      write(
-        assign(auditProgress, {
-          seq: sql`least(${auditProgress.seq}, ${seq}::bigint)`,
-          ledgerId: sql`least(${auditProgress.ledgerId}, ${ledgerId}::bigint)`,
-        }),
-      ),
-
-    /** Also ends the statement that is running. */
-    close,
+    moveBack({ seq, ledgerId }: AuditPosition): Promise<void> {
+      const least = { seq: sql`least(seq, ${seq}::bigint)`, ledgerId: sql`least(ledger_id, ${ledgerId}::bigint)` }
+      return write(assign(auditProgress, least))
+    },
   }
 }
 
@@ -102,22 +93,14 @@ const END = sql`
 
 const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
-interface Part {
-  readonly slice: Slice
-  readonly start: AuditPosition
-  readonly end: AuditPosition
-}
-
 /** The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked. */
-export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<Part[]> {
+export async function partsToAudit(db: AuditDatabase, whole: boolean) {
   const last = await positionOf(db, END)
   let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
-  const parts: Part[] = []
+  const next = (from: number, limit: number) => Math.min(from + SLICE, limit)
+  const parts = []
   while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
-    const end = {
-      seq: Math.min(start.seq + SLICE, last.seq),
-      ledgerId: Math.min(start.ledgerId + SLICE, last.ledgerId),
-    }
+    const end = { seq: next(start.seq, last.seq), ledgerId: next(start.ledgerId, last.ledgerId) }
     parts.push({ slice: sliceOf(start, end), start, end })
     start = end
   }
@@ -129,8 +112,11 @@ async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition>
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
 }
 
+/** A part of the history, to select from. What has ended no longer changes and is checked once, the rest every time. */
+export type Slice = ReturnType<typeof sliceOf>
+
 /** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */
-function sliceOf(from: AuditPosition, to?: AuditPosition): Slice {
+function sliceOf(from: AuditPosition, to?: AuditPosition) {
   // Each status has its own index, and so have the generations that have not ended.
   const ended = (status: string) =>
     `SELECT * FROM generations WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`

@@ -1,19 +1,10 @@
 /** Counts violations of the invariants. Read-only. Repeats a check that may have seen the middle of a change. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditDatabase, auditDatabase, partsToAudit } from './audit-database.js'
-import type { AuditRedis } from './audit-redis.js'
-import { type Check, EXAMPLES, type Finding } from './check.js'
-import {
-  failedLeaveNothing,
-  filesRecorded,
-  imagesStored,
-  removedImagesGone,
-  type Sample,
-  type StoredImages,
-} from './image-file-checks.js'
-import { eventCheck, jobCheck, postgresJobs, redisJobs } from './job-check.js'
-import { lockCheck } from './lock-check.js'
-import { tableChecks } from './table-checks.js'
+import { type Check, counted, EXAMPLES, type Finding, suspected } from './check.js'
+import { imageFileChecks, type StoredImages } from './image-file-checks.js'
+import { type AuditRedis, redisChecks } from './redis-checks.js'
+import { REPAIRED_WITHIN_MS, tableChecks } from './table-checks.js'
 
 export interface AuditOptions {
   readonly databaseUrl: string
@@ -22,93 +13,68 @@ export interface AuditOptions {
   /** Whether every failed generation must have a refund. */
   readonly refundFailed: boolean
   readonly images: StoredImages
-  readonly sample: Sample
-  /** Begins with the first generation instead of at the last audit's position. */
-  readonly whole: boolean
-  readonly everyFile: boolean
+  /** How many images to check, at random. Undefined: all, all files, and the tables from the first generation on. */
+  readonly sample: number | undefined
   /** Makes the audit reject immediately. */
   readonly signal?: AbortSignal
 }
 
 /** Counts violations. It always ends, because every statement has a time limit. */
 export async function audit(options: AuditOptions): Promise<Check[]> {
-  const signal = options.signal ?? new AbortController().signal
-  signal.throwIfAborted()
+  const { redis, images: files, sample, signal = new AbortController().signal } = options
   const db = await auditDatabase(options.databaseUrl)
+  // Ends the running statement, and no other one can begin.
   const close = () => void db.close()
   signal.addEventListener('abort', close)
   try {
-    const found = await checkTables(db, options, signal)
-    for (const [name, run] of otherChecks(db, options, signal)) {
-      signal.throwIfAborted()
-      found.push({ name, ...(await run()) })
-    }
-    return await repeatSuspected(found, signal)
+    signal.throwIfAborted()
+    const findings = await checkTables(db, options)
+    const others = { ...redisChecks(db, redis), ...imageFileChecks({ db, files, sample, signal }) }
+    for (const [name, check] of Object.entries(others)) findings.set(name, await check())
+    return await repeatSuspected(findings, signal)
   } finally {
     signal.removeEventListener('abort', close)
     await db.close()
   }
 }
 
-type Findings = (Finding & { readonly name: string })[]
+type Findings = Map<string, Finding>
 
-/** Checks the tables slice by slice. The next audit begins with the first slice that had a violation. */
-async function checkTables(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): Promise<Findings> {
-  const checks = tableChecks(options.refundFailed)
-  const parts = await partsToAudit(db, options.whole)
-  const byName = new Map<string, Finding>()
+/** Checks the tables, slice by slice. The next audit begins with the first slice that had a violation. */
+async function checkTables(db: AuditDatabase, { refundFailed, sample }: AuditOptions): Promise<Findings> {
+  const checks = Object.entries(tableChecks(refundFailed))
+  const findings: Findings = new Map(checks.map(([name]) => [name, counted([])]))
   let clean = true
-  for (const { slice, start, end } of parts) {
+  for (const { slice, start, end } of await partsToAudit(db, sample === undefined)) {
     const before = clean
-    for (const check of checks) {
-      signal.throwIfAborted()
-      const once = typeof check.query === 'string'
-      if (once && end !== parts.at(-1)?.end) continue
-      const found = await db.run(check, slice)
-      const { violations = 0, examples = [] } = byName.get(check.name) ?? {}
-      if (found.violations > 0 && !once) clean = false
-      byName.set(check.name, {
-        ...found,
-        violations: violations + found.violations,
-        examples: [...examples, ...found.examples].slice(0, EXAMPLES),
+    for (const [name, check] of checks) {
+      if (typeof check === 'string') continue
+      const { violations, examples } = await db.violations(check(slice))
+      if (violations > 0) clean = false
+      const known = findings.get(name) ?? counted([])
+      findings.set(name, {
+        violations: known.violations + violations,
+        examples: [...known.examples, ...examples].slice(0, EXAMPLES),
       })
     }
     if (clean) await db.moveOn(start, end)
     else if (before) await db.moveBack(start)
   }
-  return checks.map(({ name }) => ({ name, ...(byName.get(name) as Finding) }))
-}
-
-type NamedCheck = readonly [name: string, run: () => Promise<Finding>]
-
-function otherChecks(db: AuditDatabase, options: AuditOptions, signal: AbortSignal): NamedCheck[] {
-  const { redis, images, sample, everyFile } = options
-  const files = { db, files: images, sample, signal }
-  const ofRedis = (of: AuditRedis): NamedCheck[] => [
-    ['queue-events-are-of-known-jobs', () => eventCheck(db, of)],
-    ['locks-belong-to-active-jobs', () => lockCheck(db, of)],
-  ]
-  return [
-    ['queue-holds-only-jobs-to-run', () => jobCheck(db, redis ? redisJobs(redis) : postgresJobs(db))],
-    ...(redis ? ofRedis(redis) : []),
-    ['images-are-stored-intact', () => imagesStored(files)],
-    ['removed-images-have-no-file', () => removedImagesGone(files)],
-    ['failed-jobs-leave-no-file', () => failedLeaveNothing(files)],
-    ...(everyFile ? ([['files-belong-to-images', () => filesRecorded(files)]] as const) : []),
-  ]
+  for (const [name, check] of checks) {
+    if (typeof check !== 'string') continue
+    const run = () => db.violations(check)
+    findings.set(name, suspected(await run(), REPAIRED_WITHIN_MS[name], run))
+  }
+  return findings
 }
 
 /** Repeats, each after its time, the checks that may have seen the middle of a change. */
-async function repeatSuspected(found: Findings, signal: AbortSignal): Promise<Check[]> {
+async function repeatSuspected(findings: Findings, signal: AbortSignal): Promise<Check[]> {
   const since = performance.now()
   const checks: Check[] = []
-  for (const { name, again, violations, examples } of found) {
-    if (!again) {
-      checks.push({ name, violations, examples })
-      continue
-    }
-    await delay(Math.max(0, since + again.afterMs - performance.now()), undefined, { signal })
-    checks.push({ name, ...(await again.run()) })
+  for (const [name, { again, ...found }] of findings) {
+    if (again) await delay(Math.max(0, since + again.afterMs - performance.now()), undefined, { signal })
+    checks.push({ name, ...(again ? await again.run() : found) })
   }
   return checks
 }

@@ -5,8 +5,9 @@ import { gte, lt, type SQL, sql } from 'drizzle-orm'
 import { generations as g, images as i } from '../db/schema.js'
 import { named, pick, type RowOf } from '../db/statement.js'
 import { newSlug } from '../generation/generation.js'
+import { pngChunks } from '../image-bytes.js'
 import type { AuditDatabase } from './audit-database.js'
-import { counted, type Violations } from './check.js'
+import { type Checks, counted, type Violations } from './check.js'
 
 export interface StoredImages {
   /** Undefined: there is no such file. */
@@ -18,13 +19,11 @@ export interface StoredImages {
   changedAt(slug: string): Promise<Date | undefined>
 }
 
-/** How many images to check, at random; undefined: all. */
-export type Sample = number | undefined
-
 interface FileAudit {
   readonly db: AuditDatabase
   readonly files: StoredImages
-  readonly sample: Sample
+  /** How many images to check, at random; undefined: all. */
+  readonly sample: number | undefined
   /** Checked between two files, which may be many and slow. */
   readonly signal: AbortSignal
 }
@@ -38,97 +37,82 @@ const UNRECORDED_FOR_MS = 600_000
 const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256')
 type ImageRow = RowOf<typeof IMAGE>
 const STORED = sql`${i.removedAt} IS NULL`
-const REMOVED = sql`${i.removedAt} IS NOT NULL`
+
+/** Where all images are checked, so are files that belong to none. */
+export const imageFileChecks = (audit: FileAudit): Checks => ({
+  'images-are-stored-intact': () => imagesStored(audit),
+  'removed-images-have-no-file': () => removedImagesGone(audit),
+  'failed-jobs-leave-no-file': () => failedLeaveNothing(audit),
+  ...(audit.sample === undefined && { 'files-belong-to-images': () => filesRecorded(audit) }),
+})
 
 /** Every image's file exists, has the recorded hash, and is a PNG of the recorded size. */
-export async function imagesStored(audit: FileAudit): Promise<Violations> {
-  const { db, files } = audit
+async function imagesStored(audit: FileAudit): Promise<Violations> {
   const isWrong = async ({ slug, width, height, sha256 }: ImageRow) => {
-    const bytes = await files.read(slug)
+    const bytes = await audit.files.read(slug)
     if (!bytes || (await hashOf(bytes)) !== sha256) return true
     const size = pngSize(bytes)
     return size?.width !== width || size.height !== height
   }
-  const found = await wrongImages(audit, STORED, isWrong)
+  const found = sql.param(await wrongImages(audit, STORED, isWrong))
   // Some may have been removed meanwhile.
-  const still = await db.rows<{ slug: string }>(
-    sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${sql.param(found)}) AND ${STORED}`,
-  )
-  return counted(still.map(({ slug }) => slug))
+  return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${STORED}`))
 }
 
 /** Off the main thread, which may serve requests. */
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
-/** Removed images have no file. */
-export const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
-  counted(await wrongImages(audit, REMOVED, ({ slug }) => audit.files.exists(slug)))
+const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
+  counted(await wrongImages(audit, sql`${i.removedAt} IS NOT NULL`, ({ slug }) => audit.files.exists(slug)))
 
 /** Files of failed generations are removed within minutes; checks the latest ones. */
-export async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
-  const rows = await audit.db.rows<{ slug: string }>(
-    sql`
-      SELECT unnest(slugs) AS slug FROM (
-        SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
-           AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
-         ORDER BY ${g.finishedAt} DESC LIMIT ${audit.sample ?? null}) g`,
-  )
-  return counted(await selectWrong(audit, rows, ({ slug }) => audit.files.exists(slug)))
+async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
+  const slugs = await audit.db.texts(sql`
+    SELECT unnest(slugs) AS slug FROM (
+      SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+         AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
+       ORDER BY ${g.finishedAt} DESC LIMIT ${audit.sample ?? null}) g`)
+  return counted(await selectWrong(audit, slugs, (slug) => audit.files.exists(slug)))
 }
 
 /** Every file belongs to an image's row, or to a generation that may still get one. Slow with many files. */
-export async function filesRecorded({ db, files, signal }: FileAudit): Promise<Violations> {
+async function filesRecorded({ db, files, signal }: FileAudit): Promise<Violations> {
   const unknownFiles: string[] = []
   for await (const slugs of files.all()) {
     signal.throwIfAborted()
-    for (const slug of await unrecorded(db, slugs)) {
+    for (const slug of await db.texts(unrecorded(slugs))) {
       const changedAt = await files.changedAt(slug)
       if (changedAt && Date.now() - changedAt.getTime() > UNRECORDED_FOR_MS) unknownFiles.push(slug)
     }
   }
-  if (unknownFiles.length === 0) return counted([])
-  const active = await db.rows<{ slug: string }>(
-    sql`SELECT unnest(${g.slugs}) AS slug FROM ${g} WHERE ${g.finishedAt} IS NULL`,
-  )
-  const expected = new Set(active.map(({ slug }) => slug))
-  // A generation that has ended since its file was found has its rows by now.
-  const unexpected = unknownFiles.filter((slug) => !expected.has(slug))
-  return counted(await unrecorded(db, unexpected))
+  // In one statement, so that a generation that ends meanwhile still has its slugs or already its images.
+  const expected = sql`SELECT unnest(${g.slugs}) FROM ${g} WHERE ${g.finishedAt} IS NULL`
+  return counted(await db.texts(sql`${unrecorded(unknownFiles)} EXCEPT ${expected}`))
 }
 
-async function unrecorded(db: AuditDatabase, slugs: readonly string[]): Promise<string[]> {
-  const rows = await db.rows<{ slug: string }>(
-    sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
-         WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`,
-  )
-  return rows.map(({ slug }) => slug)
-}
+const unrecorded = (slugs: readonly string[]): SQL =>
+  sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
+       WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`
 
-async function wrongImages(
-  audit: FileAudit,
-  which: SQL,
-  isWrong: (row: ImageRow) => Promise<boolean>,
-): Promise<string[]> {
-  const found: string[] = []
+type IsWrong<T> = (it: T) => Promise<boolean>
+
+async function wrongImages(audit: FileAudit, which: SQL, isWrong: IsWrong<ImageRow>): Promise<string[]> {
+  const found: ImageRow[] = []
   for await (const rows of imageRows(audit, which)) found.push(...(await selectWrong(audit, rows, isWrong)))
-  return found
+  return found.map(({ slug }) => slug)
 }
 
 async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator<ImageRow[]> {
-  const columns = named(IMAGE)
+  const select = sql`SELECT ${named(IMAGE)} FROM ${i} WHERE ${which}`
   if (sample !== undefined) {
     // Slugs are random, so those that follow a random one are a sample; not all rows need to be read.
     const start = newSlug()
-    const page = (side: SQL) =>
-      sql`(SELECT ${columns} FROM ${i} WHERE ${which} AND ${side} ORDER BY ${i.slug} LIMIT ${sample})`
+    const page = (side: SQL) => sql`(${select} AND ${side} ORDER BY ${i.slug} LIMIT ${sample})`
     yield await db.rows<ImageRow>(sql`${page(gte(i.slug, start))} UNION ALL ${page(lt(i.slug, start))} LIMIT ${sample}`)
     return
   }
   for (let after = ''; ; ) {
-    const rows = await db.rows<ImageRow>(
-      sql`SELECT ${columns} FROM ${i} WHERE ${which} AND ${i.slug} > ${after}
-           ORDER BY ${i.slug} LIMIT ${PAGE}`,
-    )
+    const rows = await db.rows<ImageRow>(sql`${select} AND ${i.slug} > ${after} ORDER BY ${i.slug} LIMIT ${PAGE}`)
     const last = rows.at(-1)
     if (!last) return
     after = last.slug
@@ -136,41 +120,31 @@ async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator
   }
 }
 
-async function selectWrong<Row extends { readonly slug: string }>(
-  { signal }: FileAudit,
-  rows: readonly Row[],
-  isWrong: (row: Row) => Promise<boolean>,
-): Promise<string[]> {
-  const waiting = [...rows]
-  const found: string[] = []
+async function selectWrong<T>({ signal }: FileAudit, all: readonly T[], isWrong: IsWrong<T>): Promise<T[]> {
+  const waiting = all.values()
+  const found: T[] = []
   const checkNext = async () => {
-    for (let row = waiting.pop(); row; row = waiting.pop()) {
+    for (const one of waiting) {
       signal.throwIfAborted()
-      if (await isWrong(row)) found.push(row.slug)
+      if (await isWrong(one)) found.push(one)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT_READS }, checkNext))
   return found
 }
 
-const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-/** Length, type and checksum around a chunk's data. */
-const OVERHEAD = 12
+/** The signature, and the length and type of the first chunk. */
+const HEAD = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')
+/** The last chunk. */
+const TAIL = Buffer.from('\0\0\0\0IEND\xaeB`\x82', 'latin1')
 
 /** The size of an intact PNG; undefined unless it is exactly the chunks from IHDR to IEND, with their checksums. */
 export function pngSize(png: Buffer): { readonly width: number; readonly height: number } | undefined {
-  if (!png.subarray(0, SIGNATURE.length).equals(SIGNATURE)) return undefined
-  let size: { width: number; height: number } | undefined
-  for (let at = SIGNATURE.length; at + OVERHEAD <= png.length; ) {
-    const end = at + OVERHEAD + png.readUInt32BE(at)
-    if (end > png.length || crc32(png.subarray(at + 4, end - 4)) !== png.readUInt32BE(end - 4)) return undefined
-    const type = png.toString('latin1', at + 4, at + 8)
-    if (!size) {
-      if (type !== 'IHDR' || end - at !== OVERHEAD + 13) return undefined
-      size = { width: png.readUInt32BE(at + 8), height: png.readUInt32BE(at + 12) }
-    }
-    if (type === 'IEND') return end === png.length ? size : undefined
-    at = end
-  }
-  return undefined
+  const chunks = [...pngChunks(png)]
+  const isIntact =
+    png.subarray(0, HEAD.length).equals(HEAD) &&
+    png.subarray(-TAIL.length).equals(TAIL) &&
+    chunks.findIndex(({ name }) => name === 'IEND') === chunks.length - 1 &&
+    chunks.every(({ chunk }) => crc32(chunk.subarray(4, -4)) === chunk.readUInt32BE(chunk.length - 4))
+  return isIntact ? { width: png.readUInt32BE(HEAD.length), height: png.readUInt32BE(HEAD.length + 4) } : undefined
 }

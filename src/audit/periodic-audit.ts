@@ -10,24 +10,21 @@ export interface PeriodicAuditPorts {
   readonly log: Log
 }
 
-export interface AuditTimes {
+const TIMES = {
   /** By then a restarted service has repaired what it must. */
-  readonly firstAfterMs: number
+  firstAfterMs: 120_000,
   /** How often each process tries to take the turn. */
-  readonly pollEveryMs: number
+  pollEveryMs: 15_000,
   /** How often all of them together audit. */
-  readonly everyMs: number
+  everyMs: 600_000,
   /** The time limit of an audit; shorter than `everyMs`, so that two never overlap. */
-  readonly limitMs: number
+  limitMs: 300_000,
 }
 
-const TIMES: AuditTimes = { firstAfterMs: 120_000, pollEveryMs: 15_000, everyMs: 600_000, limitMs: 300_000 }
+export type AuditTimes = Readonly<typeof TIMES>
 
 /** Audits the running service periodically, in one process at a time, and logs the counts. */
-export function startPeriodicAudit(
-  { turn, audit, log }: PeriodicAuditPorts,
-  times: AuditTimes = TIMES,
-): { stop(): Promise<void> } {
+export function startPeriodicAudit({ turn, audit, log }: PeriodicAuditPorts, times: AuditTimes = TIMES) {
   const stopping = new AbortController()
   let running: Promise<void> = Promise.resolve()
   let timer = setTimeout(start, times.firstAfterMs)
@@ -44,7 +41,7 @@ export function startPeriodicAudit(
       taken = await turn.take(times.everyMs)
       if (!taken) return
       const startedAt = performance.now()
-      const checks = await inTime((signal) => audit(signal), times.limitMs, stopping.signal)
+      const checks = await inTime(audit, times.limitMs, stopping.signal)
       report(log, checks, Math.round(performance.now() - startedAt))
     } catch (err) {
       if (!stopping.signal.aborted) log.warn({ err }, 'audit failed')
@@ -55,7 +52,7 @@ export function startPeriodicAudit(
 
   return {
     /** Aborts a running audit. */
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort(new Error('stopping'))
       clearTimeout(timer)
       await running
@@ -65,25 +62,18 @@ export function startPeriodicAudit(
 
 function report(log: Log, checks: readonly Check[], tookMs: number): void {
   const violated = checks.filter(({ violations }) => violations > 0)
-  if (violated.length === 0) log.info({ checks: countsOf(checks), tookMs }, 'audit found nothing wrong')
-  else
-    log.error(
-      { violated: countsOf(violated), tookMs },
-      'audit found violations; run the command "audit" for examples of each',
-    )
+  const sentence = 'audit found violations; run the command "audit" for examples of each'
+  if (violated.length > 0) log.error({ violated: countsOf(violated), tookMs }, sentence)
+  else log.info({ checks: countsOf(checks), tookMs }, 'audit found nothing wrong')
 }
 
 const countsOf = (checks: readonly Check[]) =>
   Object.fromEntries(checks.map(({ name, violations }) => [name, violations]))
 
 /** Rejects at its time limit even if the work ignores the abort, like a read from a file system that hangs. */
-async function inTime<T>(
-  work: (signal: AbortSignal) => Promise<T>,
-  limitMs: number,
-  stopping: AbortSignal,
-): Promise<T> {
-  stopping.throwIfAborted()
-  const { signal, clear } = timeLimit(stopping, limitMs)
+async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, limitMs: number, stop: AbortSignal): Promise<T> {
+  stop.throwIfAborted()
+  const { signal, clear } = timeLimit(stop, limitMs)
   try {
     return await Promise.race([work(signal), whenAborted(signal).then(() => Promise.reject(signal.reason))])
   } finally {

@@ -1,11 +1,10 @@
-/** Parsers of arguments and options; each refuses with a sentence that names what it was given. */
+/** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
+import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
+import type { Database } from '../db/client.js'
 import { OperatorError } from './operator-error.js'
 
 export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
-
-/** As the table's own check has it. */
-const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/
 
 export const wholeNumber = (name: string, min: number, max: number) => (text: string) => {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
@@ -24,8 +23,9 @@ export const moment = (name: string) => (text: string) => {
   throw new OperatorError(`${name} must be an ISO date like 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}".`)
 }
 
+/** As the table's own check has it. */
 export function newUsername(text: string): string {
-  if (USERNAME.test(text)) return text
+  if (/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/.test(text)) return text
   throw new OperatorError(
     `"${text}" can't be a username: use 1 to 64 letters, digits and . _ @ + -, beginning with a letter or digit.`,
   )
@@ -37,10 +37,14 @@ export function subscriptionStatus(text: string): string {
   throw new OperatorError(`--status must be lowercase letters and underscores, like active or past_due, not "${text}".`)
 }
 
+/** Whether people can read it as one line. */
+export const isLine = (text: string, maxLength: number): boolean =>
+  text.trim() !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text)
+
 /** Text that an operator writes for people to read. */
 export const words = (name: string, maxLength: number) => (text: string) => {
   const value = text.trim()
-  if (value !== '' && value.length <= maxLength && !/\p{Cc}/u.test(value)) return value
+  if (isLine(value, maxLength)) return value
   throw new OperatorError(`${name} must be one line of 1 to ${maxLength} characters.`)
 }
 
@@ -49,8 +53,10 @@ export const oneOf = (name: string, values: readonly string[]) => (text: string)
   throw new OperatorError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
 }
 
-export const oneYearOn = (from: Date): Date => {
-  const until = new Date(from)
-  until.setUTCFullYear(until.getUTCFullYear() + 1)
-  return until
+/** The user of this name, or else the one deleted last if `orDeleted`. @throws OperatorError when there is none */
+export async function requireUser(db: Database, username: string, { orDeleted = false } = {}): Promise<OperatorUser> {
+  const user = await operatorUserStore(db).find(username)
+  if (!user) throw new OperatorError(`No user "${username}": "easel user list" shows all.`)
+  if (user.deletedAt && !orDeleted) throw new OperatorError(`User "${user.username}" was deleted.`)
+  return user
 }

@@ -1,11 +1,10 @@
 import { access, constants, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
 import type { Config } from '../config.js'
 import { modelStore } from '../db/model-store.js'
-import { BackendError } from '../generation/run/backend.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import { finishImage } from '../images/finish-image.js'
 import { bareName } from '../inference/a1111/discovery.js'
@@ -13,21 +12,18 @@ import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
-import { type Runner, withOperator } from './connection.js'
+import { withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { type Answer, jsonOf } from './output.js'
-
-interface CheckOptions {
-  readonly model?: readonly string[]
-  readonly output?: string
-  readonly strict?: boolean
-}
 
 /** Loading a large checkpoint from a slow disk takes a minute or two. */
 const DRAW_MS = 300_000
 const RECOGNIZE_MS = 10_000
 
-export function backendCommands(program: Command, run: Runner): void {
+type FindConfig = () => Promise<Config | undefined>
+
+/** @param find looks for a database, which a check can do without */
+export function backendCommands(program: Command, find: FindConfig, print: (answer: Answer) => void): void {
   program
     .command('backend')
     .description('GPU servers')
@@ -43,13 +39,13 @@ export function backendCommands(program: Command, run: Runner): void {
       'where the image is written (default: easel-backend-check.png here, or where temporary files go)',
     )
     .option('--strict', 'exit 1 for a sampler that it lacks, too')
-    .action(run.unconnected(checkBackendAt))
+    .action(async (url, options) => print(await checkBackendAt(find, url, options)))
 }
 
-type FindConfig = () => Promise<Config | undefined>
+type CheckOptions = { readonly model?: readonly string[]; readonly output?: string; readonly strict?: boolean }
 
 async function checkBackendAt(find: FindConfig, url: string, { model, output, strict = false }: CheckOptions) {
-  const path = output === undefined ? await usualPath() : resolve(output)
+  const path = resolve(output ?? (await usualPath()))
   // Checked before minutes are spent on an image that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
   const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS })
@@ -58,18 +54,13 @@ async function checkBackendAt(find: FindConfig, url: string, { model, output, st
     const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
     if (check.image) await writing(path, writeFile(path, check.image.png))
     return answerOf({ name: backend.name, wanted, path, ...check }, strict)
-  } catch (error) {
-    throw advised(error)
   } finally {
     await backend.close()
   }
 }
 
 /** In a container the directory that the command runs in can't be written to. */
-async function usualPath(): Promise<string> {
-  const directory = await access('.', constants.W_OK).then(() => '.', tmpdir)
-  return resolve(directory, 'easel-backend-check.png')
-}
+const usualPath = async () => join(await access('.', constants.W_OK).then(() => '.', tmpdir), 'easel-backend-check.png')
 
 async function writing(path: string, work: Promise<void>): Promise<void> {
   try {
@@ -83,21 +74,16 @@ async function writing(path: string, work: Promise<void>): Promise<void> {
 /** The URL itself; for a plain address, the same with the kind of the server that answers there. */
 async function entryOf(url: string): Promise<string> {
   if (!/^https?:/.test(url)) return url
-  try {
-    const address = parseServerUrl(`unknown+${url}`)
-    const found = await recognize({ ...address, name: address.base }, AbortSignal.timeout(RECOGNIZE_MS))
-    if (found) return `${found.kind}+${url}`
-  } catch (error) {
-    if ((error as Error).name !== 'TimeoutError') throw advised(error)
-    throw new OperatorError('Nobody answers there in time: check the address.')
-  }
+  const address = parseServerUrl(`unknown+${url}`)
+  const timeout = AbortSignal.timeout(RECOGNIZE_MS)
+  const found = await recognize({ ...address, name: address.base }, timeout).catch((error: Error) => {
+    throw timeout.aborted ? new OperatorError('Nobody answers there in time: check the address.') : error
+  })
+  if (found) return `${found.kind}+${url}`
   throw new OperatorError(
     'None of the servers that Easel can use answers there: check the address, and that its API is on.',
   )
 }
-
-const advised = (error: unknown) =>
-  error instanceof BackendError ? new OperatorError(`${error.message}; ${adviceFor(error)}.`) : error
 
 /** Of the service's catalog where its database can be found from here, else of the built-in one. */
 async function catalogFiles(find: FindConfig): Promise<string[]> {
@@ -106,7 +92,7 @@ async function catalogFiles(find: FindConfig): Promise<string[]> {
   return withOperator(config, async ({ db }) => (await modelStore(db).listEnabled()).map(({ filename }) => filename))
 }
 
-interface Checked extends BackendCheck {
+type Checked = BackendCheck & {
   /** The backend's. */
   readonly name: string
   /** Model files it should have. */
@@ -117,8 +103,8 @@ interface Checked extends BackendCheck {
 
 function answerOf(checked: Checked, strict: boolean): Answer {
   const { name, wanted, path, models, ambiguous, missingModels, missingSamplers, sizeMultiple, image } = checked
-  const complaint = complaintOf(checked)
-  const isAmiss = complaint !== undefined || missingModels.length > 0 || (strict && missingSamplers.length > 0)
+  const remark = remarkOn(checked)
+  const failed = !image || missingModels.length > 0 || (strict && missingSamplers.length > 0)
   const found = (all: readonly string[], missing: readonly string[]) =>
     `${all.length - missing.length} of ${all.length}${missing.length > 0 ? `; missing: ${missing.join(', ')}` : ''}`
   const nearest = missingModels.map((file) => withNearest(file, models ?? []))
@@ -136,14 +122,13 @@ function answerOf(checked: Checked, strict: boolean): Answer {
   ]
   return {
     json: {
-      ...{ ok: !isAmiss, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
+      ...{ ok: !failed, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
       ...jsonOf(checked, 'missingSamplers', 'maxSeed', 'sizeMultiple'),
       image: image && { path, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },
     text: lines.filter(Boolean).join('\n'),
-    exitCode: isAmiss ? 1 : 0,
-    complaint,
-    warning: complaint === undefined ? warningOf(checked) : undefined,
+    failed,
+    remark: remark && `${image ? 'warning' : 'error'}: ${remark}`,
   }
 }
 
@@ -159,26 +144,16 @@ const ownNames = (models: readonly string[]) =>
     (name) => !models.some((other) => other !== name && (name.startsWith(`${other}.`) || other.endsWith(`/${name}`))),
   )
 
-function complaintOf({ name, wanted, missingModels, image }: Checked): string | undefined {
+/** Why it could not draw, or what it lacks although it could. */
+function remarkOn({ name, wanted, missingModels, missingSamplers, image }: Checked): string | undefined {
   if (wanted.length === 0)
     return `The catalog offers no model that ${name} could draw with: enable one with "easel models enable", or name the server's own with --model.`
   if (missingModels.length === wanted.length)
     return `${name} has none of the models: put their files where it looks for checkpoints, or name its own with --model.`
-  return image ? undefined : `${name} lists none of the samplers: update it.`
-}
-
-function warningOf({ name, missingModels, missingSamplers }: Checked): string | undefined {
+  if (!image) return `${name} lists none of the samplers: update it.`
   const lacks = Object.entries({ models: missingModels, samplers: missingSamplers })
     .filter(([, missing]) => missing.length > 0)
     .map(([what, missing]) => `the ${what} ${missing.join(', ')}`)
   if (lacks.length === 0) return undefined
   return `${name} works but lacks ${lacks.join(' and ')}: generations that need them wait for another backend, or fail and are given back.`
-}
-
-function adviceFor({ kind }: BackendError): string {
-  if (kind === 'auth') return 'put the right user:password@ into the URL'
-  if (kind === 'unavailable' || kind === 'unusable' || kind === 'lost')
-    return 'check the address, and that it runs with its API on'
-  if (kind === 'timeout') return 'look at its log'
-  return 'look at its log and try a newer version of it'
 }

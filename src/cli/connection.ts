@@ -2,37 +2,20 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import { type Config, parseConfig } from '../config.js'
 import { createDatabase, type Database } from '../db/client.js'
 import { createLogger } from '../logger.js'
 import { requireOwn } from '../own-directory.js'
 import { type Foundation, openFoundation } from '../wiring.js'
-import { OperatorError } from './operator-error.js'
 import type { Answer } from './output.js'
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
-/** Where `npm start` keeps the one-machine stack. */
-const LOCAL_DIRECTORY = '.easel'
-
 /**
- * The configuration with DATABASE_URL, or without one with the database of the stack that `npm start` runs from this
- * directory; undefined when there is neither.
- * @throws ConfigError, ForeignDirectory
+ * The configuration, with the database of the stack that `npm start` runs where there is no DATABASE_URL; undefined when
+ * there is neither. @throws ConfigError, ForeignDirectory
  */
-export async function findConfig(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<Config | undefined> {
+export async function findConfig(env: NodeJS.ProcessEnv, localDirectory: string): Promise<Config | undefined> {
   const url = env.DATABASE_URL || (await localDatabaseUrl(localDirectory))
   return url ? parseConfig({ ...env, DATABASE_URL: url }) : undefined
-}
-
-/** @throws ConfigError, ForeignDirectory; OperatorError when there is no database */
-export async function configFor(env: Environment, localDirectory = LOCAL_DIRECTORY): Promise<Config> {
-  const config = await findConfig(env, localDirectory)
-  if (config) return config
-  throw new OperatorError(
-    `No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${localDirectory}.`,
-  )
 }
 
 async function localDatabaseUrl(directory: string): Promise<string | undefined> {
@@ -43,31 +26,10 @@ async function localDatabaseUrl(directory: string): Promise<string | undefined> 
 }
 
 async function answers(url: string): Promise<boolean> {
-  const limits = { max: 1, connectionTimeoutMillis: 2000, query_timeout: 2000 }
-  const pool = new pg.Pool({ connectionString: url, ...limits })
-  pool.on('error', () => undefined)
-  try {
-    await pool.query('SELECT 1')
-    return true
-  } catch {
-    return false
-  } finally {
-    await pool.end()
-  }
-}
-
-/** Turns a command's work into an action for commander: arguments in, answer printed. */
-export type Action<Given> = <Args extends unknown[]>(
-  work: (given: Given, ...args: Args) => Promise<Answer>,
-) => (...args: Args) => Promise<void>
-
-export interface Runner {
-  /** For work on the database; what was opened for it is closed. */
-  readonly connected: Action<Operator>
-  /** For work that opens its own connections. */
-  readonly configured: Action<Config>
-  /** For work that needs no database: one is looked for only when the function is called. */
-  readonly unconnected: Action<() => Promise<Config | undefined>>
+  const { pool } = createDatabase(url, { maxConnections: 1, onError: () => undefined })
+  const answer = await pool.query('SELECT 1').catch(() => undefined)
+  await pool.end()
+  return answer !== undefined
 }
 
 /** What a command works with. */
@@ -78,6 +40,11 @@ export interface Operator {
   /** With the queue and the locks, for commands that end generations. Opened at the first call. */
   foundation(): Promise<Foundation>
 }
+
+/** Turns a command's work into an action for commander: arguments in, answer printed. */
+export type Runner = <Args extends unknown[]>(
+  work: (operator: Operator, ...args: Args) => Promise<Answer>,
+) => (...args: Args) => Promise<void>
 
 /** Runs one command's work and closes all that it opened. */
 export async function withOperator<T>(config: Config, work: (operator: Operator) => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Config } from '../config.js'
 import { cancelStore } from '../db/failure-store.js'
-import { type FoundGeneration, operatorGenerationStore } from '../db/history-store.js'
+import { operatorGenerationStore } from '../db/history-store.js'
 import { imageRemovals } from '../db/image-records.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
@@ -10,9 +10,8 @@ import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import { removeImage } from '../generation/library/takedown.js'
 import { fileImageStore } from '../images/file-image-store.js'
 import { createImageStore } from '../images/open-image-store.js'
-import { oneOf, wholeNumber, words } from './arguments.js'
+import { oneOf, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { requireUser } from './find-user.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 
@@ -27,12 +26,12 @@ export function jobCommands(program: Command, run: Runner): void {
     .option('--status <status>', STATUSES.join(', '), oneOf('--status', STATUSES))
     .option('--user <username>', 'of this user only')
     .option('--limit <n>', `how many, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
-    .action(run.connected(listJobs))
-  jobs.command('show <id>').description('show all about one job').action(run.connected(showJob))
+    .action(run(listJobs))
+  jobs.command('show <id>').description('show all about one job').action(run(showJob))
   jobs
     .command('cancel <id>')
     .description('end a queued or running job and give its credits back')
-    .action(run.connected(cancelJob))
+    .action(run(cancelJob))
 }
 
 export function imageCommands(program: Command, run: Runner): void {
@@ -43,14 +42,10 @@ export function imageCommands(program: Command, run: Runner): void {
     .description('take an image down: its file goes, its page says so; repeat it if the file could not be removed')
     .argument('<slug>', "the image's ID, the file's name in its URL")
     .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
-    .action(run.connected(takeDown))
+    .action(run(takeDown))
 }
 
-interface ListOptions {
-  readonly status?: GenerationStatus
-  readonly user?: string
-  readonly limit?: number
-}
+type ListOptions = { readonly status?: GenerationStatus; readonly user?: string; readonly limit?: number }
 
 async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
   const userId = user === undefined ? undefined : (await requireUser(db, user)).id
@@ -62,36 +57,81 @@ async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT 
       ...jsonOf(job, 'error', 'createdAt', 'startedAt', 'finishedAt'),
     })),
     text: table(
-      ['id', 'status', 'user', 'lane', 'model', 'images', 'credits', 'created', 'finished', 'error'],
-      jobs.map((job) => [
-        ...[job.id, job.status, job.username, job.lane, job.modelName, job.batchSize, job.cost],
-        ...[job.createdAt, job.finishedAt, job.error],
-      ]),
+      jobs.map((job) => ({
+        ...{ id: job.id, status: job.status, user: job.username, lane: job.lane, model: job.modelName },
+        ...{ images: job.batchSize, credits: job.cost, created: job.createdAt, finished: job.finishedAt },
+        error: job.error,
+      })),
       'No such jobs.',
     ),
   }
 }
 
+/** How it is drawn: without the texts and the size, which have their own places. */
+const SETTINGS = DRAWING.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
+
+/** `cfgScale` becomes `cfg scale`. */
+const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
 async function showJob({ db, config }: Operator, id: string) {
   const found = await operatorGenerationStore(db).find(id)
   if (!found) throw noSuchJob(id)
+  const { generation: g, username, key, images, entries } = found
   const { url } = imagesOf(config)
-  return { json: jobJson(found, url), text: jobText(found, url) }
+  const json = {
+    ...jsonOf(g, 'id', 'status', 'error'),
+    username,
+    key: jsonOf(key, 'id', 'kind', 'name'),
+    ...jsonOf(g, 'lane', 'metered'),
+    credits_charged: g.cost,
+    ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
+    ...jsonOf(g, ...SETTINGS, 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
+    ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
+    images: images.map((image) => ({
+      slug: image.slug,
+      url: image.removedAt ? null : url(image.slug),
+      ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
+    })),
+    ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
+  }
+  const parts = [
+    facts({
+      ...{ id: g.id, status: g.status, error: g.error, user: username },
+      key: `${key.id} (${key.kind}${key.name && `, ${key.name}`})`,
+      lane: g.lane,
+      credits: g.metered ? 'metered' : g.cost,
+      model: `${g.modelName} (version ${g.modelVersionId}, ${g.filename})`,
+      prompt: g.prompt,
+      'negative prompt': g.negativePrompt,
+      images: `${g.batchSize} of ${g.width} × ${g.height}`,
+      ...Object.fromEntries(SETTINGS.map((name) => [inWords(name), g[name]])),
+      seed: g.seed,
+      attempt: `${g.attempt} (${g.tries} counted as tries, ${g.deaths} ended by a worker's death)`,
+      ...{ worker: g.worker, backend: g.backend },
+      ...{ created: g.createdAt, started: g.startedAt, finished: g.finishedAt },
+      ...{ deadline: g.deadlineAt, 'lease until': g.leaseUntil },
+    }),
+    table(
+      images.map(({ idx: image, seed, bytes, slug, removedAt, removedReason: reason }) => {
+        return { image, seed, bytes, url: removedAt ? `removed ${removedAt.toISOString()}` : url(slug), reason }
+      }),
+    ),
+    table(entries.map(({ createdAt: time, kind, delta, balance }) => ({ time, kind, delta, balance }))),
+  ]
+  return { json, text: parts.filter(Boolean).join('\n\n') }
 }
 
 async function cancelJob(operator: Operator, id: string) {
   const jobs = operatorGenerationStore(operator.db)
   const status = await jobs.statusOf(id)
   if (!status) throw noSuchJob(id)
-  const isActive = status === 'queued' || status === 'processing'
-  if (!isActive || !(await cancelAsOperator(operator, id))) {
-    const now = (await jobs.statusOf(id)) ?? 'failed'
-    throw new OperatorError(`Job ${id} has already ended (${now}): only a queued or processing one can be canceled.`)
-  }
-  return {
-    json: { id, status: 'failed', error: CANCELED },
-    text: `Job ${id} is canceled; its credits were given back.`,
-  }
+  const isCanceled = ['queued', 'processing'].includes(status) && (await cancelAsOperator(operator, id))
+  if (!isCanceled)
+    throw new OperatorError(
+      `Job ${id} has already ended (${await jobs.statusOf(id)}): only a queued or processing one can be canceled.`,
+    )
+  const text = `Job ${id} is canceled; its credits were given back.`
+  return { json: { id, status: 'failed', error: CANCELED }, text }
 }
 
 /** False: it has already ended. */
@@ -111,64 +151,4 @@ async function takeDown({ db, config }: Operator, slug: string, { reason }: { re
 }
 
 const imagesOf = ({ storagePath, cdnBaseUrl }: Config) => fileImageStore({ root: storagePath, cdnBaseUrl })
-
 const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)
-
-/** How it is drawn: without the texts and the size, which have their own places. */
-const SETTINGS = DRAWING.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
-
-/** `cfgScale` becomes `cfg scale`. */
-const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-
-const jobJson = (
-  { generation: g, username, key, images, entries }: FoundGeneration,
-  url: (slug: string) => string,
-) => ({
-  ...jsonOf(g, 'id', 'status', 'error'),
-  username,
-  key: jsonOf(key, 'id', 'kind', 'name'),
-  ...jsonOf(g, 'lane', 'metered'),
-  credits_charged: g.cost,
-  ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
-  ...jsonOf(g, ...SETTINGS, 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
-  ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
-  images: images.map((image) => ({
-    slug: image.slug,
-    url: image.removedAt ? null : url(image.slug),
-    ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
-  })),
-  ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
-})
-
-function jobText({ generation: g, username, key, images, entries }: FoundGeneration, url: (slug: string) => string) {
-  const parts = [
-    facts({
-      ...{ id: g.id, status: g.status, error: g.error, user: username },
-      key: `${key.id} (${key.kind}${key.name && `, ${key.name}`})`,
-      lane: g.lane,
-      credits: g.metered ? 'metered' : g.cost,
-      model: `${g.modelName} (version ${g.modelVersionId}, ${g.filename})`,
-      prompt: g.prompt,
-      'negative prompt': g.negativePrompt,
-      images: `${g.batchSize} of ${g.width} × ${g.height}`,
-      ...Object.fromEntries(SETTINGS.map((name) => [inWords(name), g[name]])),
-      seed: g.seed,
-      attempt: `${g.attempt} (${g.tries} counted as tries, ${g.deaths} ended by a worker's death)`,
-      ...{ worker: g.worker, backend: g.backend },
-      ...{ created: g.createdAt, started: g.startedAt, finished: g.finishedAt },
-      ...{ deadline: g.deadlineAt, 'lease until': g.leaseUntil },
-    }),
-    table(
-      ['image', 'seed', 'bytes', 'url', 'reason'],
-      images.map(({ idx, seed, bytes, slug, removedAt, removedReason }) => {
-        const where = removedAt ? `removed ${removedAt.toISOString()}` : url(slug)
-        return [idx, seed, bytes, where, removedReason]
-      }),
-    ),
-    table(
-      ['time', 'kind', 'delta', 'balance'],
-      entries.map(({ createdAt, kind, delta, balance }) => [createdAt, kind, delta, balance]),
-    ),
-  ]
-  return parts.filter(Boolean).join('\n\n')
-}

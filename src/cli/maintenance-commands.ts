@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
-import type { Config } from '../config.js'
 import { grantApplicationRole } from '../db/application-role.js'
 import { migrateDatabase } from '../db/migrate.js'
 import { auditService } from '../wiring.js'
-import type { Runner } from './connection.js'
+import type { Operator, Runner } from './connection.js'
 import { jsonOf, plural, table } from './output.js'
 
 /** Images looked at without --full. */
@@ -14,22 +13,21 @@ export function auditCommand(program: Command, run: Runner): void {
     .command('audit')
     .description('count what must never happen; exits 1 when anything did. Writes nothing but how far it came')
     .option('--full', `look at everything again and at every image, instead of what is new and ${SAMPLE} at random`)
-    .action(run.configured(runAudit))
+    .action(run(runAudit))
 }
 
-async function runAudit(config: Config, { full = false }: { readonly full?: boolean }) {
-  const checks = await auditService(config, { sample: full ? undefined : SAMPLE, whole: full, everyFile: full })
+async function runAudit({ config }: Operator, { full }: { readonly full?: boolean }) {
+  const checks = await auditService(config, { sample: full ? undefined : SAMPLE })
   const failed = checks.filter(({ violations }) => violations > 0).length
   const report = table(
-    ['check', 'violations', 'such as'],
-    checks.map(({ name, violations, examples }) => [name, violations, examples.join(', ') || null]),
+    checks.map((it) => ({ check: it.name, violations: it.violations, 'such as': it.examples.join(', ') || null })),
   )
   const all = plural(checks.length, 'check')
   const verdict = failed === 0 ? `All ${all} passed.` : `${failed} of ${all} found violations.`
   return {
     json: { ok: failed === 0, checks: checks.map((check) => jsonOf(check, 'name', 'violations')) },
     text: `${report}\n\n${verdict}`,
-    exitCode: failed === 0 ? 0 : 1,
+    failed: failed > 0,
   }
 }
 
@@ -39,11 +37,11 @@ export function migrateCommand(program: Command, run: Runner): void {
     .description(
       'bring the database up to date and seed an empty catalog (safe to repeat, and at once from several hosts)',
     )
-    .action(
-      run.configured(async ({ databaseUrl, appDatabaseUrl }) => {
-        await migrateDatabase(databaseUrl)
-        if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
-        return { json: { migrated: true }, text: 'The database is up to date.' }
-      }),
-    )
+    .action(run(migrate))
+}
+
+async function migrate({ config: { databaseUrl, appDatabaseUrl } }: Operator) {
+  await migrateDatabase(databaseUrl)
+  if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
+  return { json: { migrated: true }, text: 'The database is up to date.' }
 }

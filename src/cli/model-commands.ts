@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { type ImportedModel, operatorModelStore } from '../db/model-store.js'
 import { CREATE_IMAGE_MODELS } from '../http/create-image-api/presets.js'
-import { wholeNumber } from './arguments.js'
+import { isLine, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { jsonOf, plural, table } from './output.js'
@@ -15,30 +15,25 @@ export function modelCommands(program: Command, run: Runner): void {
     .command('import')
     .description('add model versions, or update those whose ID is there already')
     .argument('<file>', 'a JSON array in the fields of "easel models list --json"')
-    .action(run.connected(importModels))
-  models.command('list').description('list all model versions, disabled ones too').action(run.connected(listModels))
-  const enabling = {
-    enable: 'offer a model version',
-    disable: 'offer a model version no longer; what is queued still runs',
-  }
-  for (const [name, description] of Object.entries(enabling)) {
+    .action(run(importModels))
+  models.command('list').description('list all model versions, disabled ones too').action(run(listModels))
+  const enabling = (name: string, description: string, enabled: boolean) =>
     models
       .command(name)
       .description(description)
       .argument('<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
-      .action(run.connected((operator, id: number) => setEnabled(operator, id, name === 'enable')))
-  }
+      .action(run((operator, id: number) => setEnabled(operator, id, enabled)))
+  enabling('enable', 'offer a model version', true)
+  enabling('disable', 'offer a model version no longer; what is queued still runs', false)
 }
 
 async function importModels({ db }: Operator, file: string) {
   const models = await readModelFile(file)
   const imported = await operatorModelStore(db).import(models)
-  if (imported.outcome === 'taken') {
-    const { createImageModel, by } = imported
+  if (imported.outcome === 'taken')
     throw new OperatorError(
-      `create_image_model ${createImageModel} belongs to model version ${by}: to move it, set it to null there in the same file.`,
+      `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
     )
-  }
   return { json: { imported: models.length }, text: `Imported ${plural(models.length, 'model version')}.` }
 }
 
@@ -46,16 +41,12 @@ async function importModels({ db }: Operator, file: string) {
 async function listModels({ db }: Operator) {
   const models = await operatorModelStore(db).list()
   return {
-    json: models.map((model) => ({
-      ...jsonOf(model, 'id', 'name', 'modelName', 'baseModel', 'type', 'filename', 'coverImage', 'nsfw', 'enabled'),
-      ...jsonOf(model, 'creditsPerImage', 'createImageModel'),
-    })),
+    json: models.map((model) => jsonOf(model)),
     text: table(
-      ['id', 'model', 'version', 'base', 'type', 'file', 'credits', 'nsfw', 'enabled', 'create image'],
-      models.map((m) => [
-        ...[m.id, m.modelName, m.name, m.baseModel, m.type, m.filename],
-        ...[m.creditsPerImage, m.nsfw, m.enabled, m.createImageModel],
-      ]),
+      models.map((it) => ({
+        ...{ id: it.id, model: it.modelName, version: it.name, base: it.baseModel, type: it.type, file: it.filename },
+        ...{ credits: it.creditsPerImage, nsfw: it.nsfw, enabled: it.enabled, 'create image': it.createImageModel },
+      })),
       'No model versions: import some with "models import FILE.json".',
     ),
   }
@@ -69,12 +60,7 @@ async function setEnabled({ db }: Operator, id: number, enabled: boolean) {
 
 const ID = 'must be a whole number from 1'
 const PRICE = 'must be a whole number from 0 to 1000000'
-const text = z
-  .string('must be a text')
-  .refine(
-    (value) => value.trim() !== '' && value.length <= 255 && !/\p{Cc}/u.test(value),
-    'must be one line of 1 to 255 characters',
-  )
+const text = z.string('must be a text').refine((value) => isLine(value, 255), 'must be one line of 1 to 255 characters')
 const flag = z.boolean('must be true or false')
 
 const entry = z.strictObject({
@@ -84,14 +70,11 @@ const entry = z.strictObject({
   base_model: text,
   type: text,
   filename: text,
-  cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullable().optional(),
+  cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
   nsfw: flag.optional(),
   enabled: flag.optional(),
   credits_per_image: z.int(PRICE).min(0, PRICE).max(1_000_000, PRICE).optional(),
-  create_image_model: z
-    .enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`)
-    .nullable()
-    .optional(),
+  create_image_model: z.enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`).nullish(),
 })
 
 /** @throws OperatorError with one sentence that names the entry and the field */
@@ -102,8 +85,8 @@ async function readModelFile(path: string): Promise<ImportedModel[]> {
   const list = parseJson(path, content)
   if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of model versions.`)
   const models = list.map(toModel)
-  requireDistinct(models, 'id', ({ id }) => id)
-  requireDistinct(models, 'create_image_model', ({ createImageModel }) => createImageModel ?? undefined)
+  requireDistinct('id', models, ({ id }) => id)
+  requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
   return models
 }
 
@@ -118,36 +101,30 @@ function parseJson(path: string, content: string): unknown {
 function toModel(value: unknown, index: number): ImportedModel {
   const parsed = entry.safeParse(value)
   if (!parsed.success) throw new OperatorError(`Entry ${index + 1}: ${mistakeOf(parsed.error, value)}.`)
-  const { model_name, base_model, cover_image, credits_per_image, create_image_model, nsfw, enabled, ...same } =
-    parsed.data
+  const { model_name, base_model, cover_image, credits_per_image, create_image_model, ...same } = parsed.data
   return {
     ...same,
     modelName: model_name,
     baseModel: base_model,
-    ...(cover_image !== undefined && { coverImage: cover_image }),
-    ...(nsfw !== undefined && { nsfw }),
-    ...(enabled !== undefined && { enabled }),
-    ...(credits_per_image !== undefined && { creditsPerImage: credits_per_image }),
-    ...(create_image_model !== undefined && { createImageModel: create_image_model }),
+    coverImage: cover_image,
+    creditsPerImage: credits_per_image,
+    createImageModel: create_image_model,
   }
 }
 
 function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
-  if (issue?.code === 'unrecognized_keys') {
+  if (issue?.code === 'unrecognized_keys')
     return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(entry.shape).join(', ')}`
-  }
   const field = issue?.path[0]
   if (field === undefined) return 'must be a JSON object'
   return `${String(field)} ${Object.hasOwn(value as object, field) ? issue?.message : 'is missing'}`
 }
 
-function requireDistinct(models: readonly ImportedModel[], field: string, of: (model: ImportedModel) => unknown): void {
-  const seen = new Map<unknown, number>()
-  for (const [index, model] of models.entries()) {
-    const value = of(model)
-    const first = value === undefined ? undefined : seen.get(value)
-    if (first !== undefined)
+function requireDistinct(field: string, models: readonly ImportedModel[], of: (model: ImportedModel) => unknown): void {
+  const values = models.map(of)
+  for (const [index, value] of values.entries()) {
+    const first = values.indexOf(value)
+    if (value && first < index)
       throw new OperatorError(`Entries ${first + 1} and ${index + 1} have the same ${field}, ${value}.`)
-    seen.set(value, index)
   }
 }

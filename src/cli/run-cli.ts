@@ -1,73 +1,60 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
+import { creditCommands, keyCommands, usageCommand } from './account-commands.js'
 import { backendCommands } from './backend-commands.js'
-import { type Action, configFor, type Environment, findConfig, type Runner, withOperator } from './connection.js'
-import { creditCommands } from './credit-commands.js'
+import { findConfig, type Runner, withOperator } from './connection.js'
 import { imageCommands, jobCommands } from './job-commands.js'
-import { keyCommands, usageCommand } from './key-commands.js'
+
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 
-interface Output {
-  write(text: string): unknown
-}
+type Output = { write(text: string): unknown }
 
 interface CliSurroundings {
   readonly stdout: Output
   readonly stderr: Output
-  /** Where the one-machine stack lies; `.easel` unless given. */
+  /** Where `npm start` keeps the one-machine stack. */
   readonly localDirectory?: string
-  /** How a person calls it; `easel` unless given. */
+  /** How a person calls it. */
   readonly command?: string
 }
 
-/**
- * Runs one command line, without the program's name. Answers go to stdout, failures to stderr as `error: <sentence>`.
- * @returns the exit code
- */
+/** Runs one command line, without the program's name, and resolves to the exit code. */
 export async function runCli(
   args: readonly string[],
-  env: Environment,
-  { stdout, stderr, localDirectory, command = 'easel' }: CliSurroundings,
+  env: NodeJS.ProcessEnv,
+  { stdout, stderr, localDirectory = '.easel', command = 'easel' }: CliSurroundings,
 ): Promise<number> {
   let exitCode = 0
+  const complain = (line: string) => stderr.write(`${withCommand(line, command)}\n`)
   const program = new Command(command)
-  const say = (kind: 'error' | 'warning', sentence: string) =>
-    stderr.write(`${kind}: ${withCommand(sentence, command)}\n`)
-  const print = ({ json, text, complaint, warning, exitCode: code = complaint === undefined ? 0 : 1 }: Answer) => {
+    .description("Easel's operator command line")
+    .option('--json', 'print one JSON value')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      outputError: () => undefined,
+    })
+  const print = ({ json, text, failed = false, remark }: Answer) => {
     stdout.write(`${program.opts().json ? JSON.stringify(json) : text}\n`)
-    if (complaint !== undefined) say('error', complaint)
-    if (warning !== undefined) say('warning', warning)
-    exitCode = code
+    if (remark !== undefined) complain(remark)
+    exitCode = failed ? 1 : 0
   }
-  const action =
-    <Given>(execute: (work: (given: Given) => Promise<Answer>) => Promise<Answer>): Action<Given> =>
+  const find = () => findConfig(env, localDirectory)
+  const run: Runner =
     (work) =>
-    async (...args) =>
-      print(await execute((given) => work(given, ...args)))
-  const run: Runner = {
-    connected: action(async (work) => withOperator(await configFor(env, localDirectory), work)),
-    configured: action(async (work) => work(await configFor(env, localDirectory))),
-    unconnected: action((work) => work(() => findConfig(env, localDirectory))),
-  }
-  describe(program, run)
-  program.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-  settle(program, command)
-  try {
-    await program.parseAsync([...args], { from: 'user' })
-    return exitCode
-  } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
-    say('error', sentenceOf(error))
-    return 1
-  }
-}
-
-function describe(program: Command, run: Runner): void {
-  program.description("Easel's operator command line").option('--json', 'print one JSON value')
+    async (...args) => {
+      const config = await find()
+      if (!config)
+        throw new OperatorError(
+          `No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${localDirectory}.`,
+        )
+      print(await withOperator(config, (operator) => work(operator, ...args)))
+    }
   migrateCommand(program, run)
   userCommands(program, run)
   subscriptionCommands(program, run)
@@ -78,21 +65,24 @@ function describe(program: Command, run: Runner): void {
   usageCommand(program, run)
   imageCommands(program, run)
   auditCommand(program, run)
-  backendCommands(program, run)
+  backendCommands(program, find, print)
+  explainMistakes(program, command)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
+    complain(`error: ${sentenceOf(error)}`)
+    return 1
+  }
 }
 
 /** Every command's own mistakes in our form, with the way to its help. */
-function settle(command: Command, path: string): void {
-  command
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: () => undefined })
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new OperatorError(`${mistakeOf(error)} "${path} --help" shows how.`)
-    })
-  for (const child of command.commands) {
-    child.copyInheritedSettings(command)
-    settle(child, `${path} ${child.name()}`)
-  }
+function explainMistakes(command: Command, path: string): void {
+  command.exitOverride((error) => {
+    throw error.exitCode === 0 ? error : new OperatorError(`${mistakeOf(error)} "${path} --help" shows how.`)
+  })
+  for (const child of command.commands) explainMistakes(child, `${path} ${child.name()}`)
 }
 
 function mistakeOf({ code, message }: CommanderError): string {

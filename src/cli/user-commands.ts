@@ -7,12 +7,11 @@ import { operatorImageStore } from '../db/image-records.js'
 import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
-import { MAX_CREDITS, moment, newUsername, oneYearOn, subscriptionStatus, wholeNumber, words } from './arguments.js'
+import { MAX_CREDITS, moment, newUsername, requireUser, subscriptionStatus, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { requireUser, requireUserOrDeleted } from './find-user.js'
 import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
-import { type Cell, facts, jsonOf, table } from './output.js'
+import { facts, jsonOf, table } from './output.js'
 
 export function userCommands(program: Command, run: Runner): void {
   const user = program.command('user').description('who may generate')
@@ -23,21 +22,21 @@ export function userCommands(program: Command, run: Runner): void {
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
     .option('--plan <name>', 'begin an active subscription to this plan', words('--plan', 100))
     .option('--until <date>', 'its end, one year on unless given', moment('--until'))
-    .action(run.connected(createUser))
+    .action(run(createUser))
   user
     .command('show <username>')
     .description('show one user, the one deleted last if nobody has the name now')
-    .action(run.connected(showUser))
-  user.command('list').description('list all users, deleted ones at the end').action(run.connected(listUsers))
+    .action(run(showUser))
+  user.command('list').description('list all users, deleted ones at the end').action(run(listUsers))
   user
     .command('delete <username>')
     .description('delete a user: keys stop working, what was generated stays')
     .option('--purge', "wipe the user's prompts and images too, also of a user deleted before")
-    .action(run.connected(deleteUser))
+    .action(run(deleteUser))
   user
     .command('rotate-webhook-secret <username>')
     .description("replace what signs a user's webhook_url, and show the new secret")
-    .action(run.connected(rotateWebhookSecret))
+    .action(run(rotateWebhookSecret))
 }
 
 export function subscriptionCommands(program: Command, run: Runner): void {
@@ -50,30 +49,33 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
     .option('--until <date>', 'its end; a new subscription ends one year on unless given', moment('--until'))
     .option('--none', 'take the subscription away')
-    .action(run.connected(setSubscription))
+    .action(run(setSubscription))
 }
 
-interface CreateOptions {
-  readonly credits?: number
-  readonly plan?: string
-  readonly until?: Date
-}
+type SubscriptionOptions = { readonly plan?: string; readonly until?: Date }
+type CreateOptions = SubscriptionOptions & { readonly credits?: number }
 
 async function createUser({ db }: Operator, username: string, { credits = 0, plan, until }: CreateOptions) {
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
-  const subscription = plan === undefined ? undefined : { plan, endDate: until ?? oneYearOn(new Date()) }
-  const created = await operatorUserStore(db).create(username, credits, subscription)
-  if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
-  const user = await requireUserOrDeleted(db, username)
-  return { json: userJson(user), text: facts(userFacts(user)) }
+  const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
+  const id = await operatorUserStore(db).create(username, credits, subscription)
+  if (id === undefined) throw new OperatorError(`User "${username}" already exists.`)
+  const user = await requireUser(db, username)
+  return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
+}
+
+function inOneYear(): Date {
+  const date = new Date()
+  date.setUTCFullYear(date.getUTCFullYear() + 1)
+  return date
 }
 
 async function showUser({ db }: Operator, username: string) {
-  const user = await requireUserOrDeleted(db, username)
+  const user = await requireUser(db, username, { orDeleted: true })
   const active = await operatorGenerationStore(db).activeOf(user.id)
   const { createdAt: created, deletedAt: deleted } = user
   return {
-    json: { ...userJson(user), ...jsonOf(user, 'createdAt', 'deletedAt'), active_jobs: active },
+    json: { ...userJson(user), active_jobs: active },
     text: facts({ ...userFacts(user), created, deleted, 'active jobs': active.join(', ') }),
   }
 }
@@ -81,31 +83,24 @@ async function showUser({ db }: Operator, username: string) {
 async function listUsers({ db }: Operator) {
   const users = await operatorUserStore(db).list()
   return {
-    json: users.map((user) => ({ ...userJson(user), ...jsonOf(user, 'createdAt', 'deletedAt') })),
+    json: users.map(userJson),
     text: table(
-      ['username', 'credits', 'plan', 'status', 'until', 'created', 'deleted'],
-      users.map(({ username, credits, subscription, createdAt, deletedAt }) => {
-        const { plan, status, until } = subscriptionFacts(subscription)
-        return [username, credits, plan, status, until, createdAt, deletedAt]
-      }),
+      users.map(({ username, credits, subscription, createdAt, deletedAt }) => ({
+        ...{ username, credits, ...subscriptionFacts(subscription), created: createdAt, deleted: deletedAt },
+      })),
       'No users yet.',
     ),
   }
 }
 
-const userJson = (user: OperatorUser) => jsonOf(user, 'id', 'username', 'credits', 'subscription')
+const userJson = (user: OperatorUser) =>
+  jsonOf(user, 'id', 'username', 'credits', 'subscription', 'createdAt', 'deletedAt')
 
 const userFacts = ({ id, username, credits, subscription }: OperatorUser) => ({
-  ...{ username, id, credits },
-  ...subscriptionFacts(subscription),
+  ...{ username, id, credits, ...subscriptionFacts(subscription) },
 })
 
-const subscriptionFacts = (subscription: Subscription | null) =>
-  ({
-    plan: subscription?.plan ?? null,
-    status: subscription?.status ?? null,
-    until: subscription?.endDate ?? null,
-  }) satisfies Record<string, Cell>
+const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })
 
 async function rotateWebhookSecret({ db }: Operator, name: string) {
   const { id, username } = await requireUser(db, name)
@@ -117,20 +112,17 @@ async function rotateWebhookSecret({ db }: Operator, name: string) {
     )
   const advice =
     'Put it in place of the old one at every receiver of webhook_url: until then they believe whoever has that.'
-  return {
-    json: { username, secret, old_secret_until: until },
-    text: `${facts({ secret, 'old signs until': until })}\n${advice}`,
-  }
+  const text = `${facts({ secret, 'old signs until': until })}\n${advice}`
+  return { json: { username, secret, old_secret_until: until }, text }
 }
 
-const PURGED = 'The account was deleted.'
 /** Files removed at a time. */
 const AT_ONCE = 8
 
 /** The user first, so that nothing new can be charged, then webhooks and active jobs. Every step can be repeated. */
 async function deleteUser(operator: Operator, name: string, { purge = false }: { readonly purge?: boolean }) {
   const { db } = operator
-  const { id, username, deletedAt: before } = await requireUserOrDeleted(db, name)
+  const { id, username, deletedAt: before } = await requireUser(db, name, { orDeleted: true })
   if (before && !purge)
     throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
   const deletedAt = await operatorUserStore(db).delete(id)
@@ -150,12 +142,12 @@ async function deleteUser(operator: Operator, name: string, { purge = false }: {
 }
 
 /** Rows first: from then on the pages say that the images are gone, even if this ends before the files are. */
-async function purgeUser({ db, config }: Operator, userId: string): Promise<{ prompts: number; images: number }> {
+async function purgeUser({ db, config }: Operator, userId: string) {
   const store = operatorImageStore(db)
   const files = await createImageStore(config)
   await operatorWebhookStore(db).forgetAllOf(userId)
   const prompts = await store.wipePromptsOf(userId)
-  const images = await store.removeAllOf(userId, PURGED)
+  const images = await store.removeAllOf(userId, 'The account was deleted.')
   for await (const slugs of store.slugsOf(userId)) {
     const waiting = slugs.values()
     const remove = async () => {
@@ -166,16 +158,10 @@ async function purgeUser({ db, config }: Operator, userId: string): Promise<{ pr
   return { prompts, images }
 }
 
-interface SubscriptionOptions {
-  readonly plan?: string
-  readonly status?: string
-  readonly until?: Date
-  readonly none?: boolean
-}
+type SetOptions = SubscriptionOptions & { readonly status?: string; readonly none?: boolean }
 
-async function setSubscription({ db }: Operator, name: string, options: SubscriptionOptions) {
-  const { plan, status, until: endDate, none } = options
-  const isEmpty = plan === undefined && status === undefined && endDate === undefined
+async function setSubscription({ db }: Operator, name: string, { none, plan, status, until }: SetOptions) {
+  const isEmpty = plan === undefined && status === undefined && until === undefined
   if (none && !isEmpty) throw new OperatorError('--none takes the subscription away: give it alone.')
   if (!none && isEmpty) throw new OperatorError('Nothing to set: give --plan, --status, --until or --none.')
   const { id, username } = await requireUser(db, name)
@@ -184,7 +170,7 @@ async function setSubscription({ db }: Operator, name: string, options: Subscrip
     await subscriptions.remove(id)
     return { json: { username, subscription: null }, text: `${username} has no subscription.` }
   }
-  const subscription = await subscriptions.set(id, { plan, status, endDate }, oneYearOn(new Date()))
+  const subscription = await subscriptions.set(id, { plan, status, endDate: until }, inOneYear())
   if (!subscription) throw new OperatorError(`User "${username}" has no subscription yet: give --plan to begin one.`)
   return { json: { username, subscription }, text: facts({ username, ...subscriptionFacts(subscription) }) }
 }

@@ -32,18 +32,13 @@ export interface Easel {
   generate(prompt: Prompt, options?: GenerateOptions): Promise<Generated>
 }
 
-/**
- * Opens nothing: connections are made as they are needed.
- * @throws TypeError for an address or a key that no request could be made with
- */
+/** Connects to nothing yet. @throws TypeError for an address or a key that no request could be made with */
 export function createEasel({ baseUrl, apiKey, fetch }: EaselOptions): Easel {
-  if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) {
+  if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl))
     throw new TypeError("baseUrl must be the server's address, beginning with http:// or https://.")
-  }
   // An environment variable that is not set is the likeliest mistake.
-  if (typeof apiKey !== 'string' || !/^\s*[\x21-\x7e]+\s*$/.test(apiKey)) {
+  if (typeof apiKey !== 'string' || !/^\s*[\x21-\x7e]+\s*$/.test(apiKey))
     throw new TypeError('apiKey must be a personal API key: one word that begins with "easel_".')
-  }
   const api = createFetchClient<paths>({
     baseUrl: baseUrl.replace(/\/+$/, ''),
     headers: { authorization: `Bearer ${apiKey.trim()}` },

@@ -8,7 +8,7 @@ export interface Message {
 /** Heartbeats come every 15 s: a stream that is silent for so long is broken. */
 const SILENCE_MS = 40_000
 
-export interface Listening {
+interface Listening {
   readonly signal: AbortSignal | undefined
   /** Called for whatever comes, heartbeats, too. */
   readonly onSound: () => void

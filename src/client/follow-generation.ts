@@ -37,16 +37,8 @@ const STEADY_MS = 30_000
 const RARER = 4
 const LONGEST_GAP_MS = 300_000
 
-/**
- * Waits for the end of a generation: over its event stream, and by polls at the server's pace while that can't be had.
- * @throws EaselError
- */
-export async function follow(
-  api: Api,
-  id: string,
-  persistence: Persistence,
-  onProgress: Tell | undefined,
-): Promise<Ended> {
+/** Waits for the end: over the event stream, and by polls at the server's pace while that can't be had. @throws EaselError */
+export async function follow(api: Api, id: string, persistence: Persistence, onProgress?: Tell): Promise<Ended> {
   const tell = onProgress && newsOnly(onProgress)
   for (let rarer = 1; ; ) {
     let gapMs = Number.POSITIVE_INFINITY
@@ -76,11 +68,7 @@ function newsOnly(onProgress: Tell): Tell {
   }
 }
 
-/**
- * Follows one event stream. `ended` is undefined when the stream was over before the generation.
- * @returns also how long the stream was open, and how long to wait before the next one is opened
- * @throws only what `tell` throws
- */
+/** Follows one event stream, maybe to the end; `pauseMs`: how long to wait before the next. @throws what `tell` throws */
 async function overStream(api: Api, id: string, signal: AbortSignal | undefined, tell: Tell) {
   const openedAt = performance.now()
   const read: { ended?: Ended; openMs: number; pauseMs: number } = { openMs: 0, pauseMs: USUAL_PAUSE_SECONDS * 1000 }
@@ -89,17 +77,14 @@ async function overStream(api: Api, id: string, signal: AbortSignal | undefined,
     if (seconds) read.pauseMs = seconds * 1000
   })
   if (!body) return read
-  const messages = messagesOf(body, {
-    signal,
-    onSound: () => {
-      read.openMs = performance.now() - openedAt
-    },
-    onRetry: (ms) => {
-      read.pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
-    },
-  })
+  const onSound = () => {
+    read.openMs = performance.now() - openedAt
+  }
+  const onRetry = (ms: number) => {
+    read.pauseMs = Math.max(ms, SHORTEST_PAUSE_MS)
+  }
   let known: Progress | undefined
-  for await (const { event, data } of messages) {
+  for await (const { event, data } of messagesOf(body, { signal, onSound, onRetry })) {
     if (event === 'end') return { ...read, ended: data as Ended }
     known = event === 'status' ? progressOf(data as Unfinished) : known && withNews(known, event, data)
     if (known) tell(known)
@@ -125,38 +110,29 @@ async function openStream(api: Api, id: string, signal: AbortSignal | undefined)
 /** An event of the other status changes nothing. */
 function withNews(known: Progress, event: string | undefined, data: unknown): Progress {
   const news = data as { queue_position: number; progress: number; image: string }
-  if (known.status === 'queued') {
+  if (known.status === 'queued')
     return event === 'queue_position' ? { ...known, queuePosition: news.queue_position } : known
-  }
   if (event === 'progress') return { ...known, progress: news.progress }
   if (event === 'preview') return { ...known, preview: news.image }
   return known
 }
 
 /** Undefined when the generation has not ended `until` then. */
-async function byPolls(
-  api: Api,
-  id: string,
-  persistence: Persistence,
-  tell: Tell | undefined,
-  until: number,
-): Promise<Ended | undefined> {
-  const { signal } = persistence
+async function byPolls(api: Api, id: string, persistence: Persistence, tell: Tell | undefined, until: number) {
   for (;;) {
     const askedAt = performance.now()
     const wait = Math.max(1, Math.min(WAIT_SECONDS, Math.floor((until - askedAt) / 1000)))
-    const { data, response } = await persistently(
+    const { data: polled, response } = await persistently(
       (cut) => api.GET('/api/v1/generate/{id}', { params: { path: { id }, query: { wait } }, signal: cut }),
       { ...persistence, tryMs: wait * 1000 + POLL_MARGIN_MS },
     )
-    const polled = data as Polled
     if (polled.status === 'succeeded' || polled.status === 'failed') return polled
     tell?.(progressOf(polled, response.headers))
     // A server that answered at once has not waited for us: then we pause as long as it says.
     const said = (retryAfterOf(response.headers) ?? USUAL_PAUSE_SECONDS) * 1000
     const nextAt = askedAt + Math.max(said, SHORTEST_PAUSE_MS)
     const now = performance.now()
-    if (nextAt > now) await pause(Math.min(nextAt, until) - now, signal)
+    if (nextAt > now) await pause(Math.min(nextAt, until) - now, persistence.signal)
     if (performance.now() >= until) return undefined
   }
 }

@@ -1,7 +1,7 @@
 import type { components, operations } from './api.js'
 import { EaselError } from './easel-error.js'
 import { type Api, type Ended, follow, type Progress } from './follow-generation.js'
-import { type Answered, type Fate, graceAfter, persistently, timeLimit } from './persistently.js'
+import { type Answered, type Fate, persistently } from './persistently.js'
 
 /** What to draw: the body of `POST /api/v1/generate`. */
 export type Prompt = operations['submitGeneration']['requestBody']['content']['application/json']
@@ -43,41 +43,38 @@ export interface Generated {
   readonly creditsRemaining: number | undefined
 }
 
-type Submitted = components['schemas']['SubmittedGeneration']
-type Submit = (signal: AbortSignal) => Promise<Answered<unknown>>
+type Submitted = Answered<components['schemas']['SubmittedGeneration']>
+type Submit = (signal: AbortSignal) => Promise<Submitted>
 
-const OUTAGE_MS = 60_000
 /** How long a submit that is under way may still be answered after an abort; and then, how long to cancel it. */
 const GRACE_MS = 5000
 const SEEDS = 2 ** 32
 const SENDABLE_KEY = /^[\x20-\x7e\xa0-\xff]{1,255}$/
 
 export async function generate(api: Api, prompt: Prompt, options: GenerateOptions): Promise<Generated> {
-  const { signal, keepOnAbort = false, outageMs = OUTAGE_MS, waitForTurn = true, onProgress } = options
-  const { idempotencyKey = newKey() } = options
-  const header = { 'idempotency-key': idempotencyKey }
+  const { signal, keepOnAbort = false, outageMs = 60_000, waitForTurn = true, onProgress } = options
+  const { idempotencyKey = crypto.randomUUID() } = options
   // Checked here: fetch throws for such a header, which would be taken for an outage and retried for a minute.
-  if (!SENDABLE_KEY.test(idempotencyKey)) {
+  if (!SENDABLE_KEY.test(idempotencyKey))
     throw new EaselError('invalid_request', 'An idempotencyKey must have 1 to 255 characters of Latin-1.')
-  }
-  const submit: Submit = (cut) => api.POST('/api/v1/generate', { body: prompt, params: { header }, signal: cut })
+  const params = { header: { 'idempotency-key': idempotencyKey } }
+  const submit: Submit = async (cut) =>
+    (await api.POST('/api/v1/generate', { body: prompt, params, signal: cut })) as Submitted
   const fate: Fate = { unknown: false }
   let id: string | undefined
   try {
-    // A submit that is under way may still be answered after an abort: its answer names the generation to cancel.
-    const grace = graceAfter(signal, GRACE_MS)
+    // The answer to a submit that is under way names the generation to cancel.
     const { data, response } = await persistently(submit, {
-      ...{ signal, cut: grace.signal, outageMs, waitForTurn, fate, about: { idempotencyKey } },
-    }).finally(grace.clear)
-    const submitted = data as Submitted
-    id = submitted.id
+      ...{ signal, graceMs: GRACE_MS, outageMs, waitForTurn, fate, about: { idempotencyKey } },
+    })
+    id = data.id
     const held = response.headers.get('x-credits-remaining')
     const creditsRemaining = held === null ? undefined : Number(held)
     signal?.throwIfAborted()
-    const about = { generationId: id }
-    const ended = await follow(api, id, { signal, outageMs, waitForTurn: true, about }, onProgress)
-    const { images, seed } = imagesOf(ended, prompt.batch_size ?? 1)
-    return { id, images, seed, creditsCharged: submitted.credits_charged, creditsRemaining }
+    const persistence = { signal, outageMs, waitForTurn: true, about: { generationId: id } }
+    const ended = await follow(api, id, persistence, onProgress)
+    const made = imagesOf(ended, prompt.batch_size ?? 1)
+    return { id, ...made, creditsCharged: data.credits_charged, creditsRemaining }
   } catch (error) {
     if (signal?.aborted && !keepOnAbort) await takeBack(api, id, submit, fate)
     throw error
@@ -85,9 +82,7 @@ export async function generate(api: Api, prompt: Prompt, options: GenerateOption
 }
 
 function imagesOf(ended: Ended, batchSize: number): Pick<Generated, 'images' | 'seed'> {
-  if (ended.status === 'failed') {
-    throw new EaselError('generation_failed', ended.error, { generationId: ended.id })
-  }
+  if (ended.status === 'failed') throw new EaselError('generation_failed', ended.error, { generationId: ended.id })
   const { images, seed } = ended.output
   // The answer does not say which images of a batch are left.
   const seedOf = (n: number) => (images.length === batchSize ? (seed + n) % SEEDS : undefined)
@@ -97,23 +92,16 @@ function imagesOf(ended: Ended, batchSize: number): Pick<Generated, 'images' | '
 /** Best effort: a generation that can't be canceled in time runs to its end and its images stay in the account. */
 async function takeBack(api: Api, knownId: string | undefined, submit: Submit, fate: Fate): Promise<void> {
   if (knownId === undefined && !fate.unknown) return
-  const { signal, clear } = timeLimit(undefined, GRACE_MS)
-  const persistence = { signal, outageMs: GRACE_MS, waitForTurn: true }
+  const persistence = { signal: AbortSignal.timeout(GRACE_MS), outageMs: GRACE_MS, waitForTurn: true }
   try {
     // The answer was lost: the same key gets it again. A submit that had not arrived is made now, and canceled as well.
-    const id =
-      knownId ?? ((await persistently(submit, { ...persistence, waitForTurn: false, fate })).data as Submitted).id
+    const id = knownId ?? (await persistently(submit, { ...persistence, waitForTurn: false, fate })).data.id
+    const path = { id }
     await persistently(
-      (cut) => api.POST('/api/v1/generate/{id}/cancel', { params: { path: { id } }, signal: cut }),
+      (cut) => api.POST('/api/v1/generate/{id}/cancel', { params: { path }, signal: cut }),
       persistence,
     )
   } catch {
     // The caller gets the reason of the abort, not this.
-  } finally {
-    clear()
   }
 }
-
-/** Not randomUUID, which browsers keep from pages that came over plain HTTP. */
-const newKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

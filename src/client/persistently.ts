@@ -7,10 +7,12 @@ export interface Answered<T> {
   readonly response: Response
 }
 
+export type Succeeded<T> = Answered<T> & { readonly data: T }
+
 export interface Persistence {
   readonly signal: AbortSignal | undefined
-  /** Cuts a try that is under way, where `signal` is to end no more than the pauses. */
-  readonly cut?: AbortSignal
+  /** How long a try that is under way may still be answered after `signal` has aborted. Default: 0. */
+  readonly graceMs?: number
   /** How long a server that can't be reached, or says it is unavailable, is asked again. */
   readonly outageMs: number
   /** Whether to wait where a limit is reached, for as long as it takes. */
@@ -23,9 +25,7 @@ export interface Persistence {
 }
 
 /** Whether a request that was stopped between its tries may have reached the server and done its work. */
-export interface Fate {
-  unknown: boolean
-}
+export type Fate = { unknown: boolean }
 
 export const TRY_MS = 30_000
 const FIRST_PAUSE_MS = 250
@@ -42,19 +42,18 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 export async function persistently<T>(
   request: (signal: AbortSignal) => Promise<Answered<T>>,
   options: Persistence,
-): Promise<Answered<T>> {
-  const { signal, outageMs, waitForTurn, fate = { unknown: false }, about } = options
+): Promise<Succeeded<T>> {
+  const { signal, outageMs, waitForTurn, fate = { unknown: false } } = options
   let outageSince: number | undefined
   for (let tries = 0; ; tries++) {
     signal?.throwIfAborted()
     const wasUnknown = fate.unknown
     fate.unknown = true
-    const answered = await tryOnce(request, options)
-    if (!(answered instanceof EaselError) && answered.response.ok) {
+    const { succeeded, error } = await tryOnce(request, options)
+    if (succeeded) {
       fate.unknown = false
-      return answered
+      return succeeded
     }
-    const error = answered instanceof EaselError ? answered : refusal(answered.response, answered.error, about)
     const isOutage = error.status === undefined || error.status === 408 || error.status >= 500
     const isLimit = error.status === 429
     const isUnseen = isLimit && error.code !== 'active_generation'
@@ -75,17 +74,19 @@ export async function persistently<T>(
 
 async function tryOnce<T>(
   request: (signal: AbortSignal) => Promise<Answered<T>>,
-  { signal, cut = signal, tryMs = TRY_MS, about }: Persistence,
-): Promise<Answered<T> | EaselError> {
-  const limit = timeLimit(cut, tryMs)
+  { signal, graceMs, tryMs = TRY_MS, about }: Persistence,
+) {
+  const limit = timeLimit(signal, tryMs, graceMs)
   try {
-    return await request(limit.signal)
+    const answered = await request(limit.signal)
+    if (answered.response.ok) return { succeeded: answered as Succeeded<T> }
+    return { error: refusal(answered.response, answered.error, about) }
   } catch (cause) {
     signal?.throwIfAborted()
     const message = limit.signal.aborted
       ? `The server has not answered within ${Math.round(tryMs / 1000)} s: try again later.`
       : 'The server could not be reached: check its address and your connection.'
-    return new EaselError('unreachable', message, { ...about, cause })
+    return { error: new EaselError('unreachable', message, { ...about, cause }) }
   } finally {
     limit.clear()
   }
@@ -100,48 +101,31 @@ function pauseMs({ retryAfterSeconds = 0 }: EaselError, tries: number): number {
 /** @throws the signal's reason, at once when it aborts */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const limit = timeLimit(signal, Math.min(ms, LONGEST_TIMER_MS))
-  await new Promise<void>((resolve) => {
-    if (limit.signal.aborted) resolve()
-    else limit.signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+  if (!limit.signal.aborted)
+    await new Promise((resolve) => limit.signal.addEventListener('abort', resolve, { once: true }))
   limit.clear()
   signal?.throwIfAborted()
 }
 
 /**
- * Aborts with the other signal, or at its own time limit. Instead of AbortSignal.any over AbortSignal.timeout: Node 20
- * keeps something of each such pair on the other signal for good, and may collect the timer before it has fired.
- * `clear` stops the clock and leaves nothing behind on the other signal; call it when the work has ended.
+ * Aborts with the other signal (`graceMs` later) or at its own time limit; `clear` it when the work has ended. Instead of
+ * AbortSignal.any over AbortSignal.timeout: Node 20 keeps something of each such pair on the other signal for good, and
+ * may collect the timer before it has fired.
  */
-export function timeLimit(outer: AbortSignal | undefined, ms: number) {
+export function timeLimit(outer: AbortSignal | undefined, ms: number, graceMs = 0) {
   const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(new DOMException(`Not done within ${ms} ms`, 'TimeoutError')), ms)
-  const follow = () => limit.abort(outer?.reason)
+  const timers = [setTimeout(() => limit.abort(new DOMException(`Not done within ${ms} ms`, 'TimeoutError')), ms)]
+  const follow = () => {
+    if (graceMs === 0) limit.abort(outer?.reason)
+    else timers.push(setTimeout(() => limit.abort(outer?.reason), graceMs))
+  }
   outer?.addEventListener('abort', follow, { once: true })
   if (outer?.aborted) follow()
   return {
     signal: limit.signal,
     clear: () => {
-      clearTimeout(timer)
+      for (const timer of timers) clearTimeout(timer)
       outer?.removeEventListener('abort', follow)
-    },
-  }
-}
-
-/** Aborts so long after the other signal, and at once where that has aborted already; `clear` it like a time limit. */
-export function graceAfter(outer: AbortSignal | undefined, ms: number) {
-  const late = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const begin = () => {
-    timer = setTimeout(() => late.abort(outer?.reason), ms)
-  }
-  if (outer?.aborted) late.abort(outer.reason)
-  else outer?.addEventListener('abort', begin, { once: true })
-  return {
-    signal: late.signal,
-    clear: () => {
-      clearTimeout(timer)
-      outer?.removeEventListener('abort', begin)
     },
   }
 }

@@ -136,5 +136,3 @@ export const operatorGenerationStore = ({ orm }: Database) => ({
     return (await orm.select(pick(g, 'id')).from(g).where(active)).map(({ id }) => id)
   },
 })
-
-export type FoundGeneration = NonNullable<Awaited<ReturnType<ReturnType<typeof operatorGenerationStore>['find']>>>

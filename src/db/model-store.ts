@@ -41,8 +41,7 @@ export const modelStore = ({ orm }: Database): ModelStore => {
 }
 
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
-export type ImportedModel = Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'type' | 'filename'> &
-  Partial<ModelVersion>
+export type ImportedModel = typeof modelVersions.$inferInsert
 
 type ImportOutcome =
   | { readonly outcome: 'imported' }

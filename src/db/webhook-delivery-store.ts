@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { DeliveryStore, WebhookSubject, WebhookSubjects } from '../webhooks/ports.js'
+import type { DeliveryStore, WebhookSubject } from '../webhooks/ports.js'
 import { FAILING } from '../webhooks/retry-schedule.js'
 import type { ClaimedDelivery, DeliveryFault } from '../webhooks/webhook.js'
 import type { Database } from './client.js'
@@ -211,6 +211,6 @@ const FIND_SUBJECT = statement<WebhookSubject>('find_webhook_subject')`
     FROM ${g} LEFT JOIN ${m} ON ${m.id} = ${g.modelVersionId}
    WHERE ${g.id} = ${param('id')}`
 
-export const webhookSubjectStore = ({ pool }: Database): WebhookSubjects => ({
-  find: (id) => FIND_SUBJECT.first(pool, { id }),
+export const webhookSubjectStore = ({ pool }: Database) => ({
+  find: (id: string) => FIND_SUBJECT.first(pool, { id }),
 })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
-import { requireUser } from '../cli/find-user.js'
+import { requireUser } from '../cli/arguments.js'
 import type { Config } from '../config.js'
 import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { operatorKeyStore } from '../db/api-key-store.js'

@@ -3,41 +3,34 @@ import ipaddr from 'ipaddr.js'
 import { invalidParameter } from '../errors.js'
 import type { WebhookTargets } from '../webhooks/ports.js'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-
-/** Which addresses may be connected to on behalf of a subscriber. */
-export interface AddressPolicy {
-  /** @param address an IP address in any spelling; anything else is refused */
-  allows(address: string): boolean
-  /** Whether the operator allows receivers inside the network. */
-  readonly hasInside: boolean
-}
-
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
 /** In public ranges, but answered by the cloud's own host agent (Azure). */
 const HOST_AGENTS = ['168.63.129.16']
 
+/** Which addresses may be connected to on behalf of a subscriber. */
+export type AddressPolicy = ReturnType<typeof addressPolicy>
+
 /** Allows public unicast addresses, and the operator's networks. @param allowedNetworks CIDRs or addresses */
-export function addressPolicy(allowedNetworks: readonly string[]): AddressPolicy {
-  const allowed = allowedNetworks.map((network) =>
-    network.includes('/') ? ipaddr.parseCIDR(network) : wholeAddress(ipaddr.parse(network)),
-  )
+export function addressPolicy(allowedNetworks: readonly string[]) {
+  const allowed = allowedNetworks.map((network) => {
+    const bits = network.includes(':') ? 128 : 32
+    return ipaddr.parseCIDR(network.includes('/') ? network : `${network}/${bits}`)
+  })
   return {
+    /** Whether the operator allows receivers inside the network. */
     hasInside: allowed.length > 0,
-    allows(text) {
+    /** @param text an IP address in any spelling; anything else is refused */
+    allows(text: string): boolean {
       if (!ipaddr.isValid(text)) return false
       const address = ipaddr.parse(text)
-      return (
-        isPublic(address) || allowed.some((network) => network[0].kind() === address.kind() && address.match(network))
-      )
+      const isIn = (network: (typeof allowed)[0]) => network[0].kind() === address.kind() && address.match(network)
+      return isPublic(address) || allowed.some(isIn)
     },
   }
 }
 
-const wholeAddress = (address: Address): [Address, number] => [address, address.kind() === 'ipv4' ? 32 : 128]
-
 /** An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4, Teredo) is not public. */
-function isPublic(address: Address): boolean {
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== 'unicast' || HOST_AGENTS.includes(address.toString())) return false
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST_V6)
 }
@@ -54,9 +47,6 @@ const WEB_PORTS = ['', '80', '443']
 /** Names that only exist inside a network. */
 const INSIDE = /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|private|test|invalid|arpa)$/
 
-/** The host as the URL parser normalized it: numbers in any notation are plain addresses. */
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
-
 /** Checks a URL without resolving its name, so that the client gets the error immediately. */
 export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTargets => ({
   require(text, parameter) {
@@ -70,13 +60,11 @@ export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTar
       throw refuse('must not hold a user or a password: put a secret into its path or query.')
     if (!WEB_PORTS.includes(url.port) && Number(url.port) < MIN_PORT)
       throw refuse(`must use port 443, 80, or one from ${MIN_PORT} up.`)
-    const host = hostOf(url)
-    if (isIP(host) ? !policy.allows(host) : !isOutside(host, policy))
-      throw refuse('must point to a public address: this one is inside a network.')
+    // The URL parser has made plain addresses of numbers in any notation.
+    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
+    const isOutside = isIP(host) ? policy.allows(host) : policy.hasInside || (host.includes('.') && !INSIDE.test(host))
+    if (!isOutside) throw refuse('must point to a public address: this one is inside a network.')
     url.hash = ''
     return url
   },
 })
-
-const isOutside = (name: string, policy: AddressPolicy): boolean =>
-  policy.hasInside || (name.includes('.') && !INSIDE.test(name))

@@ -58,11 +58,8 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
   const deliver = async (delivery: ClaimedDelivery): Promise<void> => {
     try {
       const body = await payloadOf(delivery)
-      const outcome: SendOutcome =
-        body === undefined
-          ? { delivered: false, fault: 'picture_removed' }
-          : await sender.send(delivery, body, leaving.signal)
-      await record(delivery, outcome)
+      if (body === undefined) await record(delivery, { delivered: false, fault: 'picture_removed' })
+      else await record(delivery, await sender.send(delivery, body, leaving.signal))
     } catch (err) {
       if (leaving.signal.aborted) await deliveries.giveBack(delivery).catch(() => undefined)
       else log.warn({ err }, 'a webhook could not be sent, or its result not recorded')

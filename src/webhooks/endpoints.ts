@@ -1,9 +1,8 @@
 import type { Account } from '../account/account.js'
 import { AppError, invalidParameter } from '../errors.js'
-import type { Page, PageRequest } from '../page.js'
+import type { PageRequest } from '../page.js'
 import type { EndpointStore, WebhookTargets } from './ports.js'
 import {
-  type DeliveryRecord,
   ENDPOINT_ID,
   MAX_ENDPOINTS,
   MAX_ORIGINS,
@@ -31,72 +30,52 @@ export async function createEndpoint(
   const url = targets.require(asked.url, 'url').href
   const secret = newWebhookSecret()
   const created = await endpoints.create(account.id, { ...asked, id: newEndpointId(), url, secret }, MAX_ENDPOINTS)
-  if (!created) {
-    const message = `You have ${MAX_ENDPOINTS} webhook endpoints, the most there may be: delete one first.`
-    throw new AppError('invalid_request', message)
-  }
-  return { ...created, secret }
+  if (created) return { ...created, secret }
+  const message = `You have ${MAX_ENDPOINTS} webhook endpoints, the most there may be: delete one first.`
+  throw new AppError('invalid_request', message)
 }
 
 /** @throws not_found, alike for another account's endpoint and for one that does not exist */
-export async function findEndpoint(
-  { endpoints }: EndpointPorts,
-  account: Account,
-  id: string,
-): Promise<WebhookEndpoint> {
-  const found = ENDPOINT_ID.test(id) ? await endpoints.find(account.id, id) : undefined
-  if (!found) throw endpointNotFound()
-  return found
-}
+export const findEndpoint = async ({ endpoints }: EndpointPorts, account: Account, id: string) =>
+  requireFound(ENDPOINT_ID.test(id) && (await endpoints.find(account.id, id)))
 
 /** Also ends its pending deliveries. @throws not_found */
-export async function removeEndpoint({ endpoints }: EndpointPorts, account: Account, id: string): Promise<void> {
-  if (!ENDPOINT_ID.test(id) || !(await endpoints.remove(account.id, id))) throw endpointNotFound()
-}
+export const removeEndpoint = async ({ endpoints }: EndpointPorts, account: Account, id: string) =>
+  requireFound(ENDPOINT_ID.test(id) && (await endpoints.remove(account.id, id)))
 
 /** The old secret signs beside the new one for a day. @throws not_found */
 export async function rotateSecret({ endpoints }: EndpointPorts, account: Account, id: string): Promise<WithSecret> {
   const secret = newWebhookSecret()
   const rotated = ENDPOINT_ID.test(id) && (await endpoints.rotateSecret(account.id, id, secret, OLD_SECRET_HOURS))
-  if (!rotated) throw endpointNotFound()
-  return { ...rotated, secret }
+  return { ...requireFound(rotated), secret }
 }
 
 /** Queues an empty event and resolves to its ID. @throws not_found; invalid_request for an endpoint that is disabled */
 export async function testEndpoint(ports: EndpointPorts, account: Account, id: string): Promise<string> {
   await findEndpoint(ports, account, id)
   const eventId = newEventId()
-  if (!(await ports.endpoints.addTest(account.id, id, eventId)))
-    throw new AppError('invalid_request', 'This webhook endpoint is disabled: create it again to receive events.')
-  return eventId
+  if (await ports.endpoints.addTest(account.id, id, eventId)) return eventId
+  throw new AppError('invalid_request', 'This webhook endpoint is disabled: create it again to receive events.')
 }
 
 /** The log of an endpoint, newest first. @throws not_found */
-export async function deliveriesOf(
-  ports: EndpointPorts,
-  account: Account,
-  id: string,
-  page: PageRequest,
-): Promise<Page<DeliveryRecord>> {
+export async function deliveriesOf(ports: EndpointPorts, account: Account, id: string, page: PageRequest) {
   await findEndpoint(ports, account, id)
   return ports.endpoints.deliveries(id, page)
 }
 
 /** Admits the `webhook_url` of a request, before its submit. @throws invalid_request */
-export async function admitWebhookUrl(
-  { endpoints, targets }: EndpointPorts,
-  account: Account,
-  text: string,
-): Promise<{ readonly url: string; readonly secret: string }> {
+export async function admitWebhookUrl({ endpoints, targets }: EndpointPorts, account: Account, text: string) {
   const url = targets.require(text, 'webhook_url')
   const secret = await endpoints.admitOrigin(account.id, url.origin, newWebhookSecret(), MAX_ORIGINS)
-  if (secret === undefined)
-    throw invalidParameter(
-      'webhook_url',
-      `webhook_url names one more server than the ${MAX_ORIGINS} that an account may name in a month: use one of those.`,
-    )
-  return { url: url.href, secret }
+  if (secret !== undefined) return { url: url.href, secret }
+  throw invalidParameter(
+    'webhook_url',
+    `webhook_url names one more server than the ${MAX_ORIGINS} that an account may name in a month: use one of those.`,
+  )
 }
 
-const endpointNotFound = () =>
-  new AppError('not_found', 'Webhook endpoint not found: GET /api/v1/webhooks lists yours.', { parameter: 'id' })
+function requireFound<T>(found: T | false | undefined): T {
+  if (found) return found
+  throw new AppError('not_found', 'Webhook endpoint not found: GET /api/v1/webhooks lists yours.', { parameter: 'id' })
+}

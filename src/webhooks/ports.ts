@@ -1,4 +1,3 @@
-/** The ports of webhooks. */
 import type { Generation, GenerationView } from '../generation/generation.js'
 import type { Page, PageRequest } from '../page.js'
 import type { ClaimedDelivery, DeliveryFault, DeliveryRecord, SendOutcome, WebhookEndpoint } from './webhook.js'
@@ -20,19 +19,15 @@ export interface EndpointStore {
   addTest(accountId: string, id: string, eventId: string): Promise<boolean>
   /** Newest first. */
   deliveries(id: string, page: PageRequest): Promise<Page<DeliveryRecord>>
-  /**
-   * Admits an origin that a webhook_url names.
-   * @param secret becomes the account's if it has none yet
-   * @returns the account's signing secret; undefined if it would be one origin more than `limit`
-   */
+  /** Resolves to the account's signing secret, `secret` if it had none; undefined: one origin more than `limit`. */
   admitOrigin(accountId: string, origin: string, secret: string, limit: number): Promise<string | undefined>
 }
 
 /** The sending side of deliveries; Postgres is the truth about every one. */
 export interface DeliveryStore {
   /**
-   * Claims a due delivery of the endpoint that has waited longest: at most two at a time of each endpoint, one while it
-   * keeps failing, and none of `exceptAccounts`. The claim expires after some seconds.
+   * Claims, for some seconds, a due delivery of the endpoint that has waited longest: at most two at a time of each
+   * endpoint, one while it keeps failing, and none of `exceptAccounts`.
    */
   claim(exceptAccounts: readonly string[]): Promise<ClaimedDelivery | undefined>
   delivered(delivery: ClaimedDelivery, status: number): Promise<void>
@@ -71,10 +66,6 @@ export interface WebhookSubject
   readonly imageId: string
   /** The Create Image preset, or the model's own name without one. */
   readonly model: string
-}
-
-export interface WebhookSubjects {
-  find(generationId: string): Promise<WebhookSubject | undefined>
 }
 
 export interface WebhookSender {

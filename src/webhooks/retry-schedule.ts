@@ -1,5 +1,3 @@
-/** When a failed delivery is retried. */
-
 /** Seconds after the 1st, 2nd, … try: over a day in all; then the delivery fails for good. */
 const DELAYS = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800, 28_800] as const
 /** A random delay of up to this share, so that deliveries that failed together are not retried together. */

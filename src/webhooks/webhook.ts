@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 
 /** What an endpoint can get. `generation.succeeded` is the Personal API's, `image.completed` Create Image's. */
 export const WEBHOOK_EVENTS = ['generation.succeeded', 'generation.failed', 'image.completed'] as const
-
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
 /** Sent on its owner's request, whatever events the endpoint gets. */
@@ -70,7 +69,6 @@ export const DELIVERY_FAULTS = [
   'picture_removed',
   'too_old',
 ] as const
-
 export type DeliveryFault = (typeof DELIVERY_FAULTS)[number]
 
 /** The result of one try. */

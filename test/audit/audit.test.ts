@@ -21,7 +21,7 @@ it('ends at once when it is told to, and so does its statement', async () => {
   try {
     const telling = new AbortController()
     const images = storedImages(config)
-    const looks = { redis: undefined, sample: 1, whole: false, everyFile: false, signal: telling.signal }
+    const looks = { redis: undefined, sample: 1, signal: telling.signal }
     const ended = expect(audit({ databaseUrl, refundFailed, images, ...looks })).rejects.toThrow('terminated')
     await until(waiting, 'its statement')
     telling.abort()

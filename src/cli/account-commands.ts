@@ -1,0 +1,143 @@
+/** What a user has: credits, API keys, and what was made with them. */
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
+import type { Config } from '../config.js'
+import { operatorKeyStore, operatorUsageStore } from '../db/api-key-store.js'
+import { operatorCreditStore } from '../db/credit-store.js'
+import { MAX_CREDITS, moment, requireUser, wholeNumber, words } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { OperatorError } from './operator-error.js'
+import { facts, jsonOf, table } from './output.js'
+
+export function creditCommands(program: Command, run: Runner): void {
+  const credits = program.command('credits').description('what users can spend')
+  credits
+    .command('grant <username>')
+    .description('give credits')
+    .argument('<n>', 'how many', wholeNumber('N', 1, MAX_CREDITS))
+    .option('--note <text>', 'what for; shown in the history', words('--note', 500))
+    .option(
+      '--ref <id>',
+      'your own reference, like an invoice number: the same one grants a user once',
+      words('--ref', 200),
+    )
+    .action(run(grantCredits))
+  credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
+}
+
+type Reason = { readonly note?: string; readonly ref?: string }
+
+async function grantCredits({ db }: Operator, name: string, n: number, { note, ref }: Reason) {
+  const { id, username } = await requireUser(db, name)
+  const granted = await operatorCreditStore(db).grant(id, n, { note, ref })
+  if (!('balance' in granted))
+    throw new OperatorError(
+      granted.outcome === 'user_deleted'
+        ? `User "${username}" was deleted.`
+        : `User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`,
+    )
+  const before = granted.outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
+  const { balance: credits } = granted
+  return { json: { username, credits }, text: `${username} now holds ${credits} credits.${before}` }
+}
+
+async function creditHistory({ db }: Operator, username: string) {
+  const user = await requireUser(db, username)
+  const entries = await operatorCreditStore(db).history(user.id)
+  return {
+    json: entries.map((e) => jsonOf(e, 'kind', 'delta', 'balance', 'generationId', 'note', 'ref', 'createdAt')),
+    text: table(
+      entries.map(({ createdAt: time, kind, delta, balance, generationId: job, note, ref }) => ({
+        ...{ time, kind, delta, balance, job, note, ref },
+      })),
+      'No credits ever moved.',
+    ),
+  }
+}
+
+export function keyCommands(program: Command, run: Runner): void {
+  const key = program.command('key').description('API keys')
+  key
+    .command('create <username>')
+    .description('create a key and show it, this one time')
+    .option('--name <text>', 'what it is for', words('--name', 100))
+    .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
+    .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
+    .action(run(createKey))
+  key.command('list <username>').description("list a user's keys").action(run(listKeys))
+  key
+    .command('revoke')
+    .description('refuse a key from now on')
+    .argument('<id>', 'its ID from "easel key list"')
+    .action(run(revokeKey))
+}
+
+type CreateOptions = { readonly name?: string; readonly developer?: boolean; readonly concurrency?: number }
+
+async function createKey({ db, config }: Operator, username: string, options: CreateOptions) {
+  const { name = '', developer, concurrency } = options
+  if (concurrency !== undefined && !developer)
+    throw new OperatorError('--concurrency is for developer keys: give --developer too.')
+  const user = await requireUser(db, username)
+  const key = newApiKey(config.keyPrefix)
+  const kind = developer ? 'developer' : 'personal'
+  const stored = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency }
+  const id = await operatorKeyStore(db).create({ userId: user.id, kind, name, ...stored })
+  return { json: { id, key }, text: `${facts({ key, id })}\nStore the key now: it is not shown again.` }
+}
+
+async function listKeys({ db, config }: Operator, username: string) {
+  const user = await requireUser(db, username)
+  const keys = (await operatorKeyStore(db).list(user.id)).map((key) => ({
+    ...key,
+    hint: hintOf(key, config),
+    concurrency: key.kind === 'developer' ? key.concurrency : null,
+  }))
+  return {
+    json: keys.map((key) => jsonOf(key)),
+    text: table(
+      keys.map(({ id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt }) => ({
+        ...{ id, kind, name, key: hint, 'at once': concurrency },
+        ...{ created: createdAt, 'last used': lastUsedAt, revoked: revokedAt },
+      })),
+      `${user.username} has no keys.`,
+    ),
+  }
+}
+
+const hintOf = ({ hint }: { readonly hint: string }, { keyPrefix }: Config) => `${keyPrefix}_…${hint}`
+
+async function revokeKey({ db }: Operator, id: string) {
+  const revokedAt = z.guid().safeParse(id).success ? await operatorKeyStore(db).revoke(id) : undefined
+  if (!revokedAt) throw new OperatorError(`No key has the ID "${id}": "easel key list USERNAME" shows them.`)
+  return { json: { id, revoked_at: revokedAt }, text: `Key ${id} is revoked.` }
+}
+
+export function usageCommand(program: Command, run: Runner): void {
+  program
+    .command('usage <username>')
+    .description('images made with developer keys, per key and model')
+    .option('--since <date>', 'from this moment on', moment('--since'))
+    .option('--until <date>', 'before this moment', moment('--until'))
+    .action(run(showUsage))
+}
+
+type Period = { readonly since?: Date; readonly until?: Date }
+
+async function showUsage({ db, config }: Operator, username: string, { since, until }: Period) {
+  if (since && until && since >= until) throw new OperatorError('--since must lie before --until.')
+  const user = await requireUser(db, username)
+  const usage = await operatorUsageStore(db).of(user.id, since, until)
+  const rows = usage.map((row) => ({ ...row, hint: hintOf(row, config) }))
+  return {
+    json: rows.map((row) => jsonOf(row)),
+    text: table(
+      rows.map((row) => ({
+        ...{ key: row.hint, name: row.keyName, model: row.modelName, version: row.modelVersionName },
+        ...{ 'version id': row.modelVersionId, images: row.images },
+      })),
+      'No images were made with developer keys in that time.',
+    ),
+  }
+}
