@@ -4,6 +4,7 @@ import { BackendError } from '../generation/run/backend.js'
 import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
 import type { PreviewBoard } from '../generation/shared-ports.js'
 import { decodable } from '../image-bytes.js'
+import { isPlainPng } from './plain-png.js'
 import { generatedByAi, publishablePng } from './png-text.js'
 
 type Expected = Parameters<FinishImage>[1]
@@ -13,21 +14,25 @@ const CHANNELS = 3
 /**
  * Turns what a backend returned into the file that is published: an 8-bit sRGB PNG without alpha and without any of
  * the backend's metadata (servers write the prompt there), which says that it is AI-generated, with its seed and model.
- * The same arguments give the same file; `sha256` is that of the whole file, in lower-case hex. Decoding, encoding and
- * hashing run off the main thread.
+ * A plain PNG keeps its compressed pixels: encoding them anew takes several times as long as checking them. The same
+ * arguments give the same file; `sha256` is that of the whole file, in lower-case hex. Inflating, decoding, encoding
+ * and hashing run off the main thread.
  * @throws BackendError `bad_output` when the bytes are no PNG, JPEG or WebP, are cut short or damaged, have another
  * size than asked for, or show a single colour, as a model that ran into NaN draws
  */
 export async function finishImage(bytes: Buffer, expected: Expected): Promise<FinishedImage> {
-  const pixels = await decode(bytes, expected)
   const { width, height } = expected
-  const encoded = await sharp(pixels, { raw: { width, height, channels: CHANNELS } })
-    .png({ compressionLevel: 4, adaptiveFiltering: true, palette: false })
-    .toBuffer()
+  const isPlain = width * height <= MAX_PIXELS && (await isPlainPng(bytes, expected))
+  const encoded = isPlain ? bytes : await encode(await decode(bytes, expected), expected)
   const png = publishablePng(encoded, generatedByAi(expected))
   const digest = Buffer.from(await webcrypto.subtle.digest('SHA-256', png))
   return { png, sha256: digest.toString('hex') }
 }
+
+const encode = (pixels: Buffer, { width, height }: Expected) =>
+  sharp(pixels, { raw: { width, height, channels: CHANNELS } })
+    .png({ compressionLevel: 4, adaptiveFiltering: true, palette: false })
+    .toBuffer()
 
 /** Resolves to width × height × RGB. */
 async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffer> {

@@ -9,7 +9,8 @@ const SRGB = chunk('sRGB', Buffer.from([0]))
 
 /**
  * A PNG as it is published: the header, the XMP packet in one uncompressed iTXt chunk right after it, the mark of the
- * sRGB colour space, and the pixels. Every other chunk is left out. `encoded` is our own encoder's RGB output.
+ * sRGB colour space, and the pixels. Every other chunk is left out. `encoded` is a plain PNG, or our own encoder's RGB
+ * output.
  */
 export function publishablePng(encoded: Buffer, xmp: string): Buffer {
   const parts = [encoded.subarray(0, SIGNATURE_LENGTH)]
