@@ -25,7 +25,7 @@ import { webhookPayload } from './http/webhook-payload.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
 import { createModerator } from './moderation/create-moderator.js'
-import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
+import type { ResolveHost } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
 import { webhookDispatcher } from './webhooks/dispatcher.js'
@@ -169,7 +169,13 @@ function startWebhooks(
       const { generationId } = delivery
       return webhookPayload(delivery, generationId === null ? undefined : await subjects.find(generationId), imageUrl)
     },
-    sender: webhookSender({ ...target, resolveHost }),
+    sender: {
+      async send(...given) {
+        // Loaded with the first webhook: its HTTP client takes memory and time that many servers never need.
+        const { webhookSender } = await import('./outbound/webhook-sender.js')
+        return webhookSender({ ...target, resolveHost }).send(...given)
+      },
+    },
     jobs,
     log,
   })
