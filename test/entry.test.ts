@@ -1,12 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, inject, it } from 'vitest'
 import { parseConfig } from '../src/config.js'
 import { call, PROMPT } from './support/client.js'
+import { ROOT } from './support/compile.js'
 import type {} from './support/global-setup.js'
 import { startServerProcess } from './support/server-process.js'
 import { compiled } from './support/services.js'
@@ -62,6 +63,19 @@ it.each([
   ])
   expect({ out, errors, code }).toEqual({ out: '', errors: expect.stringMatching(sentence), code: 1 })
 })
+
+it('what `npm run bundle` makes of server and worker holds all that they load when they start', async () => {
+  const directory = join(dirname(compiled('src/server.ts')), '../bundle')
+  await promisify(execFile)('npm', ['run', '-s', 'bundle', '--', `--outdir=${directory}`], { cwd: ROOT })
+  for (const [script, variable] of [
+    ['server.js', 'PORT'],
+    ['worker.js', 'INFERENCE_URL'],
+  ] as const) {
+    const env = { PATH: process.env.PATH, DATABASE_URL: inject('services').postgresAdminUrl, [variable]: 'wrong' }
+    const run = promisify(execFile)(process.execPath, [join(directory, script)], { env })
+    await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(`^error: ${variable} .*\n$`) })
+  }
+}, 60_000)
 
 it('a worker whose Postgres has no address yet starts, and ends when it is told to', async () => {
   const storagePath = await mkdtemp(join(tmpdir(), 'easel-entry-'))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
-import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import { type PageOptions, pages } from '../web/routes.js'
@@ -10,7 +10,7 @@ import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
 import { handleErrors, handleNotFound } from './error-answers.js'
-import type { App } from './fastify-app.js'
+import { type App, schemaController } from './fastify-app.js'
 import { healthRoutes } from './health-routes.js'
 import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
@@ -46,9 +46,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const app = createInstance(options)
   // Bodies are JSON. Otherwise Fastify would read a text body before it is refused.
   app.removeContentTypeParser('text/plain')
-  app.setValidatorCompiler(validatorCompiler)
-  // The schemas of answers only describe and type them: exactly what a route returns is sent.
-  app.setSerializerCompiler(() => JSON.stringify)
   app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler(handleErrors)
@@ -64,7 +61,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
-  await describeApi(app, options)
+  describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
   await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.pages.images))
   await app.register(async (scope: App) => {
@@ -83,6 +80,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
   return fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController,
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
     connectionTimeout: IDLE_LIMIT_MS,

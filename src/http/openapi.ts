@@ -1,9 +1,10 @@
-import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { fastify, type RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../errors.js'
 import { statusOf } from './error-bodies.js'
-import type { App } from './fastify-app.js'
+import { type App, schemaController } from './fastify-app.js'
 
 interface ApiOrigins {
   /** The public origin of the Personal Access API. */
@@ -109,10 +110,29 @@ const headersOf = (operationId: string | undefined, status: number): Record<stri
 
 /**
  * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
- * and in short as /llms.txt. Register it before the routes.
+ * and in short as /llms.txt. Call it before the routes are registered.
  */
-export async function describeApi(app: App, origins: ApiOrigins): Promise<void> {
-  await app.register(swagger, {
+export function describeApi(app: App, origins: ApiOrigins): void {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.tags && route.method !== 'HEAD') routes.push(route)
+  })
+  let described: Promise<OpenAPIV3_1.Document> | undefined
+  const document = () => (described ??= documentOf(routes, origins))
+  const forAll = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
+  app.get('/openapi.json', async (_request, reply) => reply.headers(forAll).send(await document()))
+  app.get('/llms.txt', async (_request, reply) =>
+    reply
+      .headers(forAll)
+      .type('text/plain; charset=utf-8')
+      .send(llmsText(await document())),
+  )
+}
+
+/** Declares the routes again, on an app that serves nothing: the generator takes memory and time that few servers need. */
+async function documentOf(routes: readonly RouteOptions[], origins: ApiOrigins): Promise<OpenAPIV3_1.Document> {
+  const app = fastify({ schemaController, exposeHeadRoutes: false })
+  await app.register(import('@fastify/swagger'), {
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -133,16 +153,12 @@ export async function describeApi(app: App, origins: ApiOrigins): Promise<void> 
         },
       },
     },
-    hideUntagged: true,
     transform: jsonSchemaTransform,
     transformObject: (document) => completed(jsonSchemaTransformObject(document) as OpenAPIV3_1.Document, origins),
   } as FastifyDynamicSwaggerOptions)
-  const document = () => app.swagger() as OpenAPIV3_1.Document
-  const forAll = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
-  app.get('/openapi.json', async (_request, reply) => reply.headers(forAll).send(document()))
-  app.get('/llms.txt', async (_request, reply) =>
-    reply.headers(forAll).type('text/plain; charset=utf-8').send(llmsText(document())),
-  )
+  for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: () => undefined })
+  await app.ready()
+  return app.swagger() as OpenAPIV3_1.Document
 }
 
 /** Adds what no route says itself: what each status means, the headers of all answers, and where Create Image lives. */

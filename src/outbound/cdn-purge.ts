@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { timeLimit } from '../abort-signals.js'
 import type { PurgeCdn } from '../generation/library/takedown.js'
 
@@ -20,6 +19,7 @@ export function cdnPurge(template: string): PurgeCdn {
     const authorization = authorizationOf(target)
     const limit = timeLimit(outer, TIMEOUT_MS)
     try {
+      const { request } = await import('undici') // few servers ever purge
       const { statusCode, body } = await request(target.origin + target.pathname + target.search, {
         ...(byPath
           ? // The public host: a cache keeps an image under the host of its URL.

@@ -26,7 +26,7 @@ const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['OPTIONS', '/api/v1/generate', 'no key', 405, [CODE, 'allow']],
   ['GET', '/api/v1/account', 'no key', 401, [CODE, 'www-authenticate']],
   ['GET', '/api/v1/account', 'key', 200, LIMITED],
-  ['GET', '/api/v1/models', 'key', 200, LIMITED],
+  ['GET', '/api/v1/models', 'key', 200, [...LIMITED, 'etag']],
   ['GET', '/api/v1/generate/none', 'key', 404, [...LIMITED, CODE]],
   ['POST', '/api/v1/generate', 'key', 400, [...LIMITED, CODE]],
   ['POST', '/v1/images/generate', 'key', 400, [...LIMITED, CODE]],
