@@ -22,3 +22,20 @@ export interface Bench {
   /** Whether `--case` asks for it. */
   readonly wanted: (name: string) => boolean
 }
+
+/**
+ * Easel, rival, Easel, rival: what else the machine does meets both alike. The first round only warms up.
+ * @returns Easel's values, and the rival's
+ */
+export async function rounds<Side, Value>(
+  sides: readonly [easel: Side, rival: Side],
+  measure: (side: Side) => Promise<Value>,
+): Promise<[Value[], Value[]]> {
+  const values: [Value[], Value[]] = [[], []]
+  for (let n = 0; n <= ROUNDS; n++)
+    for (const side of [0, 1] as const) {
+      const value = await measure(sides[side])
+      if (n > 0) values[side].push(value)
+    }
+  return values
+}

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { GpuReport } from '../chaos/gpu-process.js'
 import { within } from '../support/until.js'
-import { type Bench, ROUNDS, SECONDS } from './bench.js'
+import { type Bench, rounds, SECONDS } from './bench.js'
 import { headersOf, now, submit } from './client.js'
 import { median, percentile } from './figures.js'
 import type { LoadRequest } from './load.js'
@@ -18,11 +18,15 @@ export const SMALL = { width: 256, height: 256, steps: 20 }
 const LARGE = { width: 832, height: 1216, steps: 20 }
 const DISPATCHES = 40
 const RATE = 30
-const IMAGES = 12
+/** In a round. */
+const IMAGES = 16
 
 type Gpus = Awaited<ReturnType<typeof startGpus>>
-/** Easel, then the rival. */
-type Sides = readonly { readonly server: Started; readonly worker: Started }[]
+interface Side {
+  readonly server: Started
+  readonly worker: Started
+}
+type Sides = readonly [easel: Side, rival: Side]
 
 /** The way to the GPU and back, through Easel's worker and the rival's. */
 export async function benchGpuCases(bench: Bench): Promise<void> {
@@ -73,53 +77,44 @@ async function benchDispatch({ figures, nextUser }: Bench, sides: Sides, gpus: G
     return Promise.all(waits)
   }
 
-  const idle: number[][] = sides.map(() => [])
+  const idle: [number[], number[]] = [[], []]
   for (let n = 0; n < DISPATCHES; n++)
-    for (const [side, { server }] of sides.entries()) idle[side]?.push(await one(server))
-  figures.add('dispatch to the GPU, idle, p50 ms', ...(idle.map(median) as [number, number]))
+    for (const side of [0, 1] as const) idle[side].push(await one(sides[side].server))
+  figures.add('dispatch to the GPU, idle, p50 ms', median(idle[0]), median(idle[1]))
 
-  const busy: number[][][] = sides.map(() => [])
-  for (let n = 0; n <= ROUNDS; n++)
-    for (const [side, { server }] of sides.entries()) {
-      const waits = await stream(server)
-      // The first round only warms up.
-      if (n > 0) busy[side]?.push(waits)
-    }
+  const [ours, theirs] = await rounds(sides, ({ server }) => stream(server))
   for (const share of [0.5, 0.99]) {
-    const [ours = [], theirs = []] = busy.map((rounds) => rounds.map((waits) => percentile(waits, share)))
-    figures.addRounds(`dispatch to the GPU at ${RATE} submits/s, p${share * 100} ms`, ours, theirs)
+    const of = (waits: readonly number[]) => percentile(waits, share)
+    figures.addRounds(`dispatch to the GPU at ${RATE} submits/s, p${share * 100} ms`, ours.map(of), theirs.map(of))
   }
 }
 
 async function benchCreateImage(bench: Bench, sides: Sides, connections: number): Promise<void> {
   const name = `Create Image, ${connections} at a time`
   if (!bench.wanted(name)) return
-  const p50s = []
-  for (const { server } of sides) {
-    await bench.generator.load({ ...creation(bench, server, connections, 3), seconds: 30 }) // warms up
-    p50s.push((await bench.generator.load(creation(bench, server, connections, 100))).p50)
-  }
-  bench.figures.add(`${name}, p50 ms`, ...(p50s as [number, number]))
+  const p50s = await rounds(sides, async ({ server }) => {
+    const { p50 } = await bench.generator.load(creation(bench, server, connections, SMALL))
+    return p50
+  })
+  bench.figures.addRounds(`${name}, p50 ms`, ...p50s)
 }
 
 async function benchWorker(bench: Bench, sides: Sides): Promise<void> {
-  const spent = []
-  for (const { server, worker } of sides) {
-    await bench.generator.load({ ...creation(bench, server, 1, 2, LARGE), seconds: 30 })
+  const spent = await rounds(sides, async ({ server, worker }) => {
     const before = await cpuOf(worker.pid)
-    const { answered } = await bench.generator.load({ ...creation(bench, server, 1, IMAGES, LARGE), seconds: 30 })
-    spent.push((((await cpuOf(worker.pid)) - before) * 1000) / answered)
-  }
-  bench.figures.add('worker, CPU ms per 832 × 1216 image', ...(spent as [number, number]))
+    const { answered } = await bench.generator.load(creation(bench, server, 1, LARGE))
+    return (((await cpuOf(worker.pid)) - before) * 1000) / answered
+  })
+  bench.figures.addRounds('worker, CPU ms per 832 × 1216 image', ...spent)
 }
 
-const creation = ({ nextUser }: Bench, { url }: Started, connections: number, count: number, size: object = SMALL) => ({
+const creation = ({ nextUser }: Bench, { url }: Started, connections: number, size: object) => ({
   url,
   connections,
-  seconds: 5,
+  seconds: 30,
   status: 200,
   once: true,
-  requests: Array.from({ length: count }, (): LoadRequest => {
+  requests: Array.from({ length: IMAGES }, (): LoadRequest => {
     const body = JSON.stringify({ prompt: `a lighthouse ${Math.random()}`, ...size })
     return { method: 'POST', path: '/v1/images/generate', headers: headersOf(nextUser()), body }
   }),
@@ -131,7 +126,8 @@ async function startGpus() {
   const [first] = (await once(child, 'message')) as [GpuReport]
   if (!('urls' in first)) throw new Error('the GPU servers did not say where they are')
   child.on('message', (report: GpuReport) => {
-    if ('run' in report) waiting.get(report.prompt)?.(report.at)
+    // Its clock counts whole milliseconds, which are half of one behind on average.
+    if ('run' in report) waiting.get(report.prompt)?.(report.at + 0.5)
   })
   return {
     urls: first.urls,

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import sharp from 'sharp'
 import { newSlug } from '../../src/generation/generation.js'
-import { type Bench, CONNECTIONS, ROUNDS, SECONDS } from './bench.js'
+import { type Bench, CONNECTIONS, rounds, SECONDS } from './bench.js'
 import { headersOf } from './client.js'
 import { type BenchUser, givenGenerations } from './givens.js'
-import type { Load, LoadRequest } from './load.js'
-import { cpuOf, type Started } from './stack.js'
+import type { LoadRequest } from './load.js'
+import { cpuOf } from './stack.js'
 
 const SUBMISSION = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: 10 })
 
@@ -27,12 +27,12 @@ export async function benchRequests(bench: Bench): Promise<void> {
   )
 
   const against = (name: string, requests: readonly LoadRequest[], status = 200) =>
-    rounds(bench, name, { ours: requests, theirs: requests, status })
+    measure(bench, name, { ours: requests, theirs: requests, status })
   await against('poll, finished', finished)
   await against('poll, processing', polls(withProcessing, processing))
   await against('poll, queued', polls(withQueued, queued))
   const known = finished.slice(0, 500)
-  await rounds(bench, 'poll, not modified (304)', {
+  await measure(bench, 'poll, not modified (304)', {
     ours: await withTags(stack.url, known),
     theirs: await withTags(rival.url, known),
     status: 304,
@@ -57,7 +57,7 @@ export async function benchRequests(bench: Bench): Promise<void> {
   await against('submit, refused (429)', withQueued.map(submission), 429)
 
   let round = 0
-  await rounds(bench, 'submit', {
+  await measure(bench, 'submit', {
     // Each user may have one active generation. Which of them submit first changes, so that all keys are used.
     ours: () => rotated(free.map(submission), round++ * 977),
     theirs: () => rotated(free.map(submission), round * 977),
@@ -79,36 +79,30 @@ interface Pair {
   readonly afterTheirs?: () => Promise<void>
 }
 
-/** Easel, rival, Easel, rival: what else the machine does meets both alike. The first round only warms up. */
-async function rounds(bench: Bench, name: string, { ours, theirs, status, ...after }: Pair): Promise<void> {
+async function measure(bench: Bench, name: string, pair: Pair): Promise<void> {
   const { stack, rival, generator, figures } = bench
+  const { status } = pair
   if (!bench.wanted(name)) return
-  const measure = async ({ url, pid }: Started, requests: Requests) => {
+  const sides = [
+    { server: stack.server, asked: pair.ours, after: pair.afterOurs },
+    { server: rival, asked: pair.theirs, after: pair.afterTheirs },
+  ] as const
+  const measured = await rounds(sides, async ({ server: { url, pid }, asked, after }) => {
     const cpu = async () => (await cpuOf(pid)) + (await stack.servicesCpu())
+    const once = typeof asked === 'function'
+    const requests = once ? asked() : asked
     const before = await cpu()
-    const list = typeof requests === 'function' ? requests() : requests
-    const once = typeof requests === 'function'
-    const options = { url, requests: list, connections: CONNECTIONS, seconds: SECONDS, status, once }
-    const load = await generator.load(options)
-    return { load, cpuMs: (((await cpu()) - before) * 1000) / load.answered }
-  }
-  const measured: { readonly load: Load; readonly cpuMs: number }[][] = []
-  for (let n = 0; n <= ROUNDS; n++) {
-    const first = await measure(stack.server, ours)
-    await after.afterOurs?.()
-    const second = await measure(rival, theirs)
-    await after.afterTheirs?.()
-    if (n > 0) measured.push([first, second])
-  }
-  const both = (of: (it: { load: Load; cpuMs: number }) => number) =>
-    [0, 1].map((side) => measured.map((pair) => of(pair[side] as { load: Load; cpuMs: number }))) as [
-      number[],
-      number[],
-    ]
-  figures.addRounds(`${name}, requests/s`, ...both(({ load }) => load.answered / load.seconds))
-  figures.addRounds(`${name}, p50 ms`, ...both(({ load }) => load.p50))
-  figures.addRounds(`${name}, p99 ms`, ...both(({ load }) => load.p99))
-  figures.addRounds(`${name}, CPU ms per request`, ...both(({ cpuMs }) => cpuMs))
+    const load = await generator.load({ url, requests, connections: CONNECTIONS, seconds: SECONDS, status, once })
+    const cpuMs = (((await cpu()) - before) * 1000) / load.answered
+    await after?.()
+    return { ...load, perSecond: load.answered / load.seconds, cpuMs }
+  })
+  const add = (what: string, of: (it: (typeof measured)[0][0]) => number) =>
+    figures.addRounds(`${name}, ${what}`, measured[0].map(of), measured[1].map(of))
+  add('requests/s', ({ perSecond }) => perSecond)
+  add('p50 ms', ({ p50 }) => p50)
+  add('p99 ms', ({ p99 }) => p99)
+  add('CPU ms per request', ({ cpuMs }) => cpuMs)
 }
 
 /** Ends whatever the users have waiting, as they would. */

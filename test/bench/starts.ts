@@ -1,23 +1,17 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Bench, ROUNDS } from './bench.js'
+import { type Bench, rounds } from './bench.js'
 import { residentMiB } from './stack.js'
 
 /** What a process takes before its first request: the time to its first "ready", memory, and room on the disk. */
 export async function benchStarts({ stack, rival, rivalScript, figures, wanted }: Bench): Promise<void> {
   if (wanted('cold start')) {
-    const [ours, theirs]: [number[], number[]] = [[], []]
-    for (let n = 0; n < ROUNDS; n++) {
-      for (const [script, times] of [
-        ['dist/server.js', ours],
-        [rivalScript, theirs],
-      ] as const) {
-        const started = await stack.launch([script])
-        times.push(started.readyAfterMs)
-        await started.stop()
-      }
-    }
-    figures.addRounds('cold start to ready, ms', ours, theirs)
+    const times = await rounds(['dist/server.js', rivalScript], async (script) => {
+      const started = await stack.launch([script])
+      await started.stop()
+      return started.readyAfterMs
+    })
+    figures.addRounds('cold start to ready, ms', ...times)
   }
   if (wanted('memory'))
     figures.add('server memory, idle, MiB', await residentMiB(stack.server.pid), await residentMiB(rival.pid))
