@@ -34,10 +34,9 @@ export async function benchGpuCases(bench: Bench): Promise<void> {
   if (!['dispatch', 'Create Image', 'worker'].some(wanted)) return
   const gpus = await startGpus()
   const [ourGpu = '', itsGpu = ''] = gpus.urls
-  const [ours, its] = await Promise.all([
-    stack.launch([WORKER], { INFERENCE_URL: ourGpu }),
-    stack.launch([rivalScript, 'worker'], { GPU_URL: itsGpu.replace(/^a1111\+/, '') }),
-  ])
+  // One after the other: a port is free until someone listens on it.
+  const ours = await stack.launch([WORKER], { INFERENCE_URL: ourGpu })
+  const its = await stack.launch([rivalScript, 'worker'], { GPU_URL: itsGpu.replace(/^a1111\+/, '') })
   const sides: Sides = [
     { server: stack.server, worker: ours },
     { server: rival, worker: its },

@@ -109,8 +109,10 @@ async function startProcess(script: readonly string[], env: Environment): Promis
     await ended
   }
   const isReady = async () => {
+    const ready = (await fetch(`${url}/ready`).catch(() => undefined))?.ok
+    // Looked at last: if the port was another process's, that one has answered.
     if (child.exitCode !== null) throw new Error(`${script.join(' ')} ended instead of starting`)
-    return (await fetch(`${url}/ready`).catch(() => undefined))?.ok
+    return ready
   }
   await until(isReady, `${script.join(' ')} to be ready`, 60_000).catch(async (error) => {
     await stop()
