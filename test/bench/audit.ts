@@ -1,12 +1,12 @@
 /** `npm run bench:audit`: what `easel audit` takes over a million finished generations, and after a thousand more. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import { parseConfig } from '../../src/config.js'
 import { migrateDatabase } from '../../src/db/migrate.js'
 import { startLocalPostgres } from '../../src/local/postgres.js'
 import { auditService } from '../../src/wiring.js'
+import { openFiller, withoutIndexes } from './fill.js'
+import { benchDirectory } from './stack.js'
 
 const STORED = Number(process.env.BENCH_STORED ?? 1_000_000)
 const USERS = Number(process.env.BENCH_USERS ?? Math.ceil(STORED / 100))
@@ -16,18 +16,17 @@ const GRANTED = 1_000_000
 /** The last one ends long enough ago that none may still be joining it. */
 const BEGUN_AT = new Date(Date.now() - (STORED + MORE + 120) * 1000)
 
-const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
+const directory = await benchDirectory()
 const postgres = await startLocalPostgres({ dataDir: join(directory, 'postgres') })
 const config = parseConfig({ DATABASE_URL: postgres.url, STORAGE_URL: `file:${join(directory, 'images')}` })
-// Without the pool's deadlines.
-const client = new pg.Client({ connectionString: postgres.url })
+const client = await openFiller(postgres.url)
 try {
   await migrateDatabase(postgres.url)
-  await client.connect()
-  // Without a look at foreign keys.
-  await client.query('SET session_replication_role = replica')
   await givenUsers()
-  const filled = await secondsOf(() => withoutIndexes(() => givenEnded(0, STORED)))
+  const filled = await secondsOf(async () => {
+    await withoutIndexes(client, () => givenEnded(0, STORED))
+    await client.query('ANALYZE')
+  })
   console.log(`${STORED} generations of ${USERS} users, stored in ${filled.toFixed(0)} s`)
   console.log(`first audit: ${(await secondsOf(audit)).toFixed(2)} s`)
   await givenEnded(STORED, STORED + MORE)
@@ -36,19 +35,6 @@ try {
   await client.end()
   await postgres.stop()
   await rm(directory, { recursive: true, force: true, maxRetries: 5 })
-}
-
-/** Those that no key needs are built afterwards, which takes a fraction of the time. */
-async function withoutIndexes(fill: () => Promise<void>): Promise<void> {
-  const { rows } = await client.query<{ name: string; definition: string }>(
-    `SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS definition
-       FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-      WHERE c.relnamespace = 'public'::regnamespace AND NOT i.indisunique`,
-  )
-  for (const { name } of rows) await client.query(`DROP INDEX ${name}`)
-  await fill()
-  for (const { definition } of rows) await client.query(definition)
-  await client.query('ANALYZE')
 }
 
 /** Each with a key; a fifth of them are developers. */

@@ -36,12 +36,14 @@ export class Figures {
 
   /** Markdown. */
   table(): string {
-    const rows = [
-      ['', 'Easel', 'rival', 'Easel ÷ rival', 'spread'],
-      ['---', '--:', '--:', '--:', '--:'],
-    ]
-    return [...rows, ...this.all.map(rowOf)].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+    return table(['', 'Easel', 'rival', 'Easel ÷ rival', 'spread'], this.all.map(rowOf))
   }
+}
+
+/** Markdown, every column but the first aligned right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const rule = head.map((_, n) => (n === 0 ? '---' : '--:'))
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
 const rowOf = ({ name, easel, rival, ratio, spread }: Figure): string[] => [
@@ -54,6 +56,12 @@ const rowOf = ({ name, easel, rival, ratio, spread }: Figure): string[] => [
 
 const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
 
+/** The value that this share of them does not exceed; 0 of none. */
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
+}
+
+/** The one in the middle; of an even number, half-way between the two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = (sorted.length - 1) / 2

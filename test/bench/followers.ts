@@ -3,6 +3,7 @@ import { Agent, request } from 'undici'
 import { newGenerationId } from '../../src/generation/generation.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { standInWorker } from '../support/stand-in-worker.js'
+import { percentile } from './figures.js'
 import { residentMiB, startBenchStack } from './stack.js'
 
 const FOLLOWERS = Number(process.env.BENCH_FOLLOWERS ?? 1000)
@@ -56,7 +57,7 @@ try {
   agent = newAgent()
   // What else the machine does hits each in turn: the better one counts.
   const idleAfter = await measure()
-  const idle = at(idleAfter.polls, 0.5) < at(idleBefore.polls, 0.5) ? idleAfter : idleBefore
+  const idle = percentile(idleAfter.polls, 0.5) < percentile(idleBefore.polls, 0.5) ? idleAfter : idleBefore
   console.log(`${streams} event streams and ${polls} long polls open, ${received.answers} of them answered meanwhile`)
   console.log(
     `memory ${Math.round(before)} MiB before, ${Math.round(after)} MiB after; per stream ${perOne(withStreams - before, streams)} KiB`,
@@ -180,14 +181,10 @@ function report(name: string, idle: Times, busy: Times): void {
   console.log(name)
   for (const kind of ['polls', 'submits'] as const) {
     const shown = [0.5, 0.95].map((share) => {
-      const [from, to] = [at(idle[kind], share), at(busy[kind], share)]
+      const [from, to] = [percentile(idle[kind], share), percentile(busy[kind], share)]
       return `p${share * 100} ${from.toFixed(1)} → ${to.toFixed(1)} ms (× ${(to / from).toFixed(2)})`
     })
     console.log(`  ${kind.padEnd(8)} ${shown.join('   ')}`)
   }
   console.log()
-}
-
-function at(times: readonly number[], share: number): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0
 }

@@ -1,169 +1,132 @@
 /** What lies between a submit and the GPU, and between the GPU and the answer: both workers, one stand-in GPU server each. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { request } from 'undici'
 import type { GpuReport } from '../chaos/gpu-process.js'
-import { standInWorker } from '../support/stand-in-worker.js'
-import { type Figures, median } from './figures.js'
-import type { BenchUser } from './givens.js'
-import type { LoadRequest, startLoadGenerator } from './load.js'
-import { type BenchStack, cpuOf, type Started, WORKER } from './stack.js'
+import { within } from '../support/until.js'
+import { type Bench, rounds, SECONDS } from './bench.js'
+import { headersOf, now, submit } from './client.js'
+import { median, percentile } from './figures.js'
+import type { LoadRequest } from './load.js'
+import { cpuOf, type Started, WORKER } from './stack.js'
 
 const GPU = fileURLToPath(new URL('../chaos/gpu-process.ts', import.meta.url))
-const MODEL = 'ponyDiffusionV6XL.safetensors'
-const PRESET_MODEL = 'noobaiXL_v11.safetensors'
-const SMALL = { width: 256, height: 256, steps: 20 }
+/** The models of the submits and of Create Image. */
+export const MODELS = ['ponyDiffusionV6XL.safetensors', 'noobaiXL_v11.safetensors']
+export const SMALL = { width: 256, height: 256, steps: 20 }
+const LARGE = { width: 832, height: 1216, steps: 20 }
 const DISPATCHES = 40
-const IMAGES = 12
-const ENDS = 40
+const RATE = 30
+/** In a round. */
+const IMAGES = 16
 
-export interface GpuCases {
-  readonly stack: BenchStack
-  readonly rival: Started
-  readonly rivalScript: string
-  readonly generator: ReturnType<typeof startLoadGenerator>
-  /** Without an active generation. */
-  readonly users: readonly BenchUser[]
-  readonly figures: Figures
-  readonly wanted: (name: string) => boolean
+type Gpus = Awaited<ReturnType<typeof startGpus>>
+interface Side {
+  readonly server: Started
+  readonly worker: Started
 }
+type Sides = readonly [easel: Side, rival: Side]
 
-export async function benchGpuCases(cases: GpuCases): Promise<void> {
-  const { stack, rival, rivalScript, figures, wanted } = cases
-  if (!['event stream', 'dispatch', 'Create Image', 'worker'].some(wanted)) return
-  await stack.db.pool.query(
-    `UPDATE generations SET status = 'failed', error = 'over', finished_at = now(), lease_until = NULL
-      WHERE status IN ('queued', 'processing')`,
-  )
-  await fetch(`${rival.url}/free`, { method: 'POST' })
-  const users = [...cases.users]
-  const nextUser = () => users.pop() as BenchUser
-  if (wanted('event stream')) await benchEventStream(cases, nextUser)
-
-  const directory = await mkdtemp(join(tmpdir(), 'easel-bench-images-'))
-  const gpu = await startGpus()
-  const [ourGpu = '', itsGpu = ''] = gpu.urls
-  const [ours, its] = await Promise.all([
-    stack.launch([WORKER], { INFERENCE_URL: ourGpu }),
-    stack.launch([rivalScript, 'worker'], { GPU_URL: itsGpu.replace(/^a1111\+/, ''), IMAGES: directory }),
-  ])
+/** The way to the GPU and back, through Easel's worker and the rival's. */
+export async function benchGpuCases(bench: Bench): Promise<void> {
+  const { stack, rival, rivalScript, wanted } = bench
+  if (!['dispatch', 'Create Image', 'worker'].some(wanted)) return
+  const gpus = await startGpus()
+  const [ourGpu = '', itsGpu = ''] = gpus.urls
+  // One after the other: a port is free until someone listens on it.
+  const ours = await stack.launch([WORKER], { INFERENCE_URL: ourGpu })
+  const its = await stack.launch([rivalScript, 'worker'], { GPU_URL: itsGpu.replace(/^a1111\+/, '') })
+  const sides: Sides = [
+    { server: stack.server, worker: ours },
+    { server: rival, worker: its },
+  ]
   try {
-    const sides = [
-      { server: stack.server, worker: ours },
-      { server: rival, worker: its },
-    ] as const
-    if (wanted('dispatch')) {
-      const waits: [number[], number[]] = [[], []]
-      for (let n = 0; n < DISPATCHES; n++)
-        for (const [side, { server }] of sides.entries()) {
-          const prompt = `${side} ${n} ${Math.random()}`
-          const began = gpu.begins(prompt)
-          const at = await submitted(server, nextUser(), prompt)
-          waits[side as 0 | 1].push((await began) - at)
-          await delay(100)
-        }
-      figures.add('dispatch to the GPU, idle, p50 ms', median(waits[0]), median(waits[1]))
-    }
-    for (const connections of [1, 8]) {
-      const name = `Create Image, ${connections} at a time`
-      if (!wanted(name)) continue
-      const loads = []
-      for (const { server } of sides) {
-        await cases.generator.load({ ...creation(server, nextUser, connections, 3), seconds: 30 }) // warms up
-        loads.push(await cases.generator.load(creation(server, nextUser, connections, 100)))
-      }
-      const [easel, theirs] = loads.map(({ p50 }) => p50) as [number, number]
-      figures.add(`${name}, p50 ms`, easel, theirs)
-    }
-    if (wanted('worker')) {
-      const spent: number[] = []
-      for (const { server, worker } of sides) {
-        const size = { width: 832, height: 1216 }
-        await cases.generator.load({ ...creation(server, nextUser, 1, 2, size), seconds: 30 })
-        const before = await cpuOf(worker.pid)
-        const { answered } = await cases.generator.load({ ...creation(server, nextUser, 1, IMAGES, size), seconds: 30 })
-        spent.push((((await cpuOf(worker.pid)) - before) * 1000) / answered)
-      }
-      figures.add('worker, CPU ms per 832 × 1216 image', spent[0] as number, spent[1])
-    }
+    if (wanted('dispatch')) await benchDispatch(bench, sides, gpus)
+    for (const connections of [1, 8]) await benchCreateImage(bench, sides, connections)
+    if (wanted('worker')) await benchWorker(bench, sides)
   } finally {
-    gpu.stop()
+    gpus.stop()
     await Promise.all([ours.stop(), its.stop()])
-    await rm(directory, { recursive: true, force: true })
   }
 }
 
-/** How long after the row has ended its event stream says so. There is nothing like it in the rival. */
-async function benchEventStream({ stack, figures }: GpuCases, nextUser: () => BenchUser): Promise<void> {
-  const worker = standInWorker(stack.db)
-  const waits: number[] = []
-  for (let n = 0; n < ENDS; n++) {
-    const user = nextUser()
-    const headers = { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: 10 })
-    const answer = await request(`${stack.url}/api/v1/generate`, { method: 'POST', headers, body })
-    const { id } = (await answer.body.json()) as { id: string }
-    const claimed = await worker.claim()
-    const stream = await request(`${stack.url}/api/v1/generate/${id}/events`, { headers })
-    const endedAt = new Promise<number>((resolve) => {
-      let text = ''
-      stream.body.on('data', (chunk) => {
-        text += chunk
-        if (text.includes('event: end')) resolve(performance.now())
-      })
-    })
-    await delay(20)
-    await worker.fail(claimed, 'over')
-    const at = performance.now()
-    waits.push((await endedAt) - at)
-    stream.body.destroy()
+/** From a submit's answer to the GPU's request: of one submit after the other, and of a steady stream of them. */
+async function benchDispatch({ figures, nextUser }: Bench, sides: Sides, gpus: Gpus): Promise<void> {
+  const dispatch = async (server: Started) => {
+    const prompt = `a lighthouse ${Math.random()}`
+    const began = gpus.begins(prompt)
+    const { at } = await submit(server, nextUser(), { prompt, ...SMALL })
+    return (await within(60_000, began, 'the request to the GPU')) - at
   }
-  figures.add('event stream tells the end, p50 ms after the row', median(waits))
+  const one = async (server: Started) => {
+    await delay(100)
+    return dispatch(server)
+  }
+  const stream = async (server: Started) => {
+    const begun = now()
+    const waits: Promise<number>[] = []
+    for (let n = 0; n < 2 * RATE * SECONDS; n++) {
+      await delay(begun + (n * 1000) / RATE - now())
+      const wait = dispatch(server)
+      // Told below: nobody catches what is told before, and the servers would be left running.
+      wait.catch(() => undefined)
+      waits.push(wait)
+    }
+    return Promise.all(waits)
+  }
+
+  const idle: [number[], number[]] = [[], []]
+  for (let n = 0; n < DISPATCHES; n++)
+    for (const side of [0, 1] as const) idle[side].push(await one(sides[side].server))
+  figures.add('dispatch to the GPU, idle, p50 ms', median(idle[0]), median(idle[1]))
+
+  const [ours, theirs] = await rounds(sides, ({ server }) => stream(server))
+  for (const share of [0.5, 0.99]) {
+    const of = (waits: readonly number[]) => percentile(waits, share)
+    figures.addRounds(`dispatch to the GPU at ${RATE} submits/s, p${share * 100} ms`, ours.map(of), theirs.map(of))
+  }
 }
 
-/** Resolves to when its answer came, in the GPU process's time. */
-async function submitted({ url }: Started, { key }: BenchUser, prompt: string): Promise<number> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ prompt, model_version_id: 10, ...SMALL })
-  const answer = await request(`${url}/api/v1/generate`, { method: 'POST', headers, body })
-  const at = performance.timeOrigin + performance.now()
-  if (answer.statusCode !== 201)
-    throw new Error(`a submit was answered ${answer.statusCode}: ${await answer.body.text()}`)
-  await answer.body.dump()
-  return at
+async function benchCreateImage(bench: Bench, sides: Sides, connections: number): Promise<void> {
+  const name = `Create Image, ${connections} at a time`
+  if (!bench.wanted(name)) return
+  const p50s = await rounds(sides, async ({ server }) => {
+    const { p50 } = await bench.generator.load(creation(bench, server, connections, SMALL))
+    return p50
+  })
+  bench.figures.addRounds(`${name}, p50 ms`, ...p50s)
 }
 
-const creation = (
-  { url }: Started,
-  user: () => BenchUser,
-  connections: number,
-  count: number,
-  size: object = SMALL,
-) => ({
+async function benchWorker(bench: Bench, sides: Sides): Promise<void> {
+  const spent = await rounds(sides, async ({ server, worker }) => {
+    const before = await cpuOf(worker.pid)
+    const { answered } = await bench.generator.load(creation(bench, server, 1, LARGE))
+    return (((await cpuOf(worker.pid)) - before) * 1000) / answered
+  })
+  bench.figures.addRounds('worker, CPU ms per 832 × 1216 image', ...spent)
+}
+
+const creation = ({ nextUser }: Bench, { url }: Started, connections: number, size: object) => ({
   url,
   connections,
-  seconds: 5,
+  seconds: 30,
   status: 200,
   once: true,
-  requests: Array.from({ length: count }, (): LoadRequest => {
-    const headers = { authorization: `Bearer ${user().key}`, 'content-type': 'application/json' }
+  requests: Array.from({ length: IMAGES }, (): LoadRequest => {
     const body = JSON.stringify({ prompt: `a lighthouse ${Math.random()}`, ...size })
-    return { method: 'POST', path: '/v1/images/generate', headers, body }
+    return { method: 'POST', path: '/v1/images/generate', headers: headersOf(nextUser()), body }
   }),
 })
 
 async function startGpus() {
-  const child: ChildProcess = fork(GPU, ['2', '0', MODEL, PRESET_MODEL])
+  const child: ChildProcess = fork(GPU, ['2', '0', ...MODELS])
   const waiting = new Map<string, (at: number) => void>()
   const [first] = (await once(child, 'message')) as [GpuReport]
   if (!('urls' in first)) throw new Error('the GPU servers did not say where they are')
   child.on('message', (report: GpuReport) => {
-    if ('run' in report) waiting.get(report.prompt)?.(report.at)
+    // Its clock counts whole milliseconds, which are half of one behind on average.
+    if ('run' in report) waiting.get(report.prompt)?.(report.at + 0.5)
   })
   return {
     urls: first.urls,

@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { percentile } from './figures.js'
 
 export interface LoadRequest {
   readonly method: 'GET' | 'POST'
@@ -58,7 +59,9 @@ async function run({ url, requests, connections, seconds, status, once: once_ = 
     new Promise<void>((resolve, reject) => {
       const socket = connect({ host: hostname, port: Number(port), noDelay: true })
       let at = 0
-      let received: Buffer = Buffer.alloc(0)
+      let head = Buffer.alloc(0)
+      /** Of the body, once the head is known. */
+      let missing: number | undefined
       const next = () => {
         if (isOver()) {
           socket.destroy()
@@ -69,27 +72,29 @@ async function run({ url, requests, connections, seconds, status, once: once_ = 
       }
       socket.on('connect', next).on('error', reject)
       socket.on('data', (data) => {
-        received = received.length === 0 ? data : Buffer.concat([received, data])
-        const headEnd = received.indexOf(HEAD_END)
-        if (headEnd < 0) return
-        const head = received.toString('latin1', 0, headEnd)
-        const got = Number(head.slice(9, 12))
-        const length = got === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
-        if (received.length < headEnd + HEAD_END.length + length) return
+        if (missing === undefined) {
+          head = head.length === 0 ? data : Buffer.concat([head, data])
+          const headEnd = head.indexOf(HEAD_END)
+          if (headEnd < 0) return
+          const text = head.toString('latin1', 0, headEnd)
+          const got = Number(text.slice(9, 12))
+          if (got !== status) {
+            socket.destroy()
+            return reject(new Error(`expected ${status}, got:\n${head}`))
+          }
+          const length = got === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
+          missing = length - (head.length - headEnd - HEAD_END.length)
+        } else missing -= data.length
+        if (missing > 0) return
         times.push(performance.now() - at)
-        if (got !== status) {
-          socket.destroy()
-          return reject(new Error(`expected ${status}, got:\n${received}`))
-        }
-        received = Buffer.alloc(0)
+        head = Buffer.alloc(0)
+        missing = undefined
         next()
       })
     })
   await Promise.all(Array.from({ length: Math.min(connections, requests.length) }, client))
   const took = (performance.now() - begun) / 1000
-  times.sort((a, b) => a - b)
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
-  return { answered: times.length, seconds: took, p50: at(0.5), p99: at(0.99) }
+  return { answered: times.length, seconds: took, p50: percentile(times, 0.5), p99: percentile(times, 0.99) }
 }
 
 /** Starts the process; its `load` resolves once a load is over. */

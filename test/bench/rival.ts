@@ -7,6 +7,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import rateLimit from '@fastify/rate-limit'
+import fastifyStatic from '@fastify/static'
 import { Queue, Worker } from 'bullmq'
 import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
@@ -108,6 +109,7 @@ async function startServer(): Promise<void> {
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.get('/ready', async () => ({}))
+  await app.register(fastifyStatic, { root: IMAGES, prefix: '/cdn/' })
   await app.register(async (scope) => {
     const users = new WeakMap<FastifyRequest, { id: string; username: string; credits: string }>()
     const userOf = (request: FastifyRequest) => users.get(request) as { id: string; username: string; credits: string }

@@ -1,7 +1,7 @@
 /** What is measured: Easel as it is built for production, and the bare rival, over one Postgres and one Redis. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase, type Database } from '../../src/db/client.js'
@@ -22,11 +22,15 @@ export interface Started {
   stop(): Promise<void>
 }
 
+/** A new one, where the account that runs Postgres may go. */
+export const benchDirectory = (): Promise<string> =>
+  mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
+
 export type BenchStack = Awaited<ReturnType<typeof startBenchStack>>
 
 /** Easel's server (`npm run build` has built it) over a durable Postgres and a Redis, both our own. */
 export async function startBenchStack() {
-  const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
+  const directory = await benchDirectory()
   const closers: (() => Promise<unknown> | undefined)[] = [
     () => rm(directory, { recursive: true, force: true, maxRetries: 5 }),
   ]
@@ -43,10 +47,14 @@ export async function startBenchStack() {
     })
     closers.push(() => postgres.stop())
     await migrateDatabase(postgres.url)
+    const images = join(directory, 'images')
+    await mkdir(images)
     const env: Environment = {
       DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
-      STORAGE_URL: `file:${join(directory, 'images')}`,
+      STORAGE_URL: `file:${images}`,
+      // The rival's.
+      IMAGES: images,
       // The history is made up: the audit would complain.
       LOG_LEVEL: 'fatal',
       RATE_LIMIT_MAX: '1000000',
@@ -68,6 +76,8 @@ export async function startBenchStack() {
       db: db as Database,
       databaseUrl: postgres.url,
       redisUrl: redis.url,
+      /** The directory of published images. */
+      images,
       /** Starts one more process over the same services, which `close` stops. */
       launch,
       /** CPU seconds that Postgres and Redis have used so far. */
@@ -99,8 +109,10 @@ async function startProcess(script: readonly string[], env: Environment): Promis
     await ended
   }
   const isReady = async () => {
+    const ready = (await fetch(`${url}/ready`).catch(() => undefined))?.ok
+    // Looked at last: if the port was another process's, that one has answered.
     if (child.exitCode !== null) throw new Error(`${script.join(' ')} ended instead of starting`)
-    return (await fetch(`${url}/ready`).catch(() => undefined))?.ok
+    return ready
   }
   await until(isReady, `${script.join(' ')} to be ready`, 60_000).catch(async (error) => {
     await stop()

@@ -7,10 +7,11 @@ export interface QueueOptions {
   readonly files: Map<string, Buffer>
   /** To one client's newest socket, or to all. */
   readonly send: (type: string, data: Record<string, unknown>, clientId: string | undefined | 'all') => void
+  readonly onExecution: ((ended: Promise<unknown>) => void) | undefined
 }
 
 /** The queue, the one prompt that runs, and the history: all that a restart forgets. */
-export function createQueue({ settings, files, send }: QueueOptions) {
+export function createQueue({ settings, files, send, onExecution }: QueueOptions) {
   const run = createExecutor(settings, files)
   let pending: QueuedPrompt[] = []
   let running: { readonly item: QueuedPrompt; readonly stop: AbortController; node: string | undefined } | undefined
@@ -36,7 +37,9 @@ export function createQueue({ settings, files, send }: QueueOptions) {
       const isProgress = type === 'progress' || type === 'progress_state'
       send(type, data, to === 'all' || (isProgress && item.clientId === undefined) ? 'all' : item.clientId)
     }
-    const result = await run(item, tell, mine.stop.signal)
+    const ended = run(item, tell, mine.stop.signal)
+    onExecution?.(ended)
+    const result = await ended
     if (born !== life) return
     running = undefined
     history[item.id] = { prompt: tuple(asRun(item)), ...result, meta: {} }

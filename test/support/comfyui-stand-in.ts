@@ -28,6 +28,8 @@ export interface StandInOptions {
   /** `user:password`, as a proxy in front would ask for. */
   readonly auth?: string
   readonly latencyMs?: number
+  /** Told of each execution when it begins; `ended` resolves when it has ended, before anybody is told. */
+  readonly onExecution?: (ended: Promise<unknown>) => void
 }
 
 export interface JournalEntry {
@@ -77,7 +79,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
   const clients = new Map<string, WebSocket>()
   const nodes = nodesOf(checkpoints, options.samplers)
 
-  const queue = createQueue({ settings, files, send })
+  const queue = createQueue({ settings, files, send, onExecution: options.onExecution })
   const webSockets = new WebSocketServer({ noServer: true })
   const { server, ...http } = await startSwitchableServer(handle, options.port)
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {

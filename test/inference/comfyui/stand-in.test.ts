@@ -60,6 +60,18 @@ describe('the stand-in refuses like a real server', () => {
   })
 })
 
+it('tells of each execution before its client can see the end', async () => {
+  const told: string[] = []
+  const onExecution = async (ended: Promise<unknown>) => {
+    told.push('begins')
+    await ended
+    told.push('ended')
+  }
+  const { generate } = await givenBackend({ onExecution: (ended) => void onExecution(ended) })
+  await generate()
+  expect(told).toEqual(['begins', 'ended'])
+})
+
 it('draws PNGs that are not of one colour, with its prompt in a text chunk', async () => {
   const { generate } = await givenBackend()
   const [image] = await generate({ prompt: 'été' })
