@@ -3,19 +3,7 @@ import type { AccountStore, Caller, Subscription } from '../account/account.js'
 import { batched } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
 import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
-import {
-  assign,
-  byPlace,
-  eachOf,
-  type Found,
-  given,
-  insertInto,
-  named,
-  param,
-  pick,
-  type RowOf,
-  statement,
-} from './statement.js'
+import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** A subscription's status by Postgres's clock. */
 const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
@@ -34,27 +22,26 @@ const CALLER = {
 type CallerRow = RowOf<typeof CALLER>
 
 // Every request runs it.
-const FIND_CALLERS = statement<Found<CallerRow>>('find_callers')`
-  ${eachOf(
-    sql`${param('hashes')}::bytea[]`,
-    'hash',
-    sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
-         WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
-  )}`
+const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
+  'find_callers',
+  { hash: 'bytea' },
+  sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+       WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
+)
 const NOTE_USE = statement('note_key_use')`
   UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`
 
 /** Reads the key on every request: a revoked one is refused immediately, on every replica. */
 export const accountStore = ({ pool }: Database): AccountStore => {
-  const noteUse = (rows: readonly CallerRow[]) => {
-    const ids = rows.filter(({ lastUseIsOld }) => lastUseIsOld).map(({ keyId }) => keyId)
+  const findCallers = async (hashes: readonly Buffer[]) => {
+    const rows = await FIND_CALLERS(
+      pool,
+      hashes.map((hash) => ({ hash })),
+    )
+    const ids = rows.flatMap((row) => (row?.lastUseIsOld ? row.keyId : []))
     // Only for display: not awaited, and a failure is ignored.
     if (ids.length > 0) NOTE_USE.run(pool, { ids }).catch(() => undefined)
-  }
-  const findCallers = async (hashes: readonly Buffer[]) => {
-    const rows = await FIND_CALLERS.rows(pool, { hashes })
-    noteUse(rows)
-    return byPlace(rows, hashes.length).map((row) => row && toCaller(row))
+    return rows.map((row) => row && toCaller(row))
   }
   return { findCaller: batched(findCallers), findCallers }
 }
@@ -68,7 +55,7 @@ function toCaller({ keyId, keyKind, concurrency, ...row }: CallerRow): Caller {
 /** An account as the operator sees it: deleted ones too. */
 export type OperatorUser = typeof u.$inferSelect & { readonly subscription: Subscription | null }
 
-// User, subscription and the ledger row of the first credits: all or nothing.
+// All or nothing; the credits with their row in the ledger.
 const CREATE = statement<{ id: string }>('create_user')`
   WITH created AS (
     ${insertInto(u, given(u, 'username', 'credits'))} RETURNING ${u.id}, ${u.credits}
