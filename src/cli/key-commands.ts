@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
-import { operatorKeyStore, operatorUsageStore } from '../db/api-key-store.js'
+import { operatorKeyStore } from '../db/api-key-store.js'
 import { moment, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { requireUser } from './find-user.js'
@@ -89,7 +89,7 @@ async function showUsage(
 ) {
   if (since && until && since >= until) throw new OperatorError('--since must lie before --until.')
   const user = await requireUser(db, username)
-  const rows = (await operatorUsageStore(db).of(user.id, since, until)).map((row) => ({
+  const rows = (await operatorKeyStore(db).usage(user.id, since, until)).map((row) => ({
     ...row,
     hint: `${config.keyPrefix}_…${row.hint}`,
   }))
