@@ -17,7 +17,7 @@ const CHECK_MS = 5000
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
-/** While more generations than this are being checked and stored, the GPU waits: their images are in memory. */
+/** While more generations than this are being stored, the GPU waits: their images are in memory. */
 const MAX_FINISHING = 4
 
 /** For how long a missing model is left out: longer than a generation waits for a backend that has it. */
@@ -142,12 +142,10 @@ export function backendLoop(
   }
 
   const warnOfOthers = () => {
-    if (warnedOfOthers) return
+    const sentence =
+      'the GPU server draws for other clients, or what was canceled, before ours: let only one worker use it'
+    if (!warnedOfOthers) log.warn({ backend: backend.name }, sentence)
     warnedOfOthers = true
-    log.warn(
-      { backend: backend.name },
-      'the GPU server draws for other clients, or what was canceled, before ours: let only one worker use it',
-    )
   }
 
   const noteOutcome = (generation: ClaimedGeneration, outcome: RunOutcome): void => {

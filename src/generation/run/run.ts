@@ -3,7 +3,7 @@ import { failpoint } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import { MAX_TRIES, publicReason } from '../failure-reason.js'
 import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
-import { BackendError, type InferenceBackend } from './backend.js'
+import { BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import { type GpuTurn, waitForTurn } from './gpu-turn.js'
@@ -112,18 +112,14 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   }
   const fault = error instanceof BackendError ? error : undefined
   log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
+  if (isServerFault(error)) {
+    if (error.kind !== 'lost') await requeue(attempt)
+    else if (experience.isCulprit()) await failOrRetry(attempt, error)
+    // Let another generation go first: if the server drops only this one, the fault is this one's.
+    else await requeue(attempt, { countTry: false, delayMs: 2000 })
+    return { down: error }
+  }
   switch (fault?.kind) {
-    case 'unavailable':
-    case 'busy':
-    case 'auth':
-    case 'unusable':
-      await requeue(attempt)
-      return { down: fault }
-    case 'lost':
-      // Let another generation go first: if the server drops only this one, the fault is this one's.
-      if (experience.isCulprit()) await failOrRetry(attempt, fault)
-      else await requeue(attempt, { countTry: false, delayMs: 2000 })
-      return { down: fault }
     case 'invalid_request':
     case 'unsupported':
       return fail(attempt, fault.publicMessage)
