@@ -97,8 +97,8 @@ const ACTIVE_GENERATIONS = eachOf<{ id: string }, 'accountId'>(
 )
 
 const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
-const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
-  SELECT ${named({ ...SUBMITTED, accountId: g.userId })} FROM ${g} WHERE ${g.id} = ${param('id')}`
+const FIND = statement<SubmittedGeneration>('find_submitted')`
+  SELECT ${named(SUBMITTED)} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}

@@ -22,11 +22,8 @@ export interface Affinity {
   readonly msPerPixelStep: number
 }
 
-export interface StoredImage {
+export interface StoredImage extends Pick<Generation, 'seed' | 'width' | 'height'> {
   readonly slug: string
-  readonly seed: number
-  readonly width: number
-  readonly height: number
   readonly bytes: number
   readonly sha256: string
   readonly madeWith?: MadeWith

@@ -36,11 +36,7 @@ export interface Experience {
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
 /** The generation may have crashed the worker: its lease is left to expire, so that the reconciler counts the death. */
-export class WorkerCrash extends Error {
-  constructor() {
-    super('the worker stops because of an uncaught error')
-  }
-}
+export class WorkerCrash extends Error {}
 
 interface Attempt extends RunPorts {
   readonly generation: ClaimedGeneration
@@ -172,7 +168,7 @@ async function requeue(
   return 'requeued'
 }
 
-/** The attempt was canceled, expired or taken over; that is recorded already. */
+/** The attempt was canceled, expired or taken over, which is recorded already. */
 async function lost(attempt: Attempt): Promise<RunOutcome> {
   const { runs, queue, log, generation, facts } = attempt
   log.info(facts, 'generation attempt is no longer ours')

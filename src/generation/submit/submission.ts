@@ -72,7 +72,7 @@ export interface SubmissionStore {
   activeGeneration(accountId: string): Promise<string | undefined>
   /** The queue has the job of this attempt. */
   markEnqueued(delivery: Delivery): Promise<void>
-  find(id: string): Promise<(SubmittedGeneration & { readonly accountId: string }) | undefined>
+  find(id: string): Promise<SubmittedGeneration | undefined>
 }
 
 export interface SubmitPorts {
