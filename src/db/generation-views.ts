@@ -58,9 +58,8 @@ interface Watcher {
 }
 
 /**
- * Watches any number of generations over one LISTEN connection. The statement that moves or ends one also notifies; in
- * case a notice is lost, one query a second reads all of them again. Notices that come during a query wait for the next
- * one, so at most two connections of the pool are in use.
+ * Watches any number of generations over one LISTEN connection: the statement that moves or ends one also notifies.
+ * Notices that come during a query wait for the next one, so at most two connections of the pool are in use.
  */
 export function generationWatch(
   { pool }: Database,

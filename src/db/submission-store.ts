@@ -36,11 +36,8 @@ const MARK = sql`
 /** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
 
-/**
- * Charge, generation and ledger row in one statement: all or nothing. It looks for an active generation first, so that
- * "active" is reported before "insufficient"; in a race the unique index decides. The key's row is locked before the
- * user's: once either is closed, nothing more is charged.
- */
+// Looks for an active generation first, so that it is reported before "insufficient"; in a race the unique index decides.
+// The key's row is locked before the user's: once either is closed, nothing more is charged.
 const INSERT_CHARGED = statement<{
   createdAt: Date | null
   creditsLeft: number | null

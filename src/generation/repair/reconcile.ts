@@ -14,10 +14,8 @@ const logFault =
     log.warn({ err, rule }, 'a rule of the reconciler failed')
 
 /**
- * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule does not stop the
- * others.
- * @param pass `full`: check everything, not only what is known to be new. `leasesCount`: an expired lease means a lost
- *   worker
+ * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule stops no other.
+ * @param pass `full`: check everything, not only what is new. `leasesCount`: an expired lease means a lost worker
  * @returns whether Redis is known to follow Postgres; true if this pass did not check
  */
 export async function reconcile(

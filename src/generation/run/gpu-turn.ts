@@ -2,10 +2,7 @@ import { timeLimit, whenAborted } from '../../abort-signals.js'
 import type { Work } from '../generation.js'
 import { type inferencePace, remainingMs } from '../inference-pace.js'
 
-/**
- * When a claimed attempt may use its backend. The next generation is claimed a little before the GPU is free, and is
- * checked and stored while the one after it is drawn, so that the GPU waits for neither.
- */
+/** When an attempt, which is claimed a little before the GPU is free, may use it. */
 export interface GpuTurn {
   /** Resolves when the GPU is this attempt's; rejects if it will never be. */
   readonly granted: Promise<unknown>

@@ -73,9 +73,9 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   // Charged and stored: the answer waits for nothing else.
   announce(ports, generation).catch(() => undefined)
   const { modelVersionId, modelName, cost, seed, slugs } = generation
-  const { createdAt, creditsLeft } = inserted
-  const facts = { id, modelVersionId, modelName, cost, seed, slugs, createdAt }
-  return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
+  const { createdAt } = inserted
+  const creditsLeft = metered ? undefined : inserted.creditsLeft
+  return { id, modelVersionId, modelName, cost, seed, slugs, createdAt, replayed: false, creditsLeft }
 }
 
 /** Keeps the account's lock and enqueues the job. If that fails, as while Redis is down, the reconciler does it later. */
