@@ -33,31 +33,28 @@ export const param = <Name extends string>(name: Name): Placeholder<Name> => sql
  */
 export const statement =
   <Row = unknown>(name: string) =>
-  (text: TemplateStringsArray, ...values: unknown[]): Statement<Row> =>
-    prepared(name, sql(text, ...values))
+  (strings: TemplateStringsArray, ...parts: unknown[]): Statement<Row> => {
+    const { sql: compiled, params } = dialect.sqlToQuery(sql(strings, ...parts).inlineParams())
+    const names = params.map((it) => ((is(it, Param) ? it.value : it) as Placeholder).name as string)
+    // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
+    const inOrder = [...new Set(names)]
+    const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
 
-function prepared<Row>(name: string, template: SQL): Statement<Row> {
-  const { sql: compiled, params } = dialect.sqlToQuery(template.inlineParams())
-  const names = params.map((it) => ((is(it, Param) ? it.value : it) as Placeholder).name as string)
-  // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
-  const inOrder = [...new Set(names)]
-  const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
-
-  const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
-    const given = inOrder.map((it) => {
-      // A misspelled name must not become null: that could be another condition.
-      if (!(it in values)) throw new TypeError(`the statement ${name} got no value for ${it}`)
-      return (values as Record<string, unknown>)[it] ?? null
-    })
-    return on.query({ name, text, values: given }) as Promise<pg.QueryResult<never>>
+    const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
+      const given = inOrder.map((it) => {
+        // A misspelled name must not become null: that could be another condition.
+        if (!(it in values)) throw new TypeError(`the statement ${name} got no value for ${it}`)
+        return (values as Record<string, unknown>)[it] ?? null
+      })
+      return on.query({ name, text, values: given }) as Promise<pg.QueryResult<never>>
+    }
+    return {
+      rows: async (on, values) => (await query(on, values)).rows,
+      first: async (on, values) => (await query(on, values)).rows[0],
+      count: async (on, values) => (await query(on, values)).rowCount ?? 0,
+      run: async (on, values) => void (await query(on, values)),
+    }
   }
-  return {
-    rows: async (on, values) => (await query(on, values)).rows,
-    first: async (on, values) => (await query(on, values)).rows[0],
-    count: async (on, values) => (await query(on, values)).rowCount ?? 0,
-    run: async (on, values) => void (await query(on, values)),
-  }
-}
 
 /** Runs a statement once, without a name; values in the template are parameters. */
 export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[]> {

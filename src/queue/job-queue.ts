@@ -21,15 +21,10 @@ const PAUSE_MS = 1000
 
 /** The producer of a queue. A failure is never an error: the reconciler repeats what was lost. */
 export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void) {
+  const open = () => openQueue(name, connection).on('error', onError)
   let queue = open()
   let pausedUntil = 0
   const pending = new Set<Promise<unknown>>()
-
-  function open(): Queue {
-    const opened = openQueue(name, connection)
-    opened.on('error', onError)
-    return opened
-  }
 
   /** BullMQ's calls never settle while Redis can't be reached, so this sets a deadline. */
   async function inTime(work: (queue: Queue) => Promise<unknown>): Promise<boolean> {

@@ -69,9 +69,9 @@ export function backendExperience() {
     isCulprit: (id: string): boolean => (drops.get(id) ?? 0) > 0,
     /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
     sharedFault(job: Job): SharedFault | undefined {
-      const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
-        failed(key, job),
-      ) as [Streak, Streak, Streak]
+      const server = failed(SERVER, job)
+      const model = failed(modelKey(job.filename), job)
+      const sampler = failed(samplerKey(job.sampler), job)
       const down = isSuspect(server) && server.models.size > 1 && server.samplers.size > 1
       // If both are suspect, blame the one that has not worked for longer.
       const suspects = [model, sampler].filter(isSuspect).sort((one, other) => one.workedAt - other.workedAt)

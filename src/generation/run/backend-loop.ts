@@ -88,7 +88,7 @@ export function backendLoop(
       const affinity =
         loaded === undefined || maxDelayMs === 0
           ? undefined
-          : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep }
+          : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep() }
       try {
         const claimed = await runs.claim({ worker, backend: backend.name }, experience.without(serves), affinity)
         if (claimed) return claimed

@@ -88,7 +88,7 @@ export async function runGeneration(
     return 'succeeded'
   } catch (error) {
     // The lease may have ended: requeue, which does nothing if another worker has taken the generation over.
-    if (lease.doubtful) return requeue(attempt)
+    if (lease.isDoubtful()) return requeue(attempt)
     if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
     if (signal.aborted) return requeue(attempt)
