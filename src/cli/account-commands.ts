@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import type { Config } from '../config.js'
-import { operatorKeyStore, operatorUsageStore } from '../db/api-key-store.js'
+import { operatorKeyStore } from '../db/api-key-store.js'
 import { operatorCreditStore } from '../db/credit-store.js'
 import { MAX_CREDITS, moment, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -128,7 +128,7 @@ type Period = { readonly since?: Date; readonly until?: Date }
 async function showUsage({ db, config }: Operator, username: string, { since, until }: Period) {
   if (since && until && since >= until) throw new OperatorError('--since must lie before --until.')
   const user = await requireUser(db, username)
-  const usage = await operatorUsageStore(db).of(user.id, since, until)
+  const usage = await operatorKeyStore(db).usage(user.id, since, until)
   const rows = usage.map((row) => ({ ...row, hint: hintOf(row, config) }))
   return {
     json: rows.map((row) => jsonOf(row)),

@@ -1,24 +1,13 @@
-import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import type { AccountStore, Caller, Subscription } from '../account/account.js'
 import { batched } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
 import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
-import {
-  assign,
-  byPlace,
-  eachOf,
-  type Found,
-  given,
-  insertInto,
-  named,
-  param,
-  pick,
-  type RowOf,
-  statement,
-} from './statement.js'
+import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** A subscription's status by Postgres's clock. */
 const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
+const SUBSCRIPTION = { status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
 
 const CALLER = {
   ...pick(k, 'concurrency'),
@@ -34,27 +23,26 @@ const CALLER = {
 type CallerRow = RowOf<typeof CALLER>
 
 // Every request runs it.
-const FIND_CALLERS = statement<Found<CallerRow>>('find_callers')`
-  ${eachOf(
-    sql`${param('hashes')}::bytea[]`,
-    'hash',
-    sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
-         WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
-  )}`
+const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
+  'find_callers',
+  { hash: 'bytea' },
+  sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+       WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
+)
 const NOTE_USE = statement('note_key_use')`
   UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`
 
 /** Reads the key on every request: a revoked one is refused immediately, on every replica. */
 export const accountStore = ({ pool }: Database): AccountStore => {
-  const noteUse = (rows: readonly CallerRow[]) => {
-    const ids = rows.filter(({ lastUseIsOld }) => lastUseIsOld).map(({ keyId }) => keyId)
+  const findCallers = async (hashes: readonly Buffer[]) => {
+    const rows = await FIND_CALLERS(
+      pool,
+      hashes.map((hash) => ({ hash })),
+    )
+    const ids = rows.flatMap((row) => (row?.lastUseIsOld ? row.keyId : []))
     // Only for display: not awaited, and a failure is ignored.
     if (ids.length > 0) NOTE_USE.run(pool, { ids }).catch(() => undefined)
-  }
-  const findCallers = async (hashes: readonly Buffer[]) => {
-    const rows = await FIND_CALLERS.rows(pool, { hashes })
-    noteUse(rows)
-    return byPlace(rows, hashes.length).map((row) => row && toCaller(row))
+    return rows.map((row) => row && toCaller(row))
   }
   return { findCaller: batched(findCallers), findCallers }
 }
@@ -68,7 +56,7 @@ function toCaller({ keyId, keyKind, concurrency, ...row }: CallerRow): Caller {
 /** An account as the operator sees it: deleted ones too. */
 export type OperatorUser = typeof u.$inferSelect & { readonly subscription: Subscription | null }
 
-// User, subscription and the ledger row of the first credits: all or nothing.
+// All or nothing; the credits with their row in the ledger.
 const CREATE = statement<{ id: string }>('create_user')`
   WITH created AS (
     ${insertInto(u, given(u, 'username', 'credits'))} RETURNING ${u.id}, ${u.credits}
@@ -87,12 +75,8 @@ const CREATE = statement<{ id: string }>('create_user')`
   SELECT id FROM created`
 
 export const operatorUserStore = ({ orm, pool }: Database) => {
-  const select = (where: SQL | undefined) =>
-    orm.select({ user: u, held: s, status: STATUS_NOW }).from(u).leftJoin(s, eq(s.userId, u.id)).where(where)
-  const toUser = ({ user, held, status }: Awaited<ReturnType<typeof select>>[number]): OperatorUser => ({
-    ...user,
-    subscription: held && { status, plan: held.plan, endDate: held.endDate },
-  })
+  const columns = { ...getTableColumns(u), subscription: SUBSCRIPTION }
+  const select = (where: SQL | undefined) => orm.select(columns).from(u).leftJoin(s, eq(s.userId, u.id)).where(where)
 
   return {
     /** Resolves to the new user's id, or undefined if a user of that name exists. */
@@ -115,13 +99,13 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
       const [row] = await select(sql`lower(${u.username}) = lower(${username})`)
         .orderBy(sql`${u.deletedAt} DESC NULLS FIRST`)
         .limit(1)
-      return row && toUser(row)
+      return row
     },
 
     /** By name, the deleted ones after the others. */
     async list(): Promise<OperatorUser[]> {
       const byName = sql`lower(${u.username}) COLLATE "C"`
-      return (await select(undefined).orderBy(desc(isNull(u.deletedAt)), byName, u.createdAt)).map(toUser)
+      return select(undefined).orderBy(desc(isNull(u.deletedAt)), byName, u.createdAt)
     },
 
     /** Marks the user as deleted and keeps what they have. Resolves to the time of the first deletion. */
@@ -135,20 +119,19 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
 
 type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription[Field] | undefined }
 
-const SUBSCRIPTION = named({ status: STATUS_NOW, ...pick(s, 'plan', 'endDate') })
 const STATUS = sql`${param('status')}::text`
 const END_DATE = sql`${param('endDate')}::timestamptz`
 const CHANGED = { status: sql`coalesce(${STATUS}, ${s.status})`, endDate: sql`coalesce(${END_DATE}, ${s.endDate})` }
 
 const CHANGE = statement<Subscription>('change_subscription')`
-  UPDATE ${s} SET ${assign(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${SUBSCRIPTION}`
+  UPDATE ${s} SET ${assign(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${named(SUBSCRIPTION)}`
 
 const CHANGE_OR_BEGIN = statement<Subscription>('begin_subscription')`
   INSERT INTO ${s} (user_id, plan, status, end_date)
   VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
           coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
   ON CONFLICT (user_id) DO UPDATE SET ${assign(s, { plan: sql`excluded.plan`, ...CHANGED })}
-  RETURNING ${SUBSCRIPTION}`
+  RETURNING ${named(SUBSCRIPTION)}`
 
 export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
   /**

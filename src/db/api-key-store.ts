@@ -3,12 +3,27 @@ import type { Database } from './client.js'
 import { apiKeys as k, modelVersions as m, usage } from './schema.js'
 import { named, param, pick, type RowOf, statement } from './statement.js'
 
-/** `concurrency` is for developer keys; undefined means the table's default. */
-type NewApiKey = Pick<typeof k.$inferInsert, 'userId' | 'kind' | 'name' | 'hash' | 'hint'> & {
-  readonly concurrency: number | undefined
+const KEY_USAGE = {
+  ...{ keyId: k.id, keyName: k.name, hint: k.hint },
+  ...{ modelVersionId: m.id, modelName: m.modelName, modelVersionName: m.name },
+  images: sql<number>`used.images`,
 }
 
-export const operatorKeyStore = ({ orm }: Database) => ({
+const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
+  SELECT ${named(KEY_USAGE)}
+    FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images FROM ${usage}
+           WHERE ${usage.userId} = ${param('userId')}
+             AND ${usage.createdAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
+             AND ${usage.createdAt} < coalesce(${param('until')}::timestamptz, 'infinity')
+           GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}) used
+    JOIN ${k} ON ${k.id} = used.api_key_id
+    JOIN ${m} ON ${m.id} = used.model_version_id
+   ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`
+
+type NewApiKey = Pick<typeof k.$inferInsert, 'userId' | 'kind' | 'name' | 'hash' | 'hint' | 'concurrency'>
+
+export const operatorKeyStore = ({ orm, pool }: Database) => ({
+  /** `concurrency` is for developer keys; undefined means the table's default. */
   async create(key: NewApiKey): Promise<string> {
     const [row] = await orm.insert(k).values(key).returning(pick(k, 'id'))
     if (!row) throw new Error('Postgres did not return the ID of the new key: try again.')
@@ -29,26 +44,8 @@ export const operatorKeyStore = ({ orm }: Database) => ({
     const [row] = await orm.update(k).set({ revokedAt }).where(eq(k.id, id)).returning(pick(k, 'revokedAt'))
     return row?.revokedAt ?? undefined
   },
-})
 
-const KEY_USAGE = {
-  ...{ keyId: k.id, keyName: k.name, hint: k.hint },
-  ...{ modelVersionId: m.id, modelName: m.modelName, modelVersionName: m.name },
-  images: sql<number>`used.images`,
-}
-
-const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
-  SELECT ${named(KEY_USAGE)}
-    FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images FROM ${usage}
-           WHERE ${usage.userId} = ${param('userId')}
-             AND ${usage.createdAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
-             AND ${usage.createdAt} < coalesce(${param('until')}::timestamptz, 'infinity')
-           GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}) used
-    JOIN ${k} ON ${k.id} = used.api_key_id
-    JOIN ${m} ON ${m.id} = used.model_version_id
-   ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`
-
-export const operatorUsageStore = ({ pool }: Database) => ({
   /** Images made with developer keys, from `since` until before `until`. */
-  of: (userId: string, since: Date | undefined, until: Date | undefined) => USAGE.rows(pool, { userId, since, until }),
+  usage: (userId: string, since: Date | undefined, until: Date | undefined) =>
+    USAGE.rows(pool, { userId, since, until }),
 })

@@ -3,11 +3,9 @@ import pg from 'pg'
 
 /** Drizzle for typed queries, and its pool for prepared statements. */
 export interface Database {
-  readonly orm: Orm
+  readonly orm: NodePgDatabase
   readonly pool: pg.Pool
 }
-
-type Orm = NodePgDatabase
 
 interface DatabaseOptions {
   readonly maxConnections: number
@@ -76,7 +74,7 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
  */
 export async function withTransaction<T>(
   db: Database,
-  work: (tx: Orm, client: pg.PoolClient) => Promise<T>,
+  work: (tx: NodePgDatabase, client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await db.pool.connect()
   try {

@@ -34,10 +34,7 @@ function stateOf(error: unknown): string | undefined {
 /** Wrong user, password or database, or one that was never migrated: waiting does not help. */
 const MENDED_BY_HAND = /^(28|3D|42)/
 
-/**
- * A Postgres that is only down does not stop the start.
- * @throws Error with one sentence
- */
+/** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   try {
     await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
@@ -58,8 +55,8 @@ export const isDatabaseReady = ({ pool }: Database): Promise<boolean> =>
 const NOTICE_WITHIN_MS = 3000
 
 const PROBE = { name: 'easel_probe', text: 'SELECT 1' }
-const DUPLICATE_STATEMENT = '42P05'
-const UNKNOWN_STATEMENT = '26000'
+/** SQLSTATEs of a statement that was prepared twice, or is unknown. */
+const LOST_STATEMENT = /^(42P05|26000)$/
 
 /**
  * Tries what a pooler in front of Postgres can break: notices and prepared statements. A Postgres that is only down does
@@ -103,7 +100,7 @@ async function requirePreparedStatements({ pool }: Database): Promise<void> {
     for (let n = 0; n < 2; n++) clients.push(await pool.connect())
     for (const client of clients) await client.query(PROBE)
   } catch (error) {
-    if ([DUPLICATE_STATEMENT, UNKNOWN_STATEMENT].includes(sqlState(error) ?? ''))
+    if (LOST_STATEMENT.test(sqlState(error) ?? ''))
       throw new Error(
         'The pooler in front of Postgres loses prepared statements: let it keep them ' +
           '(PgBouncer 1.21 or newer with max_prepared_statements), or share connections per session.',

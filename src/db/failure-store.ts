@@ -7,18 +7,12 @@ import { assign, insertInto, named, param, pick, type Queryable, statement } fro
 
 const ACTIVE = sql`${g.status} IN ('queued', 'processing')`
 
-/** Runs a statement that ends generations; `refund`: whether it gives their credits back. */
-type Fail = (
-  on: Queryable,
-  values: { readonly refund: boolean } & Readonly<Record<string, unknown>>,
-) => Promise<EndedGeneration[]>
-
 /**
- * Ends generations as failed and gives their credits back, in one statement: the only place where that happens.
+ * Ends generations as failed and, with `refund`, gives their credits back: the only place where that happens.
  * @param which condition over `g` (generations); only active ones are ended
  * @param reason one sentence for the subscriber, as SQL over `g`
  */
-export const failStatement = (name: string, which: SQL, reason: SQL): Fail =>
+export const failStatement = (name: string, which: SQL, reason: SQL) =>
   // Each user appears at most once among the charged rows (the unique index on active ones), so the join adds up.
   statement<EndedGeneration>(name)`
     WITH ended AS (
@@ -49,7 +43,7 @@ export const failStatement = (name: string, which: SQL, reason: SQL): Fail =>
         createdAt: sql`given."finishedAt"`,
       })} FROM given
     )
-    SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`.rows
+    SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`
 
 const OF_ID = sql`${g.id} = ${param('id')}`
 const REASON = sql`${param('reason')}::text`
@@ -58,10 +52,8 @@ const CANCEL_QUEUED = failStatement('cancel_queued_generation', sql`${OF_ID} AND
 
 /** A cancellation always gives the credits back, whatever REFUND_FAILED says. */
 export const cancelStore = ({ pool }: Database): CancelStore => ({
-  async cancel(id, reason, { onlyQueued }) {
-    const [ended] = await (onlyQueued ? CANCEL_QUEUED : CANCEL)(pool, { id, reason, refund: true })
-    return ended
-  },
+  cancel: (id, reason, { onlyQueued }) =>
+    (onlyQueued ? CANCEL_QUEUED : CANCEL).first(pool, { id, reason, refund: true }),
 })
 
 const PAGE = 200
@@ -108,7 +100,7 @@ export function failingInPages(
     const ended: EndedGeneration[] = []
     for (const { id } of ids) {
       try {
-        ended.push(...(await rule.one(on, { id, refund })))
+        ended.push(...(await rule.one.rows(on, { id, refund })))
       } catch (error) {
         if (!isFaultOfRow(error)) throw error
         setAside.set(id, performance.now() + SET_ASIDE_MS)
@@ -125,7 +117,7 @@ export function failingInPages(
       for (let page = 1; page <= PAGES; page++) {
         const values = { setAside: [...setAside.keys()] }
         let pageFailed = false
-        const ofPage = await rule.page(on, { ...values, refund }).catch(async (error) => {
+        const ofPage = await rule.page.rows(on, { ...values, refund }).catch(async (error) => {
           if (!isFaultOfRow(error)) throw error
           pageFailed = true
           return endEach(rule, await rule.ids.rows(on, values))

@@ -8,7 +8,7 @@ import type { GenerationEnds } from '../generation/run/lease.js'
 import type { Database } from './client.js'
 import { FINISHED, listenTo, MOVED } from './notices.js'
 import { generations as g, images as i } from './schema.js'
-import { byPlace, eachOf, type Found, named, param, pick, type RowOf, statement } from './statement.js'
+import { eachOf, named, param, pick, type RowOf, statement } from './statement.js'
 
 const VIEW = {
   ...pick(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
@@ -22,12 +22,11 @@ const VIEW = {
 type ViewRow = RowOf<typeof VIEW>
 
 // Not `=` for the user: a planner that expects few generations of a user would read all of them.
-const FIND_OWNED = statement<Found<ViewRow>>('find_owned')`
-  ${eachOf(
-    sql`${param('ids')}::text[], ${param('accountIds')}::uuid[]`,
-    'id, account_id',
-    sql`SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item.account_id`,
-  )}`
+const FIND_OWNED = eachOf<ViewRow, 'id' | 'accountId'>(
+  'find_owned',
+  { id: 'text', accountId: 'uuid' },
+  sql`SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item."accountId"`,
+)
 
 const FIND_ALL = statement<ViewRow>('find_views')`
   SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = ANY (${param('ids')})`
@@ -36,18 +35,10 @@ const FIND_MOVED = statement<ViewRow>('find_moved')`
   SELECT ${named(VIEW)} FROM unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
     JOIN ${g} ON ${g.id} = seen.id AND ${g.status} <> seen.status`
 
-interface Asked {
-  readonly id: string
-  readonly accountId: string
-}
-
 export const pollStore = ({ pool }: Database): PollStore => {
-  const find = batched(async (asked: readonly Asked[]) => {
-    const ids = asked.map(({ id }) => id)
-    const accountIds = asked.map(({ accountId }) => accountId)
-    const rows = await FIND_OWNED.rows(pool, { ids, accountIds })
-    return byPlace(rows, asked.length).map((row) => row && toView(row))
-  })
+  const find = batched(async (asked: readonly Record<'id' | 'accountId', string>[]) =>
+    (await FIND_OWNED(pool, asked)).map((row) => row && toView(row)),
+  )
   return { findOwned: (accountId, id) => find({ accountId, id }) }
 }
 
@@ -67,9 +58,8 @@ interface Watcher {
 }
 
 /**
- * Watches any number of generations over one LISTEN connection. The statement that moves or ends one also notifies; in
- * case a notice is lost, one query a second reads all of them again. Notices that come during a query wait for the next
- * one, so at most two connections of the pool are in use.
+ * Watches any number of generations over one LISTEN connection: the statement that moves or ends one also notifies.
+ * Notices that come during a query wait for the next one, so at most two connections of the pool are in use.
  */
 export function generationWatch(
   { pool }: Database,

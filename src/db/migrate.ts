@@ -55,8 +55,7 @@ export async function migrateDatabase(databaseUrl: string, folder = MIGRATIONS):
       if (file.folderMillis > Number(done?.last ?? 0)) await apply(client, file)
     await patiently(() => runMigrations(client as unknown as PgQueryable))
     const db = drizzle(client)
-    const [some] = await db.select({ id: modelVersions.id }).from(modelVersions).limit(1)
-    if (!some) await db.insert(modelVersions).values([...SEED_MODELS])
+    if ((await db.$count(modelVersions)) === 0) await db.insert(modelVersions).values([...SEED_MODELS])
   } finally {
     await client.end()
   }

@@ -35,16 +35,14 @@ export const leases = pgTable('leases', {
   until: time('until').notNull(),
 })
 
+const ofAttempt = () => ({ generationId: text('generation_id').primaryKey(), attempt: integer('attempt').notNull() })
+
 /** Unlogged: deliveries that are not known to have reached the queue. */
-export const unenqueued = pgTable('unrung', {
-  generationId: text('generation_id').primaryKey(),
-  attempt: integer('attempt').notNull(),
-})
+export const unenqueued = pgTable('unrung', ofAttempt())
 
 /** Unlogged, like the previews: one-machine mode's live boards. */
 export const generationProgress = pgTable('generation_progress', {
-  generationId: text('generation_id').primaryKey(),
-  attempt: integer('attempt').notNull(),
+  ...ofAttempt(),
   progress: real('progress').notNull(),
   updatedAt: time('updated_at').notNull().defaultNow(),
 })
@@ -52,8 +50,7 @@ export const generationProgress = pgTable('generation_progress', {
 export const generationPreviews = pgTable(
   'generation_previews',
   {
-    generationId: text('generation_id').primaryKey(),
-    attempt: integer('attempt').notNull(),
+    ...ofAttempt(),
     image: bytea('image').notNull(),
     updatedAt: time('updated_at').notNull().defaultNow(),
   },

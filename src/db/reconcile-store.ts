@@ -6,10 +6,11 @@ import { CLEAN_BACKENDS, SOME_UNSERVED, UNSERVABLE } from './backend-store.js'
 import type { Database } from './client.js'
 import { type FailureRule, failingInPages, failureRule } from './failure-store.js'
 import { CLEAN_BOARDS } from './live-boards.js'
-import { CLEAN_MISSING_JOBS, missingJobs, noteMissingJob } from './missing-jobs.js'
+import { CLEAN_MISSING_JOBS, markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { MOVED } from './notices.js'
+import { unenqueued } from './process-schema.js'
 import { BACK_IN_QUEUE } from './run-store.js'
-import { generations as g, idempotencyKeys } from './schema.js'
+import { generations as g, idempotencyKeys as r } from './schema.js'
 import { assign, param, statement } from './statement.js'
 
 const PAGE = 1000
@@ -54,6 +55,19 @@ const UNSERVED = Object.fromEntries(
   ]),
 ) as Readonly<Record<Lacking, FailureRule>>
 
+// One by one: a join might read the whole queue.
+const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${unenqueued} CROSS JOIN LATERAL (
+    SELECT * FROM ${g} WHERE ${g.id} = ${unenqueued.generationId} LIMIT 1) ${g}
+   WHERE ${g.attempt} = ${unenqueued.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
+     AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
+   LIMIT ${PAGE}`
+
+// In the order of an index, so that it reads no more rows than it returns.
+const FIRST_QUEUED = statement<Delivery>('first_queued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${g}
+   WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
+
 const ACTIVE_PAGE = statement<{ id: string; accountId: string; remainingMs: number }>('active_page')`
   SELECT ${g.id}, ${g.userId} AS "accountId",
          greatest(extract(epoch FROM ${g.deadlineAt} - now()) * 1000, 0)::integer AS "remainingMs"
@@ -73,10 +87,10 @@ const WASTED_SLUGS = statement<{ slug: string }>('wasted_slugs')`
    ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`
 
 // The outer condition is for a key that was reserved again meanwhile: it is no longer old.
-const OLD_KEY = sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`
+const OLD_KEY = sql`${r.createdAt} < now() - interval '24 hours'`
 const CLEAN_KEYS = statement('clean_idempotency_keys')`
-  DELETE FROM ${idempotencyKeys} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
-    SELECT ctid FROM ${idempotencyKeys} WHERE ${OLD_KEY} ORDER BY ${idempotencyKeys.createdAt} LIMIT ${PAGE}))`
+  DELETE FROM ${r} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
+    SELECT ctid FROM ${r} WHERE ${OLD_KEY} ORDER BY ${r.createdAt} LIMIT ${PAGE}))`
 
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
@@ -88,12 +102,13 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
   const { pool } = db
   const fail = failingInPages(pool, options.refundFailed, options.onStuck ?? (() => undefined))
   return {
-    ...missingJobs(db),
     requeueLost: () => REQUEUE_LOST.rows(pool),
     failLost: () => fail(LOST),
     failExpired: () => fail(EXPIRED),
     failUnservable: (lacking) => fail(UNSERVED[lacking]),
-
+    notEnqueued: () => NOT_ENQUEUED.rows(pool),
+    markEnqueued: (deliveries) => markEnqueued(db, deliveries),
+    firstQueued: () => FIRST_QUEUED.rows(pool),
     activePage: (afterId) => ACTIVE_PAGE.rows(pool, { after: afterId ?? '00000000-0000-0000-0000-000000000000' }),
     endedAmong: async (ids) => (await ENDED_AMONG.rows(pool, { ids })).map(({ id }) => id),
     wastedSlugs: async () => (await WASTED_SLUGS.rows(pool)).map(({ slug }) => slug),

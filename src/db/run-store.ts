@@ -44,9 +44,6 @@ const LOADED = sql`${param('filename')}::text`
 const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * Claims the first claimable row in queue order, or one of the loaded model if the first row will then have been passed
- * over for at most `maxDelayMs` in all.
- *
  * Usually one of a lane's first rows can be claimed. If this backend serves none of them, each kind of waiting work
  * costs one step along the index, however many rows it has. The lock on the turn's row makes claims wait for each
  * other, so that the lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first row
@@ -212,8 +209,8 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     async fail(generation, reason) {
       const { id, attempt } = generation
-      const ended = await FAIL(pool, { id, attempt, reason, refund: refundFailed })
-      return ended.length === 1 || endedAs(generation, 'failed')
+      const failed = await FAIL.count(pool, { id, attempt, reason, refund: refundFailed })
+      return failed === 1 || endedAs(generation, 'failed')
     },
 
     async requeue({ id, attempt }, { countTry, delayMs }) {

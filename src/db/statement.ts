@@ -33,31 +33,28 @@ export const param = <Name extends string>(name: Name): Placeholder<Name> => sql
  */
 export const statement =
   <Row = unknown>(name: string) =>
-  (text: TemplateStringsArray, ...values: unknown[]): Statement<Row> =>
-    prepared(name, sql(text, ...values))
+  (strings: TemplateStringsArray, ...parts: unknown[]): Statement<Row> => {
+    const { sql: compiled, params } = dialect.sqlToQuery(sql(strings, ...parts).inlineParams())
+    const names = params.map((it) => ((is(it, Param) ? it.value : it) as Placeholder).name as string)
+    // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
+    const inOrder = [...new Set(names)]
+    const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
 
-function prepared<Row>(name: string, template: SQL): Statement<Row> {
-  const { sql: compiled, params } = dialect.sqlToQuery(template.inlineParams())
-  const names = params.map((it) => ((is(it, Param) ? it.value : it) as Placeholder).name as string)
-  // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
-  const inOrder = [...new Set(names)]
-  const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
-
-  const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
-    const given = inOrder.map((it) => {
-      // A misspelled name must not become null: that could be another condition.
-      if (!(it in values)) throw new TypeError(`the statement ${name} got no value for ${it}`)
-      return (values as Record<string, unknown>)[it] ?? null
-    })
-    return on.query({ name, text, values: given }) as Promise<pg.QueryResult<never>>
+    const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
+      const given = inOrder.map((it) => {
+        // A misspelled name must not become null: that could be another condition.
+        if (!(it in values)) throw new TypeError(`the statement ${name} got no value for ${it}`)
+        return (values as Record<string, unknown>)[it] ?? null
+      })
+      return on.query({ name, text, values: given }) as Promise<pg.QueryResult<never>>
+    }
+    return {
+      rows: async (on, values) => (await query(on, values)).rows,
+      first: async (on, values) => (await query(on, values)).rows[0],
+      count: async (on, values) => (await query(on, values)).rowCount ?? 0,
+      run: async (on, values) => void (await query(on, values)),
+    }
   }
-  return {
-    rows: async (on, values) => (await query(on, values)).rows,
-    first: async (on, values) => (await query(on, values)).rows[0],
-    count: async (on, values) => (await query(on, values)).rowCount ?? 0,
-    run: async (on, values) => void (await query(on, values)),
-  }
-}
 
 /** Runs a statement once, without a name; values in the template are parameters. */
 export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[]> {
@@ -65,23 +62,24 @@ export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[
   return (await on.query({ text, values: params })).rows
 }
 
-/** A row that `eachOf` found, with the place of its item in the batch, from 1. */
-export type Found<Row> = Row & { readonly place: number }
-
 /**
- * Runs a query once for each item of a batch, as if alone. OFFSET 0 keeps the planner from reading whole tables instead,
- * which it would do when it believes them to be small.
- * @param items what unnest gets, and the names that the query knows it by
+ * Runs a query once for each item of a batch, as if alone, and resolves to the row of each. OFFSET 0 keeps the planner
+ * from reading whole tables instead, which it would do when it believes them to be small.
+ * @param types of the item's values, which the query knows as `item.id`, …
  */
-export const eachOf = (items: SQL, names: string, query: SQL): SQL => sql`
-  SELECT found.*, item.place FROM unnest(${items}) WITH ORDINALITY AS item (${sql.raw(names)}, place)
-   CROSS JOIN LATERAL (${query} OFFSET 0) AS found`
-
-/** The rows that `eachOf` found, one or none for each of `count` items. */
-export function byPlace<Row>(rows: readonly Found<Row>[], count: number): (Row | undefined)[] {
-  const found = Array<Row | undefined>(count).fill(undefined)
-  for (const { place, ...row } of rows) found[place - 1] = row as Row
-  return found
+export function eachOf<Row, Name extends string>(name: string, types: Readonly<Record<Name, string>>, query: SQL) {
+  const names = Object.keys(types) as Name[]
+  const each = statement<Row & { readonly place: number }>(name)`
+    SELECT found.*, item.place
+      FROM unnest(${list(names.map((it) => sql`${param(it)}::${sql.raw(types[it])}[]`))})
+           WITH ORDINALITY AS item (${list(names.map((it) => sql.identifier(it).getSQL()))}, place)
+     CROSS JOIN LATERAL (${query} OFFSET 0) AS found`
+  return async (on: Queryable, items: readonly Readonly<Record<Name, unknown>>[]): Promise<(Row | undefined)[]> => {
+    const values = Object.fromEntries(names.map((it) => [it, items.map((item) => item[it])]))
+    const rows = Array<Row | undefined>(items.length).fill(undefined)
+    for (const { place, ...row } of await each.rows(on, values)) rows[place - 1] = row as Row
+    return rows
+  }
 }
 
 /** Columns of a table, by their names in the code. */

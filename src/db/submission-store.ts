@@ -4,12 +4,11 @@ import { batched } from '../batch.js'
 import { serviceUnavailable } from '../errors.js'
 import { DRAWING, drawingOf, type Generation, type SubmittedGeneration } from '../generation/generation.js'
 import type { Delivery } from '../generation/shared-ports.js'
-import type { IdempotencyStore } from '../generation/submit/reservation.js'
-import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
+import type { IdempotencyStore, InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
-import { assign, byPlace, eachOf, type Found, given, insertInto, named, param, pick, statement } from './statement.js'
+import { assign, eachOf, given, insertInto, named, param, pick, statement } from './statement.js'
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const KEY = sql`${param('keyId')}::uuid`
@@ -37,11 +36,8 @@ const MARK = sql`
 /** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
 
-/**
- * Charge, generation and ledger row in one statement: all or nothing. It looks for an active generation first, so that
- * "active" is reported before "insufficient"; in a race the unique index decides. The key's row is locked before the
- * user's: once either is closed, nothing more is charged.
- */
+// Looks for an active generation first, so that it is reported before "insufficient"; in a race the unique index decides.
+// The key's row is locked before the user's: once either is closed, nothing more is charged.
 const INSERT_CHARGED = statement<{
   createdAt: Date | null
   creditsLeft: number | null
@@ -91,16 +87,15 @@ const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
   SELECT count(*) AS active FROM ${g}
    WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
-const ACTIVE_GENERATIONS = statement<Found<{ id: string }>>('active_generations')`
-  ${eachOf(
-    sql`${param('accountIds')}::uuid[]`,
-    'account_id',
-    sql`SELECT ${g.id} FROM ${g} WHERE ${g.userId} = item.account_id AND ${ACTIVE}`,
-  )}`
+const ACTIVE_GENERATIONS = eachOf<{ id: string }, 'accountId'>(
+  'active_generations',
+  { accountId: 'uuid' },
+  sql`SELECT ${g.id} FROM ${g} WHERE ${g.userId} = item."accountId" AND ${ACTIVE}`,
+)
 
 const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
-const FIND = statement<SubmittedGeneration & { accountId: string }>('find_submitted')`
-  SELECT ${named({ ...SUBMITTED, accountId: g.userId })} FROM ${g} WHERE ${g.id} = ${param('id')}`
+const FIND = statement<SubmittedGeneration>('find_submitted')`
+  SELECT ${named(SUBMITTED)} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}
@@ -112,10 +107,10 @@ type FindActive = SubmissionStore['activeGeneration']
 const MARK_AFTER_MS = 50
 
 export function submissionStore(db: Database): SubmissionStore {
-  const activeGeneration: FindActive = batched(async (accountIds: readonly string[]) => {
-    const found = byPlace(await ACTIVE_GENERATIONS.rows(db.pool, { accountIds }), accountIds.length)
-    return found.map((row) => row?.id)
-  })
+  const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
+    (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row?.id),
+  )
+  const activeGeneration: FindActive = (accountId) => findActive({ accountId })
   const mark = async (deliveries: readonly Delivery[]) => {
     await markEnqueued(db, deliveries)
     return deliveries.map(() => undefined)

@@ -19,11 +19,10 @@ const rotated = (secret: SQLWrapper) => ({
 
 // The user's row is the lock: two requests count one after the other.
 const LOCK_USER = statement('lock_user_for_endpoints')`
-  SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} FOR NO KEY UPDATE`
+  SELECT FROM ${users} WHERE ${users.id} = ${param('accountId')} AND ${users.deletedAt} IS NULL FOR NO KEY UPDATE`
 
-const COUNT = statement<{ endpoints: number; deleted: boolean | null }>('count_webhook_endpoints')`
-  SELECT (SELECT count(*) FROM ${e} WHERE ${OF_ACCOUNT}) AS endpoints,
-         (SELECT ${users.deletedAt} IS NOT NULL FROM ${users} WHERE ${users.id} = ${param('accountId')}) AS deleted`
+const COUNT = statement<{ endpoints: number }>('count_webhook_endpoints')`
+  SELECT count(*) AS endpoints FROM ${e} WHERE ${OF_ACCOUNT}`
 
 const CREATE = statement<WebhookEndpoint>('create_webhook_endpoint')`
   ${insertInto(e, { userId: ACCOUNT, kind: 'account', ...given(e, 'id', 'url', 'description', 'events', 'secret') })}
@@ -97,9 +96,9 @@ export const webhookEndpointStore = (
   return {
     create: (accountId, endpoint, limit) =>
       withTransaction(db, async (_tx, client) => {
-        await LOCK_USER.count(client, { accountId })
+        if ((await LOCK_USER.count(client, { accountId })) === 0) return undefined
         const held = await COUNT.first(client, { accountId })
-        if (!held || held.deleted || held.endpoints >= limit) return undefined
+        if (!held || held.endpoints >= limit) return undefined
         return CREATE.first(client, { accountId, ...endpoint })
       }),
 
@@ -172,10 +171,7 @@ export const operatorWebhookStore = ({ orm, pool }: Database) => ({
     }
   },
 
-  /**
-   * Replaces the secret of the account's webhook_urls; for `oldForHours` the old one signs, too.
-   * @returns until when; undefined if there is none to replace
-   */
+  /** Of the account's webhook_urls. Resolves to until when the old secret signs, too; undefined if there is none. */
   rotateSecret: async (accountId: string, secret: string, oldForHours: number): Promise<Date | undefined> =>
     (await ROTATE_REQUEST_SECRET.first(pool, { accountId, secret, oldForHours }))?.until,
 })

@@ -1,17 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../failpoint.js'
-import type { ActiveGenerationLock, GenerationQueue, ImageStore } from './shared-ports.js'
+import type { Generation } from './generation.js'
+import type { ActiveGenerationLock, Delivery, GenerationQueue, ImageStore } from './shared-ports.js'
 
 export interface CancelStore {
   /** Fails an active generation, with a refund; `onlyQueued`: unless it has started. Undefined: nothing to end. */
   cancel(id: string, reason: string, options: { onlyQueued: boolean }): Promise<EndedGeneration | undefined>
 }
 
-export interface EndedGeneration {
-  readonly id: string
-  readonly accountId: string
-  readonly attempt: number
-  readonly metered: boolean
+export interface EndedGeneration extends Delivery, Pick<Generation, 'accountId' | 'metered'> {
   readonly reason: string
   /** Slugs of images that an attempt may have stored, and that must be removed. */
   readonly leftovers: readonly string[]

@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import type { ModelVersion } from '../catalog/model-version.js'
 import type { Sampler } from './sampler.js'
 
@@ -95,15 +95,8 @@ export const SIZE_STEP = 8
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
 export const SLUG = /^[0-9A-Za-z]{22}$/
 
-/** Draws bytes until enough of them lie below the largest multiple of the alphabet's length, so that none is favoured. */
-function randomText(alphabet: string, length: number): string {
-  const usable = 256 - (256 % alphabet.length)
-  let text = ''
-  while (text.length < length)
-    for (const byte of randomBytes(length))
-      if (byte < usable && text.length < length) text += alphabet[byte % alphabet.length]
-  return text
-}
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 
 /** 130 random bits. */
 export const newGenerationId = (): string => `gen_${randomText(BASE32, 26)}`

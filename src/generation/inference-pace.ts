@@ -56,9 +56,7 @@ export function inferencePace() {
       average = average === 0 ? sample : average + (sample - average) * NEWEST_WEIGHT
     },
     /** 0 while unknown. */
-    get msPerPixelStep(): number {
-      return average
-    },
+    msPerPixelStep: () => average,
     expectedMs: (work: Work): number | undefined => (average === 0 ? undefined : average * pixelStepsOf(work)),
   }
 }

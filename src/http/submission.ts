@@ -4,8 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../errors.js'
 import { type TimeLeftPorts, withRetryAfter } from '../generation/follow/eta.js'
-import type { IdempotencyRequest } from '../generation/submit/reservation.js'
-import type { Submission, SubmitPorts, Submitted } from '../generation/submit/submission.js'
+import type { IdempotencyRequest, Submission, SubmitPorts, Submitted } from '../generation/submit/submission.js'
 import { submitGeneration } from '../generation/submit/submit.js'
 
 const MAX_KEY_LENGTH = 255

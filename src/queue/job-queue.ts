@@ -19,23 +19,12 @@ const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } 
 /** After a missed deadline there is no call for this long, so that only one caller waits for a Redis that hangs. */
 const PAUSE_MS = 1000
 
-/** An id only. Adding an id that is already in the queue does nothing. */
-interface Job {
-  readonly id: string
-  readonly delayMs?: number
-}
-
 /** The producer of a queue. A failure is never an error: the reconciler repeats what was lost. */
 export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void) {
+  const open = () => openQueue(name, connection).on('error', onError)
   let queue = open()
   let pausedUntil = 0
   const pending = new Set<Promise<unknown>>()
-
-  function open(): Queue {
-    const opened = openQueue(name, connection)
-    opened.on('error', onError)
-    return opened
-  }
 
   /** BullMQ's calls never settle while Redis can't be reached, so this sets a deadline. */
   async function inTime(work: (queue: Queue) => Promise<unknown>): Promise<boolean> {
@@ -60,8 +49,8 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
   }
 
   return {
-    /** Resolves to whether the jobs are known to be in the queue. */
-    async enqueue(jobs: readonly Job[]): Promise<boolean> {
+    /** Ignores ids that are in the queue already. Resolves to whether all are known to be there. */
+    async enqueue(jobs: readonly { readonly id: string; readonly delayMs?: number }[]): Promise<boolean> {
       const left = [...jobs]
       let all = true
       const addPages = async () => {

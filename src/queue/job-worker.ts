@@ -43,14 +43,13 @@ export function startJobWorker(
     }
     // On Postgres a BullMQ worker whose first query failed retries without a pause and uses a whole core. So the first
     // error closes it, and the watch opens another.
-    const failed = (error: Error) => {
+    worker.on('error', (error) => {
       if (connection.kind === 'postgres') {
         opened.broken = true
         opened.close(true).catch(() => undefined)
       }
       onError(error)
-    }
-    worker.on('error', failed)
+    })
     worker.on('failed', (_job, error) => onError(error))
     worker.waitUntilReady().catch(() => {
       opened.broken = true

@@ -75,21 +75,14 @@ export function processingEtaMs(
   return byPace === undefined || byProgress === undefined ? (byPace ?? byProgress) : Math.min(byPace, byProgress)
 }
 
-interface Totals {
-  readonly meanQueuedMs: number | undefined
-  /** The remaining time of all running generations, summed. */
-  readonly runningMs: number
-}
+const sumUp = (workload: Workload) => ({ meanQueuedMs: meanQueuedMs(workload), runningMs: runningMs(workload) })
 
 /** Of the snapshots that polls still use: each is summed up once. */
-const totals = new WeakMap<Workload, Totals>()
+const totals = new WeakMap<Workload, ReturnType<typeof sumUp>>()
 
-function totalsOf(workload: Workload): Totals {
-  let known = totals.get(workload)
-  if (!known) {
-    known = { meanQueuedMs: meanQueuedMs(workload), runningMs: runningMs(workload) }
-    totals.set(workload, known)
-  }
+function totalsOf(workload: Workload): ReturnType<typeof sumUp> {
+  const known = totals.get(workload) ?? sumUp(workload)
+  totals.set(workload, known)
   return known
 }
 
@@ -105,6 +98,7 @@ function meanQueuedMs(workload: Workload): number | undefined {
   return counted === 0 ? undefined : total / counted
 }
 
+/** The remaining time of all running generations, summed. */
 const runningMs = (workload: Workload): number =>
   workload.running
     .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(workload, filename, pixelSteps) ?? 0) - elapsedMs)

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { GenerationStatus, GenerationView } from '../generation.js'
 import { type LiveBoard, PREVIEWS_EVERY_MS, type PreviewBoard } from '../shared-ports.js'
-import { type Polled, type PollPorts, PROGRESS_UNKNOWN, progressFrom } from './poll.js'
+import { type Polled, type PollPorts, progressFrom } from './poll.js'
 
 /** Notifies of changes of any number of generations. Holds no pool connection while nothing changes. */
 export interface GenerationWatch {
@@ -81,7 +81,7 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
     await forEachYielding(running, async (follower) => {
       const { seen } = follower
       if (seen.status !== 'processing' || !followers.has(follower)) return
-      const { progress: fraction } = progressFrom(fractions.get(seen.id) ?? -1)
+      const { progress: fraction } = progressFrom(fractions.get(seen.id))
       if (fraction !== undefined && fraction - (seen.progress ?? 0) >= PROGRESS_STEP) {
         follower.seen = { ...seen, progress: fraction, before: 0 }
         follower.tell({ kind: 'progress', now: follower.seen })
@@ -123,7 +123,7 @@ async function allOf<T>(board: LiveBoard<T>, ids: readonly string[]): Promise<Re
 function withoutProgress(view: GenerationView): Polled {
   const { status } = view
   if (status === 'queued') return { ...view, status, queuePosition: UNKNOWN_POSITION }
-  return status === 'processing' ? { ...view, ...PROGRESS_UNKNOWN } : { ...view, status }
+  return status === 'processing' ? { ...view, status, ...progressFrom() } : { ...view, status }
 }
 
 async function forEachYielding<T>(all: Iterable<T>, visit: (one: T) => Promise<void>): Promise<void> {

@@ -51,25 +51,14 @@ export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: P
 }
 
 const readProgress = ({ progress }: Pick<PollPorts, 'progress'>, id: string): Promise<Progress> =>
-  progress.get(id).then(
-    (value) => (value === undefined ? UNKNOWN : progressFrom(value)),
-    () => UNKNOWN,
-  )
+  progress.get(id).then(progressFrom, () => progressFrom())
 
-const UNKNOWN: Progress = { progress: undefined, before: 0 }
-
-export const PROGRESS_UNKNOWN = { status: 'processing', ...UNKNOWN } as const
-
-/** Decodes a value of the progress board. */
-export const progressFrom = (value: number): Progress =>
+/** Decodes a value of the progress board; without one, nothing is known. */
+export const progressFrom = (value = -1): Progress =>
   value < 0 ? { progress: undefined, before: -1 - value } : { progress: value, before: 0 }
 
 /** @throws not_found, alike for another account's generation and for one that does not exist */
-export async function findOwned(
-  { polls }: Pick<PollPorts, 'polls'>,
-  account: Account,
-  id: string,
-): Promise<GenerationView> {
+export async function findOwned({ polls }: Pick<PollPorts, 'polls'>, account: Account, id: string) {
   const generation = GENERATION_ID.test(id) ? await polls.findOwned(account.id, id) : undefined
   if (!generation) throw generationNotFound()
   return generation

@@ -7,49 +7,35 @@ import type { SubmitPorts, Submitted } from '../submit/submission.js'
 import type { Following, GenerationWatch } from './follow.js'
 import { hasEnded, type Polled } from './poll.js'
 
+/** A time-out in ms, then signals whose abort ends a wait, too. */
+type Limits = readonly [timeoutMs: number, signals: readonly AbortSignal[]]
+
 /** Resolves to the generation when its status or position has changed, or to `seen` at the time-out or an abort. */
-export const waitForChange = (
-  following: Following,
-  seen: Polled,
-  timeoutMs: number,
-  signals: readonly AbortSignal[],
-): Promise<Polled> =>
-  firstValue(
+export async function waitForChange(following: Following, seen: Polled, ...limits: Limits): Promise<Polled> {
+  const changed = await firstValue<Polled>(
     (tell) => following.follow(seen, false, (change) => change.kind !== 'preview' && tell(change.now)),
-    seen,
-    timeoutMs,
-    signals,
+    ...limits,
   )
+  return changed ?? seen
+}
 
 /** Resolves when the generation has ended, or to undefined at the time-out or an abort. */
-export const waitForEnd = (
-  { watch }: GenerationWatch,
-  id: string,
-  timeoutMs: number,
-  signals: readonly AbortSignal[],
-): Promise<GenerationView | undefined> =>
-  firstValue<GenerationView | undefined>(
-    (tell) => watch(id, undefined, (view) => hasEnded(view) && tell(view)),
-    undefined,
-    timeoutMs,
-    signals,
-  )
+export const waitForEnd = ({ watch }: GenerationWatch, id: string, ...limits: Limits) =>
+  firstValue<GenerationView>((tell) => watch(id, undefined, (view) => hasEnded(view) && tell(view)), ...limits)
 
 /** @param subscribe returns a function that unsubscribes; must not call `tell` before it returns */
 function firstValue<T>(
   subscribe: (tell: (value: T) => void) => () => void,
-  fallback: T,
-  timeoutMs: number,
-  signals: readonly AbortSignal[],
-): Promise<T> {
+  ...[timeoutMs, signals]: Limits
+): Promise<T | undefined> {
   return new Promise((resolve) => {
-    const settle = (value: T) => {
+    const settle = (value: T | undefined) => {
       clearTimeout(timeout)
       stop.clear()
       unsubscribe()
       resolve(value)
     }
-    const giveUp = () => settle(fallback)
+    const giveUp = () => settle(undefined)
     const stop = linkedSignal(signals)
     const timeout = setTimeout(giveUp, timeoutMs)
     const unsubscribe = subscribe(settle)

@@ -11,14 +11,9 @@ export interface ImageRemovals {
   remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedImage | undefined>
 }
 
-interface RemovePorts {
-  readonly removals: ImageRemovals
-  readonly images: Pick<ImageStore, 'remove'>
-}
-
 /** Takes an image down: first the row, so that its page answers 410. `accountId`: the owner; undefined: any account. */
 export async function removeImage(
-  { removals, images }: RemovePorts,
+  { removals, images }: { readonly removals: ImageRemovals; readonly images: Pick<ImageStore, 'remove'> },
   slug: string,
   { reason, accountId }: { readonly reason: string | undefined; readonly accountId?: string },
 ): Promise<RemovedImage | undefined> {
@@ -42,7 +37,7 @@ interface TakedownPorts {
   readonly images: Pick<ImageStore, 'remove' | 'url'>
   /** Undefined without a CDN. */
   readonly purge: PurgeCdn | undefined
-  /** Called with a fault; what failed is retried. */
+  /** What failed is retried. */
   readonly onFault: (error: unknown) => void
 }
 
@@ -60,18 +55,15 @@ export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPo
     await purge?.(images.url(slug), signal)
     await takedowns.finish(slug)
   }
-  const takeDownAllDue = async () => {
-    while (!signal.aborted) {
-      const slugs = await takedowns.claimDue()
-      if (slugs.length === 0) return
-      const ends = await Promise.allSettled(slugs.map(takeDown))
-      const failed = ends.find((end) => end.status === 'rejected')
-      if (failed) throw failed.reason
-    }
-  }
   const pass = async () => {
     try {
-      await takeDownAllDue()
+      while (!signal.aborted) {
+        const slugs = await takedowns.claimDue()
+        if (slugs.length === 0) break
+        const ends = await Promise.allSettled(slugs.map(takeDown))
+        const failed = ends.find((end) => end.status === 'rejected')
+        if (failed) throw failed.reason
+      }
     } catch (error) {
       if (!signal.aborted) onFault(error)
     }

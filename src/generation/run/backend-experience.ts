@@ -20,25 +20,20 @@ export interface SharedFault {
   readonly down: boolean
 }
 
-/** Failures in a row: of one model, of one sampler, or of the whole server. */
-interface Streak {
-  /** When it last worked, by performance.now. */
-  readonly workedAt: number
-  readonly accounts: Set<string>
-  readonly models: Set<string>
-  readonly samplers: Set<string>
-  pauses: number
-  leftOutUntil: number
-}
-
 const SERVER = 'server'
 const modelKey = (filename: string) => `model ${filename}`
 const samplerKey = (sampler: string) => `sampler ${sampler}`
 
-const newStreak = (workedAt: number): Streak => {
-  const failed = { accounts: new Set<string>(), models: new Set<string>(), samplers: new Set<string>() }
-  return { workedAt, ...failed, pauses: 0, leftOutUntil: 0 }
-}
+/** Failures in a row: of one model, of one sampler, or of the whole server, which last worked at this time. */
+const newStreak = (workedAt: number) => ({
+  workedAt,
+  accounts: new Set<string>(),
+  models: new Set<string>(),
+  samplers: new Set<string>(),
+  pauses: 0,
+  leftOutUntil: 0,
+})
+type Streak = ReturnType<typeof newStreak>
 
 /** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
 export function backendExperience() {
@@ -74,9 +69,9 @@ export function backendExperience() {
     isCulprit: (id: string): boolean => (drops.get(id) ?? 0) > 0,
     /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
     sharedFault(job: Job): SharedFault | undefined {
-      const [server, model, sampler] = [SERVER, modelKey(job.filename), samplerKey(job.sampler)].map((key) =>
-        failed(key, job),
-      ) as [Streak, Streak, Streak]
+      const server = failed(SERVER, job)
+      const model = failed(modelKey(job.filename), job)
+      const sampler = failed(samplerKey(job.sampler), job)
       const down = isSuspect(server) && server.models.size > 1 && server.samplers.size > 1
       // If both are suspect, blame the one that has not worked for longer.
       const suspects = [model, sampler].filter(isSuspect).sort((one, other) => one.workedAt - other.workedAt)

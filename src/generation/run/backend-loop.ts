@@ -7,17 +7,13 @@ import { type InferenceRun, inferenceRun } from './gpu-turn.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
 
-interface BackendLoopPorts extends RunPorts {
-  readonly backends: BackendRegistry
-}
-
 /** How often a backend that is up is asked what it serves, and reported as alive. */
 const CHECK_MS = 5000
 /** The pause before the first probe after an outage, doubling up to the cap. */
 const PROBE_MS = 500
 const PROBE_CAP_MS = 4000
 
-/** While more generations than this are being checked and stored, the GPU waits: their images are in memory. */
+/** While more generations than this are being stored, the GPU waits: their images are in memory. */
 const MAX_FINISHING = 4
 
 /** For how long a missing model is left out: longer than a generation waits for a backend that has it. */
@@ -29,27 +25,22 @@ const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 
 /** A server that has refused from the start counts as one without models, so that nothing waits for it. */
 const NOTHING: Serves = { ...UNKNOWN, models: [] }
 
-interface BackendLoopOptions {
-  /** Names the worker process in claims and to the operator. */
-  readonly worker: string
-  /** For how long the oldest waiting generation may be passed over for others of the loaded model, in all. */
-  readonly affinityMaxDelayMs: number
-}
-
 /**
  * Runs one backend: claims what it can serve, one inference at a time, until nothing is left, and probes it while it is
  * down. The next generation is claimed before the GPU is free, and the images of the last one are stored while the next
  * is drawn.
+ * @param options `worker` names the process in claims and to the operator; `affinityMaxDelayMs`: see `Affinity`
  */
 export function backendLoop(
-  ports: BackendLoopPorts,
+  ports: RunPorts & { readonly backends: BackendRegistry },
   backend: InferenceBackend,
-  { worker, affinityMaxDelayMs: maxDelayMs }: BackendLoopOptions,
+  options: { readonly worker: string; readonly affinityMaxDelayMs: number },
 ) {
+  const { worker, affinityMaxDelayMs: maxDelayMs } = options
   const { runs, backends, images, log } = ports
-  /** Aborts when claims must stop; what runs may still finish. */
+  /** Ends the claims; what runs may still finish. */
   const draining = new AbortController()
-  /** Aborts what runs, too. */
+  /** Ends what runs, too. */
   const leaving = new AbortController()
   /** Attempts that have not ended: one is drawn, one waits for its turn, the others are being stored. */
   const unfinished = new Set<Promise<void>>()
@@ -97,7 +88,7 @@ export function backendLoop(
       const affinity =
         loaded === undefined || maxDelayMs === 0
           ? undefined
-          : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep }
+          : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep() }
       try {
         const claimed = await runs.claim({ worker, backend: backend.name }, experience.without(serves), affinity)
         if (claimed) return claimed
@@ -142,12 +133,10 @@ export function backendLoop(
   }
 
   const warnOfOthers = () => {
-    if (warnedOfOthers) return
+    const sentence =
+      'the GPU server draws for other clients, or what was canceled, before ours: let only one worker use it'
+    if (!warnedOfOthers) log.warn({ backend: backend.name }, sentence)
     warnedOfOthers = true
-    log.warn(
-      { backend: backend.name },
-      'the GPU server draws for other clients, or what was canceled, before ours: let only one worker use it',
-    )
   }
 
   const noteOutcome = (generation: ClaimedGeneration, outcome: RunOutcome): void => {
@@ -245,10 +234,11 @@ export function backendLoop(
     start: check,
     serve,
     drain,
-
     /** Requeues what runs and closes the backend. `crashed`: the reconciler requeues it and counts the death. */
     async close(crashed = false): Promise<void> {
-      leaving.abort(crashed ? new WorkerCrash() : new Error('the worker is leaving'))
+      leaving.abort(
+        crashed ? new WorkerCrash('the worker stops because of an uncaught error') : new Error('the worker is leaving'),
+      )
       await drain()
       await checking
       await backend.close()

@@ -22,16 +22,14 @@ export interface Affinity {
   readonly msPerPixelStep: number
 }
 
-export interface StoredImage {
+export interface StoredImage extends Pick<Generation, 'seed' | 'width' | 'height'> {
   readonly slug: string
-  readonly seed: number
-  readonly width: number
-  readonly height: number
   readonly bytes: number
   readonly sha256: string
   readonly madeWith?: MadeWith
 }
 
+/** What a write returns is false or undefined if the attempt was no longer ours, and nothing was written. */
 export interface RunStore {
   /**
    * Takes the first claimable generation in queue order that this backend can serve, under a lease of some seconds;
@@ -42,18 +40,15 @@ export interface RunStore {
     serves: Serves,
     affinity?: Affinity,
   ): Promise<ClaimedGeneration | undefined>
-  /** Renews the lease. False: the attempt is no longer ours (canceled, expired, taken over). */
+  /** Renews the lease. */
   heartbeat(id: string, attempt: number): Promise<boolean>
-  /** Images and success in one transaction. False: the attempt was no longer ours and nothing was written. */
+  /** Images and success in one transaction. */
   succeed(generation: ClaimedGeneration, images: readonly StoredImage[]): Promise<boolean>
   /** A generation's status and its latest attempt. */
   standing(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
-  /** Failure and refund in one transaction. False: the attempt was no longer ours and nothing was written. */
+  /** Failure and refund in one transaction. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
-  /**
-   * Puts a running generation back in its place in the queue. `countTry`: the fault was its own. `delayMs`: how long it
-   * cannot be claimed. Resolves to the new attempt, or undefined if the old one was no longer ours.
-   */
+  /** Puts it back in its place in the queue, as a new attempt. `countTry`: the fault was its own. `delayMs`: the wait. */
   requeue(generation: ClaimedGeneration, options: { countTry: boolean; delayMs: number }): Promise<number | undefined>
 }
 

@@ -2,10 +2,7 @@ import { timeLimit, whenAborted } from '../../abort-signals.js'
 import type { Work } from '../generation.js'
 import { type inferencePace, remainingMs } from '../inference-pace.js'
 
-/**
- * When a claimed attempt may use its backend. The next generation is claimed a little before the GPU is free, and is
- * checked and stored while the one after it is drawn, so that the GPU waits for neither.
- */
+/** When an attempt, which is claimed a little before the GPU is free, may use it. */
 export interface GpuTurn {
   /** Resolves when the GPU is this attempt's; rejects if it will never be. */
   readonly granted: Promise<unknown>
@@ -24,37 +21,28 @@ export interface GpuTurn {
 const TURN_TIMEOUT_MS = 5000
 
 /** Whether the GPU was granted; false if not in time, or if `stop` aborts. */
-export async function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Promise<boolean> {
+export function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Promise<boolean> {
   const limit = timeLimit(stop, TURN_TIMEOUT_MS)
-  const given = granted.then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([given, whenAborted(limit.signal).then(() => false)]).finally(limit.clear)
+  return Promise.race([granted.then(() => true), whenAborted(limit.signal).then(() => false)])
+    .catch(() => false)
+    .finally(limit.clear)
 }
 
 /** The next generation is claimed this long before a GPU is expected to be free: longer than a claim takes. */
 const CLAIM_AHEAD_MS = 500
 
-export interface InferenceRun extends GpuTurn {
-  /** Resolves when the GPU is free, or soon will be: time for the next claim. */
-  readonly nearlyFree: Promise<void>
-  readonly free: Promise<void>
-  /** The attempt has ended, drawn or not. */
-  ended(): void
-}
+export type InferenceRun = ReturnType<typeof inferenceRun>
 
 /**
  * Follows one attempt's use of its GPU.
  * @param work undefined where the time cannot be estimated, as when a model must be loaded
- * @param notify see GpuTurn
  */
 export function inferenceRun(
   granted: Promise<unknown>,
   work: Work | undefined,
   pace: ReturnType<typeof inferencePace>,
   notify: Pick<GpuTurn, 'begun' | 'waits'>,
-): InferenceRun {
+) {
   let begunAt: number | undefined
   let timer: NodeJS.Timeout | undefined
   let drawing = false
@@ -76,10 +64,8 @@ export function inferenceRun(
   }
   // It may reject when nothing awaits it any more.
   const settled = granted.catch(() => undefined)
-  return {
+  const turn: GpuTurn = {
     granted,
-    nearlyFree: nearlyFree.promise,
-    free: free.promise,
     begun() {
       drawing = true
       begunAt = performance.now()
@@ -97,6 +83,13 @@ export function inferenceRun(
       end()
     },
     freed: end,
+  }
+  return {
+    ...turn,
+    /** Resolves when the GPU is free, or soon will be: time for the next claim. */
+    nearlyFree: nearlyFree.promise,
+    free: free.promise,
+    /** The attempt has ended, drawn or not. */
     ended() {
       if (drawing) end()
       // Requeued before its turn: the attempt before it still has the GPU.

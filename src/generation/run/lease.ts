@@ -31,11 +31,8 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     const sentAt = performance.now()
     try {
       await failpoint('lease.before_heartbeat')
-      if (await runs.heartbeat(id, attempt)) {
-        confirmedAt = sentAt
-        return
-      }
-      gone.abort(new Error('the lease was lost'))
+      if (await runs.heartbeat(id, attempt)) confirmedAt = sentAt
+      else gone.abort(new Error('the lease was lost'))
     } catch {
       doubt()
     }
@@ -51,9 +48,7 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     /** Aborts when the attempt is no longer ours, or might not be. */
     signal: gone.signal,
     /** The lease could not be renewed: another worker may take over, but is not known to have done so. */
-    get doubtful() {
-      return doubtful
-    },
+    isDoubtful: () => doubtful,
     /** Whether the attempt may still write outside Postgres. Asks Postgres: a suspended machine's clock stops. */
     stillOurs: () => retryFor(() => runs.heartbeat(id, attempt), VERIFY_FOR_MS),
     /** Goes on renewing, but no longer reacts to the notice of the generation's end. */

@@ -3,7 +3,7 @@ import { failpoint } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import { MAX_TRIES, publicReason } from '../failure-reason.js'
 import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
-import { BackendError, type InferenceBackend } from './backend.js'
+import { BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import { type GpuTurn, waitForTurn } from './gpu-turn.js'
@@ -36,11 +36,7 @@ export interface Experience {
 export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
 
 /** The generation may have crashed the worker: its lease is left to expire, so that the reconciler counts the death. */
-export class WorkerCrash extends Error {
-  constructor() {
-    super('the worker stops because of an uncaught error')
-  }
-}
+export class WorkerCrash extends Error {}
 
 interface Attempt extends RunPorts {
   readonly generation: ClaimedGeneration
@@ -92,7 +88,7 @@ export async function runGeneration(
     return 'succeeded'
   } catch (error) {
     // The lease may have ended: requeue, which does nothing if another worker has taken the generation over.
-    if (lease.doubtful) return requeue(attempt)
+    if (lease.isDoubtful()) return requeue(attempt)
     if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
     if (signal.aborted) return requeue(attempt)
@@ -112,18 +108,14 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   }
   const fault = error instanceof BackendError ? error : undefined
   log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
+  if (isServerFault(error)) {
+    if (error.kind !== 'lost') await requeue(attempt)
+    else if (experience.isCulprit()) await failOrRetry(attempt, error)
+    // Let another generation go first: if the server drops only this one, the fault is this one's.
+    else await requeue(attempt, { countTry: false, delayMs: 2000 })
+    return { down: error }
+  }
   switch (fault?.kind) {
-    case 'unavailable':
-    case 'busy':
-    case 'auth':
-    case 'unusable':
-      await requeue(attempt)
-      return { down: fault }
-    case 'lost':
-      // Let another generation go first: if the server drops only this one, the fault is this one's.
-      if (experience.isCulprit()) await failOrRetry(attempt, fault)
-      else await requeue(attempt, { countTry: false, delayMs: 2000 })
-      return { down: fault }
     case 'invalid_request':
     case 'unsupported':
       return fail(attempt, fault.publicMessage)
@@ -176,7 +168,7 @@ async function requeue(
   return 'requeued'
 }
 
-/** The attempt was canceled, expired or taken over; that is recorded already. */
+/** The attempt was canceled, expired or taken over, which is recorded already. */
 async function lost(attempt: Attempt): Promise<RunOutcome> {
   const { runs, queue, log, generation, facts } = attempt
   log.info(facts, 'generation attempt is no longer ours')

@@ -1,7 +1,23 @@
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { Generation, GenerationRequest, SubmittedGeneration } from '../generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../shared-ports.js'
-import type { IdempotencyRequest, IdempotencyStore } from './reservation.js'
+
+export interface IdempotencyRequest {
+  readonly key: string
+  /** SHA-256 over the interface and the body. */
+  readonly bodyHash: Buffer
+}
+
+type Reservation =
+  | { readonly outcome: 'reserved' | 'mismatch' | 'in_flight' }
+  | { readonly outcome: 'replay'; readonly generation: SubmittedGeneration }
+
+export interface IdempotencyStore {
+  /** Reserves the key for a generation that is about to be submitted, or tells what became of its first request. */
+  reserve(accountId: string, key: string, bodyHash: Buffer, generationId: string): Promise<Reservation>
+  /** Frees the key unless its generation was stored; once freed, that generation can no longer be stored. */
+  release(accountId: string, key: string, generationId: string): Promise<void>
+}
 
 export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl'> {
   readonly request: GenerationRequest
@@ -56,7 +72,7 @@ export interface SubmissionStore {
   activeGeneration(accountId: string): Promise<string | undefined>
   /** The queue has the job of this attempt. */
   markEnqueued(delivery: Delivery): Promise<void>
-  find(id: string): Promise<(SubmittedGeneration & { readonly accountId: string }) | undefined>
+  find(id: string): Promise<SubmittedGeneration | undefined>
 }
 
 export interface SubmitPorts {

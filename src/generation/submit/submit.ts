@@ -3,6 +3,7 @@ import type { ModelVersion } from '../../catalog/model-version.js'
 import {
   generationActive,
   idempotencyInFlight,
+  idempotencyMismatch,
   insufficientCredits,
   invalidApiKey,
   promptFlagged,
@@ -11,23 +12,44 @@ import {
 import { failpoint, guardOff } from '../../failpoint.js'
 import { type Generation, newGeneration, newGenerationId, priceOf } from '../generation.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
-import { underReservation } from './reservation.js'
 import type { InsertOutcome, Moderator, Submission, SubmitPorts, Submitted } from './submission.js'
 
 /**
- * Charges and queues one generation, or leaves no trace. The order of checks is the contract's: idempotent replay,
- * subscription, model, moderation, active generation, credits.
+ * Charges and queues one generation, or leaves no trace. Under an Idempotency-Key it resolves to the generation that was
+ * submitted under it before. The order of checks is the contract's: idempotent replay, subscription, model, moderation,
+ * active generation, credits.
  */
 export async function submitGeneration(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
   const { account } = caller
-  const { idempotency } = submission
   const id = newGenerationId()
-  const submit = () => submitOnce(ports, caller, submission, id)
-  if (!idempotency) return submit()
-  const submitted = await underReservation(ports.idempotency, account.id, idempotency, id, submit)
-  if (!('replayOf' in submitted)) return submitted
-  const creditsLeft = caller.keyKind === 'developer' ? undefined : account.credits
-  return { ...submitted.replayOf, replayed: true, creditsLeft }
+  if (!submission.idempotency) return submitOnce(ports, caller, submission, id)
+  const { key, bodyHash } = submission.idempotency
+  const first = await ports.idempotency.reserve(account.id, key, bodyHash, id)
+  if (first.outcome === 'mismatch') throw idempotencyMismatch()
+  if (first.outcome === 'in_flight') throw idempotencyInFlight()
+  if (first.outcome === 'replay') {
+    const creditsLeft = caller.keyKind === 'developer' ? undefined : account.credits
+    return { ...first.generation, replayed: true, creditsLeft }
+  }
+  await failpoint('idempotency.after_reserve')
+  try {
+    return await submitOnce(ports, caller, submission, id)
+  } catch (error) {
+    await failpoint('idempotency.before_release')
+    await releaseKey(() => ports.idempotency.release(account.id, key, id))
+    throw error
+  }
+}
+
+/** The pauses between tries to release a key while Postgres is down; after them its reservation has expired. */
+const RETRY_PAUSES_MS = [500, 1000, 2000, 4000, 8000]
+
+/** Releases the key of a submit that failed. Waits for the first try only. */
+async function releaseKey(release: () => Promise<void>, pauses = RETRY_PAUSES_MS): Promise<void> {
+  const [pauseMs, ...later] = pauses
+  await release().catch(() => {
+    if (pauseMs !== undefined) setTimeout(() => void releaseKey(release, later), pauseMs).unref()
+  })
 }
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
@@ -51,9 +73,9 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   // Charged and stored: the answer waits for nothing else.
   announce(ports, generation).catch(() => undefined)
   const { modelVersionId, modelName, cost, seed, slugs } = generation
-  const { createdAt, creditsLeft } = inserted
-  const facts = { id, modelVersionId, modelName, cost, seed, slugs, createdAt }
-  return { ...facts, replayed: false, creditsLeft: metered ? undefined : creditsLeft }
+  const { createdAt } = inserted
+  const creditsLeft = metered ? undefined : inserted.creditsLeft
+  return { id, modelVersionId, modelName, cost, seed, slugs, createdAt, replayed: false, creditsLeft }
 }
 
 /** Keeps the account's lock and enqueues the job. If that fails, as while Redis is down, the reconciler does it later. */
