@@ -34,7 +34,7 @@ export const modelStore = ({ orm }: Database): ModelStore => {
 }
 
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
-export type ImportedModel = typeof modelVersions.$inferInsert
+export type ImportedModel = typeof m.$inferInsert
 
 type ImportOutcome =
   | { readonly outcome: 'imported' }

@@ -1,11 +1,15 @@
 import { guardOff, type SwitchableGuard } from '../../failpoint.js'
 import type { Log } from '../../log.js'
-import type { EndedGeneration } from '../cancel.js'
 import { LACKING, type Lacking } from '../failure-reason.js'
-import type { ImageStore } from '../shared-ports.js'
-import type { DutyLease, ReconcilePorts, ReconcileStore } from './ports.js'
-import { clearLocks, endOverdue, enqueueMissing, isWiped, requeueLost, restoreRedis, sweepImages } from './rules.js'
+import { clearLocks } from './clear-locks.js'
+import { endOverdue, withPauses } from './end-overdue.js'
+import { enqueueMissing } from './enqueue-missing.js'
+import type { DutyLease, ReconcilePorts } from './ports.js'
+import { requeueLost } from './requeue-lost.js'
+import { isWiped, restoreRedis } from './restore-redis.js'
+import { removeInBackground, sweepImages } from './sweep-images.js'
 
+/** Called with a rule that failed; the next pass retries it. */
 type OnFault = (rule: string, error: unknown) => void
 
 const logFault =
@@ -61,7 +65,7 @@ const STALLED_MS = 4000
 /** Workers then get this long to renew their leases or to requeue their generations. */
 const GRACE_MS = 5000
 const FULL_EVERY_MS = 60_000
-/** After a full pass that could not restore Redis. */
+/** The next full pass, after one that could not restore Redis. */
 const FULL_AGAIN_MS = 5000
 /** Well within the duty's lease. */
 const RENEW_MS = 700
@@ -146,55 +150,5 @@ function rateLimited(log: OnFault): OnFault {
     if (now - (loggedAt.get(rule) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return
     loggedAt.set(rule, now)
     log(rule, error)
-  }
-}
-
-/** The pause after a search that found nothing, as a multiple of the time that it took. */
-const PAUSE_FACTOR = 20
-const MAX_PAUSE_MS = 30_000
-
-/** `failUnservable` reads the whole queue; these pauses keep that a small part of the time, however long it is. */
-function withPauses(failUnservable: ReconcileStore['failUnservable']): ReconcileStore['failUnservable'] {
-  const nextAt = new Map<Lacking, number>()
-  return async (lacking) => {
-    const startedAt = performance.now()
-    if (startedAt < (nextAt.get(lacking) ?? 0)) return []
-    let ended: EndedGeneration[] = []
-    try {
-      ended = await failUnservable(lacking)
-      return ended
-    } finally {
-      const now = performance.now()
-      nextAt.set(lacking, ended.length > 0 ? 0 : now + Math.min((now - startedAt) * PAUSE_FACTOR, MAX_PAUSE_MS))
-    }
-  }
-}
-
-/** Removals beyond this many are dropped: the next sweep finds the files again. */
-const MAX_WAITING = 10_000
-
-/** Removes files in the background, one by one, so that a store that hangs delays no repair, until `stop`. */
-function removeInBackground(images: Pick<ImageStore, 'remove'>) {
-  const waiting = new Set<string>()
-  let running = false
-  let stopped = false
-  const work = async () => {
-    running = true
-    // Iterating a Set includes what is added meanwhile.
-    for (const slug of waiting) {
-      waiting.delete(slug)
-      await images.remove(slug).catch(() => undefined)
-    }
-    running = false
-  }
-  return {
-    async remove(slug: string) {
-      if (!stopped && waiting.size < MAX_WAITING) waiting.add(slug)
-      if (!running) void work()
-    },
-    stop() {
-      stopped = true
-      waiting.clear()
-    },
   }
 }

@@ -1,0 +1,33 @@
+import { failpoint, guardOff } from '../../failpoint.js'
+import { LOCK_MARGIN_MS } from '../shared-ports.js'
+import type { ReconcilePorts } from './ports.js'
+
+/** Whether Redis has lost its keys. */
+export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
+  !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
+
+/**
+ * Sets the locks of all active generations again and enqueues the first queued ones: a worker that gets a job claims
+ * until nothing is left that it can do, so one job per backend that may be idle is enough. The wipe mark is set last,
+ * so that a failed restore is retried.
+ * @returns whether all of it is known to have worked
+ */
+export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePorts): Promise<boolean> {
+  await failpoint('reconcile.before_locks')
+  for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
+    const page = await rows.activePage(after)
+    more = page.length > 0
+    const locks = page.map(({ id, accountId, remainingMs }) => ({
+      accountId,
+      generationId: id,
+      ttlMs: remainingMs + LOCK_MARGIN_MS,
+    }))
+    if (!(await lock.keep(locks))) return false
+    after = page.at(-1)?.accountId
+  }
+  const first = await rows.firstQueued()
+  if (first.length > 0 && !(await queue.enqueue(first))) return false
+  await failpoint('reconcile.before_mark')
+  await wipeMark.set()
+  return true
+}
