@@ -103,7 +103,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     frameworkErrors: (error, request, reply) => {
       // No hook runs for these requests, so nothing else sets the ID.
       reply.header('x-request-id', request.id)
-      handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply, request.url)
+      handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply)
     },
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()

@@ -1,4 +1,3 @@
-import rateLimit from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
 import { rateLimited } from '../errors.js'
 import type { EventCounter } from './authentication.js'
@@ -15,36 +14,15 @@ export interface RateLimitOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set once the request is authenticated, for the hook that waits for it. */
-    rateLimitCount: ReturnType<ReturnType<FastifyInstance['createRateLimit']>>
+    rateLimitCount: ReturnType<EventCounter['hit']>
   }
 }
 
 /**
  * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. The
- * count begins before the `onRequest` hooks of a route and is waited for after them, so that they may read ahead. Our own
- * store has a sliding window; the plugin's fixed one lets nearly twice the limit through where two windows meet.
+ * count begins before the `onRequest` hooks of a route and is waited for after them, so that they may read ahead.
  */
-export async function registerRateLimit(
-  app: App,
-  { counter, max, windowSeconds, bucketOf }: RateLimitOptions,
-): Promise<void> {
-  class SlidingWindowStore {
-    incr(
-      key: string,
-      callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
-      windowMs: number,
-      limit: number,
-    ): void {
-      counter.hit(key, windowMs, limit).then(
-        ({ current, ttlMs }) => callback(null, { current, ttl: ttlMs }),
-        (error) => callback(error),
-      )
-    }
-    // For routes with their own limit; ours all share one bucket.
-    child(): this {
-      return this
-    }
-  }
+export function registerRateLimit(app: App, { counter, max, windowSeconds, bucketOf }: RateLimitOptions): void {
   const headersOf = (remaining: number, reset: number) => ({
     'x-ratelimit-limit': max,
     'x-ratelimit-remaining': remaining,
@@ -57,19 +35,16 @@ export async function registerRateLimit(
   })
   const names = Object.keys(headersOf(0, 0))
 
-  const timeWindow = windowSeconds * 1000
-  await app.register(rateLimit, { global: false, max, timeWindow, store: SlidingWindowStore, keyGenerator: bucketOf })
-  const count = app.createRateLimit()
   app.decorateRequest('rateLimitCount', null as unknown as FastifyRequest['rateLimitCount'])
   app.addHook('onRequest', (request, _reply, next) => {
-    request.rateLimitCount = count(request)
+    request.rateLimitCount = counter.hit(bucketOf(request), windowSeconds * 1000, max)
     next()
   })
   app.addHook('preParsing', async (request, reply) => {
-    const counted = await request.rateLimitCount
-    if (counted.isAllowed) return
-    reply.headers(headersOf(counted.remaining, counted.ttlInSeconds))
-    if (counted.isExceeded) throw rateLimited(max, windowSeconds, Math.max(1, counted.ttlInSeconds))
+    const { current, ttlMs } = await request.rateLimitCount
+    const reset = Math.ceil(ttlMs / 1000)
+    reply.headers(headersOf(Math.max(0, max - current), reset))
+    if (current > max) throw rateLimited(max, windowSeconds, Math.max(1, reset))
   })
   app.addHook('onSend', (_request, reply, payload, next) => {
     // If a key is revoked during its request, the answer is the same as to the next one, which is not counted.

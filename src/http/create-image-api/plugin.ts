@@ -15,7 +15,7 @@ export interface CreateImageApiOptions extends WaitingOptions {
 export async function createImageApi(app: App, options: CreateImageApiOptions): Promise<void> {
   app.setErrorHandler(handleErrors)
   registerAuthentication(app, options.authentication)
-  await registerRateLimit(app, {
+  registerRateLimit(app, {
     ...options.limit,
     bucketOf: ({ caller }) =>
       caller.keyKind === 'developer' ? `rate:create:key:${caller.keyId}` : `rate:create:${caller.account.id}`,

@@ -39,7 +39,7 @@ export async function personalApi(
 ): Promise<void> {
   app.setErrorHandler(handleErrors)
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
-  await registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
+  registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.
   app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
     caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
