@@ -31,7 +31,7 @@ export interface AuthenticationOptions {
   readonly keyPrefix: string
 }
 
-type FindCaller = (keyHash: Buffer) => Promise<Caller | undefined>
+type FindCaller = AccountStore['findCaller']
 
 /** Only well-formed unknown keys count: a typo fails the checksum, so these are guesses or revoked keys. */
 const GUESSES_PER_MINUTE = 30

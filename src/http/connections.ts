@@ -70,12 +70,12 @@ export function limitConnections(
   )
 
   const mostIdle = () =>
-    [...networks.values()].reduce((most, one) => (one.idle.size > most.idle.size ? one : most), NO_NETWORK)
+    [...networks.values()].reduce((most, { idle }) => (idle.size > most.size ? idle : most), new Set<Socket>())
   const makeRoom = (network: Network | undefined): boolean => {
     const atLimit = network !== undefined && network.connections >= perNetwork
     if (!atLimit && all < total) return true
     warn()
-    const { idle } = atLimit ? network : mostIdle()
+    const idle = atLimit ? network.idle : mostIdle()
     const [longest] = idle
     if (!longest) return false
     idle.delete(longest)
@@ -116,8 +116,6 @@ export function limitConnections(
     })
   })
 }
-
-const NO_NETWORK: Network = { connections: 0, idle: new Set() }
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 

@@ -75,6 +75,12 @@ export const personalRefusals = refusalsOf(
   403,
 )
 
+const EXAMPLE_PROBLEM = {
+  code: 'invalid_parameter',
+  message: 'steps must be an integer from 20 to 50.',
+  parameter: 'steps',
+} as const
+
 export const createImageRefusals = refusalsOf(
   z
     .object({
@@ -86,16 +92,15 @@ export const createImageRefusals = refusalsOf(
         retry_after: z.int().min(1).optional().describe('Seconds to wait before the next try'),
       }),
     })
-    .meta({
-      id: 'CreateImageProblem',
-      examples: [
-        {
-          success: false,
-          error: { code: 'invalid_parameter', message: 'steps must be an integer from 20 to 50.', parameter: 'steps' },
-        },
-      ],
-    }),
+    .meta({ id: 'CreateImageProblem', examples: [{ success: false, error: EXAMPLE_PROBLEM }] }),
 )
+
+const EXAMPLE_OPENAI_PROBLEM = {
+  message: 'Model "dall-e-3" is not installed on this server. Choose another model.',
+  type: 'invalid_request_error',
+  param: 'model',
+  code: 'model_not_found',
+}
 
 export const openAiRefusals = refusalsOf(
   z
@@ -107,17 +112,5 @@ export const openAiRefusals = refusalsOf(
         code: z.string().describe(stableCode),
       }),
     })
-    .meta({
-      id: 'OpenAiProblem',
-      examples: [
-        {
-          error: {
-            message: 'Model "dall-e-3" is not installed on this server. Choose another model.',
-            type: 'invalid_request_error',
-            param: 'model',
-            code: 'model_not_found',
-          },
-        },
-      ],
-    }),
+    .meta({ id: 'OpenAiProblem', examples: [{ error: EXAMPLE_OPENAI_PROBLEM }] }),
 )

@@ -5,10 +5,9 @@ import { ERROR_CODES } from '../errors.js'
 import { statusOf } from './error-bodies.js'
 import type { App } from './fastify-app.js'
 
+/** The public origins of the Personal Access API and of Create Image. */
 interface ApiOrigins {
-  /** The public origin of the Personal Access API. */
   readonly baseUrl: string
-  /** The public origin of Create Image. */
   readonly apiBaseUrl: string
 }
 

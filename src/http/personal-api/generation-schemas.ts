@@ -30,8 +30,8 @@ export const DEFAULTS = {
   sampler: 'euler_a',
 } as const
 
-const generationId = z.string().describe('The ID of the generation')
 export const generationParams = field.idParams('The ID of the generation')
+const { id: generationId } = generationParams.shape
 
 // Any integer is well-formed. The catalog says whether it exists.
 export const modelVersionId = z
@@ -64,6 +64,15 @@ export const generateBody = field
     request: coreOf(requestFields, body),
   }))
 
+const EXAMPLE_DRY_RUN = {
+  dry_run: true,
+  ...EXAMPLE.model,
+  credits_needed: 4,
+  credits_held: 94,
+  sufficient: true,
+  active_generation: null,
+}
+
 const dryRun = z
   .object({
     dry_run: z.literal(true),
@@ -74,19 +83,7 @@ const dryRun = z
     sufficient: z.boolean().describe('Whether the credits suffice'),
     active_generation: z.string().nullable().describe('The ID of the one that a submit would have to wait for'),
   })
-  .meta({
-    id: 'DryRun',
-    examples: [
-      {
-        dry_run: true,
-        ...EXAMPLE.model,
-        credits_needed: 4,
-        credits_held: 94,
-        sufficient: true,
-        active_generation: null,
-      },
-    ],
-  })
+  .meta({ id: 'DryRun', examples: [EXAMPLE_DRY_RUN] })
 
 export const dryRunView = ({ model, creditsNeeded, creditsHeld, activeGenerationId }: DryRun) =>
   viewOf(dryRun, {
@@ -99,6 +96,16 @@ export const dryRunView = ({ model, creditsNeeded, creditsHeld, activeGeneration
     activeGeneration: activeGenerationId ?? null,
   })
 
+const EXAMPLE_SUBMITTED = {
+  id: EXAMPLE.generationId,
+  status: 'queued',
+  ...EXAMPLE.model,
+  credits_charged: 1,
+  seed: EXAMPLE.seed,
+  created_at: EXAMPLE.submittedAt,
+  poll_url: `https://easel.example/api/v1/generate/${EXAMPLE.generationId}`,
+} as const
+
 const submitted = z
   .object({
     id: generationId,
@@ -110,20 +117,7 @@ const submitted = z
     created_at: z.iso.datetime(),
     poll_url: z.string(),
   })
-  .meta({
-    id: 'SubmittedGeneration',
-    examples: [
-      {
-        id: EXAMPLE.generationId,
-        status: 'queued',
-        ...EXAMPLE.model,
-        credits_charged: 1,
-        seed: EXAMPLE.seed,
-        created_at: EXAMPLE.submittedAt,
-        poll_url: `https://easel.example/api/v1/generate/${EXAMPLE.generationId}`,
-      },
-    ],
-  })
+  .meta({ id: 'SubmittedGeneration', examples: [EXAMPLE_SUBMITTED] })
 
 /** The answer to a submit: "queued", even if it repeats an earlier answer and that generation has moved on. */
 export const submittedView = (generation: Submitted, pollUrl: string) =>
@@ -200,6 +194,24 @@ export const modelVersionFilter = field
 
 const milliseconds = (description: string) => z.int().min(0).nullable().describe(description)
 
+const EXAMPLE_PAST_GENERATION = {
+  id: EXAMPLE.generationId,
+  status: 'succeeded',
+  interface: 'personal',
+  ...EXAMPLE.model,
+  ...drawing.EXAMPLE_SHOWN,
+  seed: EXAMPLE.seed,
+  created_at: EXAMPLE.submittedAt,
+  started_at: '2026-11-20T21:04:11.562Z',
+  finished_at: EXAMPLE.finishedAt,
+  queue_ms: 500,
+  run_ms: 5500,
+  credits: { charged: 1, refunded: 0 },
+  metered: false,
+  error: null,
+  images: [{ id: EXAMPLE.slug, url: EXAMPLE.imageUrl, seed: EXAMPLE.seed }],
+} as const
+
 const pastGeneration = z
   .object({
     id: z.string(),
@@ -219,28 +231,7 @@ const pastGeneration = z
     error: z.string().nullable().describe('Why it failed'),
     images: z.array(z.object({ id: z.string(), url: z.string(), seed: z.int() })).describe('Without removed ones'),
   })
-  .meta({
-    id: 'PastGeneration',
-    examples: [
-      {
-        id: EXAMPLE.generationId,
-        status: 'succeeded',
-        interface: 'personal',
-        ...EXAMPLE.model,
-        ...drawing.EXAMPLE_SHOWN,
-        seed: EXAMPLE.seed,
-        created_at: EXAMPLE.submittedAt,
-        started_at: '2026-11-20T21:04:11.562Z',
-        finished_at: EXAMPLE.finishedAt,
-        queue_ms: 500,
-        run_ms: 5500,
-        credits: { charged: 1, refunded: 0 },
-        metered: false,
-        error: null,
-        images: [{ id: EXAMPLE.slug, url: EXAMPLE.imageUrl, seed: EXAMPLE.seed }],
-      },
-    ],
-  })
+  .meta({ id: 'PastGeneration', examples: [EXAMPLE_PAST_GENERATION] })
 
 const millisecondsBetween = (from: Date | null, to: Date | null) => from && to && Math.max(0, +to - +from)
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { viewOf } from '../answers.js'
-import { negativePrompt, prompt } from '../drawing-fields.js'
+import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
@@ -9,8 +9,7 @@ import type { PersonalApiPorts } from '../ports.js'
 import { modelVersionId } from './generation-schemas.js'
 
 const moderateBody = field.body({
-  prompt,
-  negative_prompt: negativePrompt,
+  ...drawing.fields,
   model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
 })
 

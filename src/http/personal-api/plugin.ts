@@ -1,6 +1,5 @@
 import { developerKeyRefused } from '../../errors.js'
 import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../authentication.js'
-import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
@@ -37,7 +36,6 @@ export async function personalApi(
   app: App,
   { ports, authentication, limit, leaving, streamTimes }: PersonalApiOptions,
 ): Promise<void> {
-  app.setErrorHandler(handleErrors)
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
   registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.
