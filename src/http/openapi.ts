@@ -20,7 +20,7 @@ const TAGS = {
   'Create Image': 'One image in one request',
 } as const
 
-/** What each status means, on either interface. A refusal's body and `X-Error-Code` say more. */
+/** What each status means, on either interface. */
 const MEANINGS: Readonly<Record<string, string>> = {
   200: 'Done',
   201: 'Created',
@@ -152,24 +152,9 @@ function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiO
       for (const [status, response] of Object.entries(responses))
         Object.assign(response, { description: MEANINGS[status], headers: headersOf(operationId, Number(status)) })
   }
-  dropUnusedSchemas(document)
-  return document
-}
-
-/** Every schema comes in two forms, for requests and for answers, and often nothing refers to one of them. */
-function dropUnusedSchemas({ paths, components = {} }: OpenAPIV3_1.Document): void {
-  const all = components.schemas ?? {}
-  const used: typeof all = {}
-  const visit = (part: unknown) => {
-    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      const schema = all[name]
-      if (name in used || !schema) continue
-      used[name] = schema
-      visit(schema)
-    }
-  }
-  visit(paths)
-  components.schemas = Object.fromEntries(Object.entries(used).sort())
+  // Every schema comes in two forms, for requests and for answers; only those of answers have a name.
+  const named = Object.entries(document.components?.schemas ?? {}).filter(([name]) => !name.endsWith('Input'))
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(named.sort()) } }
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const

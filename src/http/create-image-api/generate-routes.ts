@@ -1,3 +1,4 @@
+import type { Submission } from '../../generation/submit/submission.js'
 import { admitWebhookUrl } from '../../webhooks/endpoints.js'
 import type { App } from '../fastify-app.js'
 import type { CreateImageApiPorts } from '../ports.js'
@@ -10,17 +11,15 @@ import { requireUsableModel } from './presets.js'
 export function generateRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {
   app.post('/images/generate', { schema: createImageSchema }, async (request, reply) => {
     const { model: name, request: generation, webhookUrl } = request.body
-    const model = async () => {
-      const found = await ports.models.findByCreateImageModel(name)
-      return requireUsableModel(ports.abilities, name, found, generation.sampler)
-    }
-    const submission = () =>
-      ({
-        lane: 'create_image',
-        request: generation,
-        model,
-        idempotency: idempotencyOf(request, 'create_image'),
-      }) as const
+    const submission = (): Submission => ({
+      lane: 'create_image',
+      request: generation,
+      model: async () => {
+        const found = await ports.models.findByCreateImageModel(name)
+        return requireUsableModel(ports.abilities, name, found, generation.sampler)
+      },
+      idempotency: idempotencyOf(request, 'create_image'),
+    })
     if (webhookUrl === undefined) {
       const { submitted, slugs } = await createImages(request, reply, submission())
       const [slug] = slugs

@@ -78,10 +78,7 @@ const images = z
       }),
     ),
   })
-  .meta({
-    id: 'OpenAiImages',
-    examples: [{ created: 1795208651, data: [{ url: EXAMPLE.imageUrl }] }],
-  })
+  .meta({ id: 'OpenAiImages', examples: [{ created: 1795208651, data: [{ url: EXAMPLE.imageUrl }] }] })
 
 const createOpenAiImagesSchema = {
   operationId: 'createOpenAiImages',
@@ -105,13 +102,6 @@ const openAiModel = z.object({
 const modelList = z.object({ object: z.literal('list'), data: z.array(openAiModel) }).meta({
   id: 'OpenAiModels',
   examples: [{ object: 'list', data: [{ id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' }] }],
-})
-
-const openAiModelView = (id: string, { modelName }: ModelVersion): z.output<typeof openAiModel> => ({
-  id,
-  object: 'model',
-  created: 0,
-  owned_by: modelName,
 })
 
 const listOpenAiModelsSchema = {
@@ -156,7 +146,9 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
 
   app.get('/models', { schema: listOpenAiModelsSchema }, async () => {
     const names = readableNames(await ports.models.listEnabled())
-    return { object: 'list' as const, data: [...names].map(([name, model]) => openAiModelView(name, model)) }
+    const shown = { object: 'model', created: 0 } as const
+    const data = [...names].map(([id, { modelName }]) => ({ id, ...shown, owned_by: modelName }))
+    return { object: 'list' as const, data }
   })
 }
 

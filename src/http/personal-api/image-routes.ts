@@ -134,8 +134,7 @@ export function imageRoutes(app: App, { history, images, files }: PersonalApiPor
 
   app.get('/images/:id', { schema: getImageSchema }, async ({ caller, params }, reply) => {
     const own = await requireOwn(caller.account.id, params.id)
-    reply.header('cache-control', 'no-store')
-    return viewOf(imageDetail, withUrls(own))
+    return reply.header('cache-control', 'no-store').send(viewOf(imageDetail, withUrls(own)))
   })
 
   app.get('/images/:id/file', { schema: getImageFileSchema }, async ({ caller, params }, reply) => {

@@ -15,10 +15,9 @@ import { cancelRoutes, pollRoutes } from './poll-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
- * The layout of both interfaces: `<noun>-routes.ts` has the routes of a noun, each of which reads the request, calls the
- * core, and shows the result. `<noun>-schemas.ts` has the schemas of its requests and answers (wire → core), each
- * answer's view (core → wire) right after its schema, and the descriptions of its routes. A noun whose routes file stays
- * below 120 lines has everything there.
+ * The layout of both interfaces: `<noun>-routes.ts` has the schemas of a noun's requests and answers (wire → core), each
+ * answer's view (core → wire) right after its schema, and the routes, each of which reads the request, calls the core,
+ * and shows the result. The schemas of generations, which other files need, too, have files of their own.
  */
 
 export interface PersonalApiOptions {
@@ -32,10 +31,8 @@ export interface PersonalApiOptions {
 }
 
 /** The Personal Access API, spec 4.1 to 4.5: one encapsulated scope under /api/v1. */
-export async function personalApi(
-  app: App,
-  { ports, authentication, limit, leaving, streamTimes }: PersonalApiOptions,
-): Promise<void> {
+export async function personalApi(app: App, options: PersonalApiOptions): Promise<void> {
+  const { ports, authentication, limit, leaving, streamTimes } = options
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
   registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
   // The first hook after the limiter and before the body is read.

@@ -35,11 +35,7 @@ const pollGenerationSchema = {
   headers: z.looseObject({
     'if-none-match': z.string().optional().describe('The `ETag` of the last answer: 304 while it would be the same'),
   }),
-  response: {
-    200: polled,
-    304: notModified,
-    ...personalRefusals(400, 404),
-  },
+  response: { 200: polled, 304: notModified, ...personalRefusals(400, 404) },
 }
 
 const cancelGenerationSchema = {
@@ -110,7 +106,7 @@ export function cancelRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate/:id/cancel', { schema: cancelGenerationSchema }, async ({ caller, params }, reply) => {
     const before = await findOwned(ports, caller.account, params.id)
     if (!hasEnded(before)) await cancelGeneration(ports, params.id, CANCELED, { onlyQueued: false })
-    reply.header('cache-control', 'no-store')
-    return polledView(await pollGeneration(ports, caller.account, params.id), ports.images.url)
+    const after = await pollGeneration(ports, caller.account, params.id)
+    return reply.header('cache-control', 'no-store').send(polledView(after, ports.images.url))
   })
 }

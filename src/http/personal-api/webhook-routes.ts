@@ -2,7 +2,6 @@ import { z } from 'zod'
 import * as webhooks from '../../webhooks/endpoints.js'
 import {
   DELIVERY_FAULTS,
-  type DeliveryRecord,
   TEST_EVENT,
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
@@ -111,8 +110,6 @@ const deliveryList = z
   .object({ deliveries: z.array(delivery), next_cursor: field.nextCursor })
   .meta({ id: 'WebhookDeliveryList', examples: [{ deliveries: [EXAMPLE_DELIVERY], next_cursor: null }] })
 
-const deliveryView = (record: DeliveryRecord) => viewOf(delivery, { ...record, nextTryAt: record.nextAt })
-
 const createWebhookSchema = {
   operationId: 'createWebhook',
   tags,
@@ -192,11 +189,12 @@ export function webhookRoutes(app: App, ports: webhooks.EndpointPorts): void {
     webhookView(await webhooks.findEndpoint(ports, caller.account, params.id)),
   )
 
-  const deliveries = '/webhooks/:id/deliveries'
-  app.get(deliveries, { schema: listWebhookDeliveriesSchema }, async ({ caller, params, query }) => {
+  const log = '/webhooks/:id/deliveries'
+  app.get(log, { schema: listWebhookDeliveriesSchema }, async ({ caller, params, query }) => {
     const page = { limit: query.limit, after: query.cursor }
     const { items, next } = await webhooks.deliveriesOf(ports, caller.account, params.id, page)
-    return { deliveries: items.map(deliveryView), next_cursor: field.cursorOf(next) }
+    const deliveries = items.map((it) => viewOf(delivery, { ...it, nextTryAt: it.nextAt }))
+    return { deliveries, next_cursor: field.cursorOf(next) }
   })
 }
 
