@@ -37,9 +37,8 @@ const RETRY_AFTER_SECONDS = 2
 export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SLOTS): void {
   const slots = createRequestSlots(limits)
   const connections = new WeakMap<Socket, Connection>()
-  const warn = occasionally((requests) =>
-    log.warn({ requests }, 'more requests than can be served, some are turned away'),
-  )
+  const warning = 'more requests than can be served, some are turned away'
+  const warn = occasionally((requests) => log.warn({ requests }, warning))
   const turnAway = (request: FastifyRequest, reply: FastifyReply) => {
     request.turnedAway = true
     warn()
@@ -126,16 +125,15 @@ function destroyWithConnection({ streams }: Connection, socket: Socket, stream: 
 }
 
 export interface SlotLimits {
-  /** In all: enough to keep Postgres busy, few enough that each request is answered soon. */
+  /** Enough to keep Postgres busy, few enough that each request is answered soon. */
   readonly total: number
-  /** For one holder, so that none takes all. */
   readonly perHolder: number
   /** How long a request waits for a slot. */
   readonly patienceMs: number
 }
 
-/** Releases the slot; repeats do nothing. */
-export type ReleaseSlot = () => void
+/** Repeats do nothing. */
+type ReleaseSlot = () => void
 
 type Waiter = (release: ReleaseSlot | undefined) => void
 
@@ -184,10 +182,10 @@ export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits)
   }
 
   return {
-    /** Takes a slot that is free now; undefined when there is none. */
+    /** Undefined when no slot is free now. */
     take: (holder: string): ReleaseSlot | undefined => (isFree(holder) ? takeSlot(holder) : undefined),
 
-    /** Waits in line for a slot; resolves to undefined when none came free in time. */
+    /** Resolves to undefined when no slot came free in time. */
     wait: (holder: string) =>
       new Promise<ReleaseSlot | undefined>((resolve) => {
         const waiter: Waiter = (release) => {

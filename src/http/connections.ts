@@ -6,9 +6,9 @@ import type { Logger } from 'pino'
 import { occasionally } from '../log.js'
 import type { App } from './fastify-app.js'
 
-/** How many networks of addresses are remembered; most requests come from addresses that were seen a moment ago. */
-const REMEMBERED_NETWORKS = 10_000
+/** Most requests come from addresses that were seen a moment ago. */
 const rememberedNetworks = new Map<string, string>()
+const REMEMBERED_NETWORKS = 10_000
 
 /** An IPv4 address, or the /64 that an IPv6 customer owns whole. Some proxies write it with brackets and a port. */
 export function networkOf(address: string): string {
@@ -62,13 +62,8 @@ export function limitConnections(
   const connections = new WeakMap<Socket, { readonly network: Network; unanswered: number }>()
   const usualKeepAliveMs = server.keepAliveTimeout
   let all = 0
-  const warn = occasionally((connections) =>
-    log.warn(
-      { connections },
-      'too many connections, idle ones are closed; if they are a proxy’s, name it in TRUST_PROXY',
-    ),
-  )
-
+  const warning = 'too many connections, idle ones are closed; if they are a proxy’s, name it in TRUST_PROXY'
+  const warn = occasionally((connections) => log.warn({ connections }, warning))
   const mostIdle = () =>
     [...networks.values()].reduce((most, { idle }) => (idle.size > most.size ? idle : most), new Set<Socket>())
   const makeRoom = (network: Network | undefined): boolean => {
@@ -147,14 +142,12 @@ export interface Draining {
 
 /** A request may be on its way over a connection that was opened just before the port closed. */
 const FIRST_REQUEST_MS = 1000
-/** For those last answers. */
 const LAST_ANSWERS_MS = 2000
 
 /**
- * Ends the connections of a stopping server, none of them in the middle of a request. Once the drain has begun, each
- * answer is its connection's last, so that clients change to another server in time. Node closes idle connections with
- * the port, but would wait forever for those that never sent a request (browsers open some in advance) and those that
- * never finish one.
+ * Ends the connections of a stopping server, none amid a request. Once the drain has begun, each answer is its
+ * connection's last, so that clients change to another server. Node closes idle connections with the port, but would wait
+ * forever for those that never sent a request (browsers open some in advance) and those that never finish one.
  */
 export function endConnections(app: App, { begun, leaving }: Draining): void {
   const open = new Set<Socket>()

@@ -40,13 +40,12 @@ export function errorBody(error: AppError, target: string): object {
   return /^\/v1(\/|$)/.test(path) ? createImageErrorBody(error) : { error: error.message }
 }
 
-/** `{ success: false, error: { code, message, parameter?, retry_after? } }`. JSON drops what is undefined. */
+/** JSON drops what is undefined. */
 export const createImageErrorBody = ({ code, message, detail }: AppError) => ({
   success: false,
   error: { code: WORDS[code][1], message, parameter: detail.parameter, retry_after: detail.retryAfterSeconds },
 })
 
-/** `{ error: { message, type, param, code } }`, with null where no field is at fault. */
 function openAiErrorBody({ code, message, detail: { parameter } }: AppError): object {
   const [, , type, openAiCode] = WORDS[code]
   const isModel = code === 'not_found' && parameter === 'model'
@@ -56,7 +55,7 @@ function openAiErrorBody({ code, message, detail: { parameter } }: AppError): ob
 /** Any request can be refused with these. */
 const ALWAYS = [401, 429, 500, 503] as const
 
-/** @returns a function that describes the refusals with the given statuses, and those that any request can meet */
+/** Makes a function that describes refusals with the given statuses, and those that any request can meet. */
 const refusalsOf =
   <P extends z.ZodType, const E extends number = never>(body: P, ...everywhere: E[]) =>
   <const S extends number>(...statuses: S[]) =>

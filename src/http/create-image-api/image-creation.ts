@@ -24,15 +24,14 @@ export interface WaitingOptions {
 
 export type CreateImages = ReturnType<typeof imageCreation>
 
-/** All routes of the interface share one count of waiting requests. */
+/**
+ * Makes the function that submits a generation and waits for its images, whose slugs it resolves to: in batch order,
+ * without images that were removed since. All routes of the interface share one count of waiting requests.
+ */
 export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING }: WaitingOptions) {
   let waiting = 0
 
-  /**
-   * Submits a generation and waits for its images.
-   * @returns the slugs in batch order, without images that were removed since
-   * @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already
-   */
+  /** @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already */
   return async (request: FastifyRequest, reply: FastifyReply, submission: Submission) => {
     // Before anything is charged.
     if (waiting >= maxWaiting) throw new AppError('rate_limited', TOO_MANY_WAITING, { retryAfterSeconds: 5 })

@@ -51,7 +51,7 @@ const cancelGenerationSchema = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The generation of a poll, read while the rate limit counts the request. */
+    /** Read while the rate limit counts the request. */
     polled: Promise<Polled>
   }
 }
@@ -87,7 +87,7 @@ export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSign
   })
 }
 
-/** The pause that the spec recommends; used when the end cannot be estimated. */
+/** As the spec recommends; used when the end cannot be estimated. */
 const USUAL_PAUSE_SECONDS = 2
 const LONGEST_PAUSE_SECONDS = 5
 

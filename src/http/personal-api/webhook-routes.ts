@@ -211,7 +211,7 @@ export function webhookActionRoutes(app: App, ports: webhooks.EndpointPorts): vo
   })
 
   app.post('/webhooks/:id/rotate-secret', { schema: rotateWebhookSecretSchema }, async ({ caller, params }, reply) => {
-    reply.header('cache-control', 'no-store')
-    return webhookWithSecretView(await webhooks.rotateSecret(ports, caller.account, params.id))
+    const endpoint = await webhooks.rotateSecret(ports, caller.account, params.id)
+    return reply.header('cache-control', 'no-store').send(webhookWithSecretView(endpoint))
   })
 }
