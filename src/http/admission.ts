@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
 import { serviceUnavailable } from '../errors.js'
 import { occasionally } from '../log.js'
 import { networkOf } from './connections.js'
@@ -34,11 +33,11 @@ const RETRY_AFTER_SECONDS = 2
  * get a 503 if none comes free. Register it before all other hooks and routes, so that refused requests cost nothing.
  * The hooks use callbacks, because nearly every request gets a slot immediately.
  */
-export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SLOTS): void {
+export function registerAdmission(app: App, limits: SlotLimits = SLOTS): void {
   const slots = createRequestSlots(limits)
   const connections = new WeakMap<Socket, Connection>()
   const warning = 'more requests than can be served, some are turned away'
-  const warn = occasionally((requests) => log.warn({ requests }, warning))
+  const warn = occasionally((requests) => app.log.warn({ requests }, warning))
   const turnAway = (request: FastifyRequest, reply: FastifyReply) => {
     request.turnedAway = true
     warn()
@@ -93,7 +92,12 @@ export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SL
     const { socket } = request.raw
     const connection = connections.get(socket)
     releaseSlot(request, connection)
-    if (connection && payload instanceof Readable) destroyWithConnection(connection, socket, payload)
+    if (connection && payload instanceof Readable) {
+      // Without this a file would stay open forever if its connection closes before the file is sent.
+      if (socket.destroyed) payload.destroy()
+      else connection.streams.add(payload)
+      payload.once('close', () => connection.streams.delete(payload))
+    }
     next(null, payload)
   })
 }
@@ -115,13 +119,6 @@ function newConnection(socket: Socket): Connection {
     for (const request of connection.working) setTimeout(() => request.releaseSlot?.(), ABANDONED_AFTER_MS).unref()
   })
   return connection
-}
-
-/** Without this a file would stay open forever if its connection closes before the file is sent. */
-function destroyWithConnection({ streams }: Connection, socket: Socket, stream: Readable): void {
-  if (socket.destroyed) stream.destroy()
-  else streams.add(stream)
-  stream.once('close', () => streams.delete(stream))
 }
 
 export interface SlotLimits {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import type { Logger } from 'pino'
+import { whenAborted } from '../abort-signals.js'
 import { occasionally } from '../log.js'
 import type { App } from './fastify-app.js'
 
@@ -51,12 +51,8 @@ interface Network {
  * network with the most idle connections loses one. If none is idle, the new connection is closed. A proxy's
  * connections are never closed, because a proxy has many clients.
  */
-export function limitConnections(
-  { server }: App,
-  log: Logger,
-  trustedProxies: readonly string[],
-  { total, perNetwork }: ConnectionLimits = LIMITS,
-): void {
+export function limitConnections({ server, log }: App, trustedProxies: readonly string[], limits = LIMITS): void {
+  const { total, perNetwork } = limits
   const proxies = addressList(trustedProxies)
   const networks = new Map<string, Network>()
   const connections = new WeakMap<Socket, { readonly network: Network; unanswered: number }>()
@@ -163,8 +159,6 @@ export function endConnections(app: App, { begun, leaving }: Draining): void {
     setTimeout(() => {
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
     }, FIRST_REQUEST_MS).unref()
-    const closeAll = () => void setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS).unref()
-    if (leaving.aborted) closeAll()
-    else leaving.addEventListener('abort', closeAll, { once: true })
+    void whenAborted(leaving).then(() => setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS).unref())
   })
 }

@@ -55,12 +55,9 @@ export const fitsCanvas: [(size: { width: number; height: number }) => boolean, 
 const SEED_ISSUE = `seed must be an integer from 0 to ${MAX_SEED}, or ${RANDOM_SEED} for a random one.`
 
 /** -1 means random, and so does leaving it out. */
-export const seed = z
-  .number(SEED_ISSUE)
-  .min(RANDOM_SEED, SEED_ISSUE)
-  .max(MAX_SEED, SEED_ISSUE)
-  .refine(Number.isInteger, SEED_ISSUE)
-  .meta({ type: 'integer', description: `${RANDOM_SEED} means random; image n uses seed + n` })
+export const seed = field
+  .integer('seed', { min: RANDOM_SEED, max: MAX_SEED }, SEED_ISSUE)
+  .describe(`${RANDOM_SEED} means random; image n uses seed + n`)
   .nullish()
   .meta({ default: RANDOM_SEED })
   .transform((value) => (value === null || value === RANDOM_SEED ? undefined : value))

@@ -3,12 +3,10 @@ import { rateLimited } from '../errors.js'
 import type { EventCounter } from './authentication.js'
 import type { App } from './fastify-app.js'
 
-export interface RateLimitOptions {
+export interface RateLimit {
   readonly counter: EventCounter
   readonly max: number
   readonly windowSeconds: number
-  /** The key of the bucket that a request counts into. */
-  readonly bucketOf: (request: FastifyRequest) => string
 }
 
 declare module 'fastify' {
@@ -21,8 +19,10 @@ declare module 'fastify' {
 /**
  * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. The
  * count begins before the `onRequest` hooks of a route and is waited for after them, so that they may read ahead.
+ * @param bucketOf the key of the bucket that a request counts into
  */
-export function registerRateLimit(app: App, { counter, max, windowSeconds, bucketOf }: RateLimitOptions): void {
+export function registerRateLimit(app: App, limit: RateLimit, bucketOf: (request: FastifyRequest) => string): void {
+  const { counter, max, windowSeconds } = limit
   const headersOf = (remaining: number, reset: number) => ({
     'x-ratelimit-limit': max,
     'x-ratelimit-remaining': remaining,

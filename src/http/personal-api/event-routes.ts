@@ -57,11 +57,8 @@ export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRe
       const current = await pollGeneration(ports, account, request.params.id)
       sendState(stream, current)
       sendProgress(stream, current)
-      if (!hasEnded(current))
-        stream.once(
-          'close',
-          ports.following.follow(current, true, (change) => sendChange(stream, change)),
-        )
+      const follow = () => ports.following.follow(current, true, (change) => sendChange(stream, change))
+      if (!hasEnded(current)) stream.once('close', follow())
     } catch (error) {
       stream.destroy()
       throw error

@@ -12,13 +12,11 @@ export function submitRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate', { schema: schemas.submitGeneration }, async (request, reply) => {
     const { modelVersionId, request: generation } = request.body
     const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
+    const asked = { request: generation, model }
     if (request.query.dry_run)
-      return reply.send(
-        schemas.dryRunView(await dryRunGeneration(ports, request.caller, { request: generation, model })),
-      )
+      return reply.send(schemas.dryRunView(await dryRunGeneration(ports, request.caller, asked)))
     const idempotency = idempotencyOf(request, 'personal')
-    const submission = { lane: 'personal', request: generation, model, idempotency } as const
-    const submitted = await submitFor(request, reply, ports, submission)
+    const submitted = await submitFor(request, reply, ports, { ...asked, lane: 'personal', idempotency })
     return reply.code(201).send(schemas.submittedView(submitted, app.pollUrl(submitted.id)))
   })
 

@@ -190,6 +190,7 @@ const STATUSES = ['queued', 'processing', 'succeeded', 'failed'] as const
 
 export const modelVersionFilter = field
   .queryInteger('model_version_id', { min: 1, max: 999_999_999_999_999 })
+  .optional()
   .describe('Only those of this model version')
 
 const milliseconds = (description: string) => z.int().min(0).nullable().describe(description)

@@ -2,7 +2,7 @@ import { developerKeyRefused } from '../../errors.js'
 import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../authentication.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
+import { type RateLimit, registerRateLimit } from '../rate-limit.js'
 import type { StreamTimes } from '../server-sent-events.js'
 import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
@@ -23,7 +23,7 @@ import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 export interface PersonalApiOptions {
   readonly ports: PersonalApiPorts
   readonly authentication: AuthenticationOptions
-  readonly limit: Omit<RateLimitOptions, 'bucketOf'>
+  readonly limit: RateLimit
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
   /** Only for tests, which can't wait so long. */
@@ -34,7 +34,7 @@ export interface PersonalApiOptions {
 export async function personalApi(app: App, options: PersonalApiOptions): Promise<void> {
   const { ports, authentication, limit, leaving, streamTimes } = options
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
-  registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
+  registerRateLimit(app, limit, ({ caller }) => `rate:personal:${caller.account.id}`)
   // The first hook after the limiter and before the body is read.
   app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
     caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),

@@ -28,9 +28,9 @@ const pollGenerationSchema = {
   params: generationParams,
   // Not strict: this query has always ignored other parameters.
   querystring: z.object({
-    wait: queryInteger('wait', { min: 1, max: MAX_WAIT_SECONDS }).describe(
-      'Answer as soon as the status or the place changes, at the latest after so many seconds',
-    ),
+    wait: queryInteger('wait', { min: 1, max: MAX_WAIT_SECONDS })
+      .optional()
+      .describe('Answer as soon as the status or the place changes, at the latest after so many seconds'),
   }),
   headers: z.looseObject({
     'if-none-match': z.string().optional().describe('The `ETag` of the last answer: 304 while it would be the same'),
