@@ -9,7 +9,7 @@ import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
 import type { CreateImageApiPorts } from '../ports.js'
 import { idempotencyKeyHeader, idempotencyOf } from '../submission.js'
-import { DEFAULTS, drawingFields, requestOf } from './generate-schemas.js'
+import { DEFAULTS, drawingFields, requestOf } from './generate-routes.js'
 import type { CreateImages } from './image-creation.js'
 import { requireUsableModel } from './presets.js'
 

@@ -10,7 +10,7 @@ import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { modelVersionFilter } from './generation-schemas.js'
+import { modelVersionFilter } from './generation-routes.js'
 
 const tags = ['Images']
 const params = field.idParams('The ID of the image')

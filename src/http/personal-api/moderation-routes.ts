@@ -6,7 +6,7 @@ import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { modelVersionId } from './generation-schemas.js'
+import { modelVersionId } from './submit-routes.js'
 
 const moderateBody = field.body({
   ...drawing.fields,

@@ -7,17 +7,18 @@ import type { StreamTimes } from '../server-sent-events.js'
 import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
 import { eventRoutes } from './event-routes.js'
-import { generationRoutes, submitRoutes } from './generation-routes.js'
+import { generationRoutes } from './generation-routes.js'
 import { imageRemovalRoutes, imageRoutes } from './image-routes.js'
 import { modelRoutes } from './model-routes.js'
 import { moderationRoutes } from './moderation-routes.js'
 import { cancelRoutes, pollRoutes } from './poll-routes.js'
+import { submitRoutes } from './submit-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
  * The layout of both interfaces: `<noun>-routes.ts` has the schemas of a noun's requests and answers (wire → core), each
  * answer's view (core → wire) right after its schema, and the routes, each of which reads the request, calls the core,
- * and shows the result. The schemas of generations, which other files need, too, have files of their own.
+ * and shows the result.
  */
 
 export interface PersonalApiOptions {

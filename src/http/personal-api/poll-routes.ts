@@ -4,16 +4,73 @@ import { invalidApiKey } from '../../errors.js'
 import { cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { etaSeconds } from '../../generation/follow/eta.js'
-import { findOwned, hasEnded, type Polled, pollGeneration, withProgress } from '../../generation/follow/poll.js'
+import {
+  findOwned,
+  hasEnded,
+  type Polled,
+  type PolledStatus,
+  pollGeneration,
+  withProgress,
+} from '../../generation/follow/poll.js'
 import { waitForChange } from '../../generation/follow/wait.js'
-import { isKnown, notModified, sendTagged, taggedBody } from '../answers.js'
+import { EXAMPLE, isKnown, notModified, sendTagged, taggedBody } from '../answers.js'
 import type { KeyRevoked } from '../authentication.js'
 import { clientGone } from '../connections.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { queryInteger } from '../fields.js'
+import { idParams, queryInteger } from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { generationParams, polled, polledView } from './generation-schemas.js'
+
+export const generationParams = idParams('The ID of the generation')
+export const { id: generationId } = generationParams.shape
+
+const polled = z
+  .discriminatedUnion('status', [
+    z.object({
+      id: generationId,
+      status: z.literal('queued'),
+      queue_position: z.int().min(1).describe('1 for the next one up'),
+    }),
+    z.object({ id: generationId, status: z.literal('processing') }),
+    z.object({
+      id: generationId,
+      status: z.literal('succeeded'),
+      output: z.object({
+        images: z.array(
+          z.object({
+            url: z.string().describe('Permanent and public'),
+            id: z.string().describe('The slug: {base_url}/image/<id> shows the image'),
+          }),
+        ),
+        seed: z.int().min(0),
+      }),
+    }),
+    z.object({ id: generationId, status: z.literal('failed'), error: z.string().describe('One sentence') }),
+  ])
+  .meta({
+    id: 'Generation',
+    examples: [
+      { id: EXAMPLE.generationId, status: 'queued', queue_position: 3 },
+      { id: EXAMPLE.generationId, status: 'processing' },
+      {
+        id: EXAMPLE.generationId,
+        status: 'succeeded',
+        output: { images: [{ url: EXAMPLE.imageUrl, id: EXAMPLE.slug }], seed: EXAMPLE.seed },
+      },
+      { id: EXAMPLE.generationId, status: 'failed', error: 'Canceled.' },
+    ],
+  })
+
+export function polledView(
+  generation: Pick<Polled, 'id' | 'slugs' | 'seed' | 'error'> & PolledStatus,
+  imageUrl: (slug: string) => string,
+): z.output<typeof polled> {
+  const { id, status, seed } = generation
+  if (status === 'queued') return { id, status, queue_position: generation.queuePosition }
+  if (status === 'processing') return { id, status }
+  if (status === 'failed') return { id, status, error: generation.error ?? '' }
+  return { id, status, output: { images: generation.slugs.map((slug) => ({ url: imageUrl(slug), id: slug })), seed } }
+}
 
 const MAX_WAIT_SECONDS = 30
 
