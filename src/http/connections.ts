@@ -113,9 +113,8 @@ const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 function addressList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    if (bits === undefined) list.addAddress(address, familyOf(address))
-    else list.addSubnet(address, Number(bits), familyOf(address))
+    const [address = '', bits = isIPv6(address) ? 128 : 32] = network.split('/')
+    list.addSubnet(address, Number(bits), familyOf(address))
   }
   return list
 }
