@@ -72,7 +72,6 @@ export const queryTime = (name: string) =>
     .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
     .transform((value) => new Date(value))
 
-const PAGE_SIZE = { min: 1, max: 100 }
 const DEFAULT_PAGE_SIZE = 20
 const CURSOR_ISSUE = 'cursor must be a next_cursor of this list: leave it out to begin with the newest.'
 
@@ -81,7 +80,7 @@ const encodeCursor = (place: Place): string => Buffer.from(place.join('.')).toSt
 
 /** The query fields of a list in pages. @param numbers how many numbers a place in the list has */
 export const page = (numbers: number) => ({
-  limit: integerText('limit', PAGE_SIZE)
+  limit: integerText('limit', { min: 1, max: 100 })
     .default(String(DEFAULT_PAGE_SIZE))
     .meta({ default: DEFAULT_PAGE_SIZE })
     .transform(Number)

@@ -80,8 +80,11 @@ const listGenerationsSchema = {
 export function generationRoutes(app: App, { history, images }: PersonalApiPorts): void {
   app.get('/generations', { schema: listGenerationsSchema }, async ({ caller, query }, reply) => {
     const { limit, cursor: after, model_version_id: modelVersionId, ...filter } = query
-    const page = { limit, after }
-    const { items, next } = await history.generations(caller.account.id, { ...filter, modelVersionId }, page)
+    const { items, next } = await history.generations(
+      caller.account.id,
+      { ...filter, modelVersionId },
+      { limit, after },
+    )
     const generations = items.map((it) =>
       viewOf(pastGeneration, {
         ...it,

@@ -8,11 +8,6 @@ import * as field from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { modelVersionId } from './submit-routes.js'
 
-const moderateBody = field.body({
-  ...drawing.fields,
-  model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
-})
-
 const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
 
 const moderation = z
@@ -29,7 +24,10 @@ const moderatePromptSchema = {
   tags: ['Generations'],
   summary: 'Check a prompt',
   description: 'Says what moderation would say to a submit with this prompt. Costs nothing.',
-  body: moderateBody,
+  body: field.body({
+    ...drawing.fields,
+    model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
+  }),
   response: { 200: moderation, ...personalRefusals(400, 404, 413, 415) },
 }
 

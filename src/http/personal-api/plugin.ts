@@ -46,7 +46,9 @@ export async function personalApi(app: App, options: PersonalApiOptions): Promis
   pollRoutes(app, ports, leaving, keyRevoked)
   eventRoutes(app, ports, keyRevoked, streamTimes)
   await app.register(async (scope: App) => {
-    dropBodies(scope)
+    // These routes need no body: any body of any content type is read and dropped.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
     cancelRoutes(scope, ports)
     imageRemovalRoutes(scope, ports)
     webhookActionRoutes(scope, ports.webhooks)
@@ -57,10 +59,4 @@ export async function personalApi(app: App, options: PersonalApiOptions): Promis
   imageRoutes(app, ports)
   creditRoutes(app, ports.ledger)
   webhookRoutes(app, ports.webhooks)
-}
-
-/** For routes that need no body: reads and drops any body of any content type. */
-function dropBodies(scope: App): void {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
 }
