@@ -80,11 +80,8 @@ const listGenerationsSchema = {
 export function generationRoutes(app: App, { history, images }: PersonalApiPorts): void {
   app.get('/generations', { schema: listGenerationsSchema }, async ({ caller, query }, reply) => {
     const { limit, cursor: after, model_version_id: modelVersionId, ...filter } = query
-    const { items, next } = await history.generations(
-      caller.account.id,
-      { ...filter, modelVersionId },
-      { limit, after },
-    )
+    const page = { limit, after }
+    const { items, next } = await history.generations(caller.account.id, { ...filter, modelVersionId }, page)
     const generations = items.map((it) =>
       viewOf(pastGeneration, {
         ...it,
