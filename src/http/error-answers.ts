@@ -18,20 +18,18 @@ export function handleErrors(thrown: unknown, request: FastifyRequest, reply: Fa
 
 /** The answer alone: status, headers and body. */
 export function answerError(error: AppError, reply: FastifyReply): FastifyReply {
-  const { routeOptions, url } = reply.request
+  // The path of the route, since a client may have written it percent-encoded.
+  const target = reply.request.routeOptions.url ?? reply.request.url
   const { retryAfterSeconds, generationId } = error.detail
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   if (error.code === 'active_generation' && generationId)
     reply.header('x-active-generation', generationId).header('location', reply.server.pollUrl(generationId))
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
-  return (
-    reply
-      .code(statusOf(error.code))
-      .header('x-error-code', error.code)
-      .type('application/json; charset=utf-8')
-      // The route's path, since a client may have written it percent-encoded.
-      .send(JSON.stringify(errorBody(error, routeOptions.url ?? url)))
-  )
+  return reply
+    .code(statusOf(error.code))
+    .header('x-error-code', error.code)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(error, target)))
 }
 
 /** Answers 404 for a path that no route has, and 405 for one that takes other methods. Call before adding routes. */

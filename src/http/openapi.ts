@@ -88,23 +88,18 @@ const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly num
 ]
 
 /** The descriptions of all headers that an operation's answers with this status have. */
-const headersOf = (operationId: string | undefined, status: number): Record<string, object> => ({
-  ...(status >= 400 && {
-    'X-Error-Code': {
-      description: 'A stable code for programs',
-      schema: { type: 'string', enum: ERROR_CODES.filter((code) => statusOf(code) === status) },
-    },
-  }),
-  'X-Request-Id': textHeader('Names this answer'),
-  ...([409, 429, 503].includes(status) && { 'Retry-After': integerHeader('Seconds to wait before the next try') }),
-  ...(status !== 401 && LIMIT_HEADERS),
-  ...Object.assign(
-    {},
-    ...OWN_HEADERS.filter(([operation, statuses]) => operation === operationId && statuses.includes(status)).map(
-      ([, , headers]) => headers,
-    ),
-  ),
-})
+function headersOf(operationId: string | undefined, status: number): Record<string, object> {
+  const own = OWN_HEADERS.filter(([operation, statuses]) => operation === operationId && statuses.includes(status))
+  const codes = ERROR_CODES.filter((code) => statusOf(code) === status)
+  const errorCode = { description: 'A stable code for programs', schema: { type: 'string', enum: codes } }
+  return {
+    ...(status >= 400 && { 'X-Error-Code': errorCode }),
+    'X-Request-Id': textHeader('Names this answer'),
+    ...([409, 429, 503].includes(status) && { 'Retry-After': integerHeader('Seconds to wait before the next try') }),
+    ...(status !== 401 && LIMIT_HEADERS),
+    ...Object.assign({}, ...own.map(([, , headers]) => headers)),
+  }
+}
 
 /**
  * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
