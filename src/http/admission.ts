@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
 import { serviceUnavailable } from '../errors.js'
 import { occasionally } from '../log.js'
 import { networkOf } from './connections.js'
@@ -34,12 +33,11 @@ const RETRY_AFTER_SECONDS = 2
  * get a 503 if none comes free. Register it before all other hooks and routes, so that refused requests cost nothing.
  * The hooks use callbacks, because nearly every request gets a slot immediately.
  */
-export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SLOTS): void {
+export function registerAdmission(app: App, limits: SlotLimits = SLOTS): void {
   const slots = createRequestSlots(limits)
   const connections = new WeakMap<Socket, Connection>()
-  const warn = occasionally((requests) =>
-    log.warn({ requests }, 'more requests than can be served, some are turned away'),
-  )
+  const warning = 'more requests than can be served, some are turned away'
+  const warn = occasionally((requests) => app.log.warn({ requests }, warning))
   const turnAway = (request: FastifyRequest, reply: FastifyReply) => {
     request.turnedAway = true
     warn()
@@ -94,7 +92,12 @@ export function registerAdmission(app: App, log: Logger, limits: SlotLimits = SL
     const { socket } = request.raw
     const connection = connections.get(socket)
     releaseSlot(request, connection)
-    if (connection && payload instanceof Readable) destroyWithConnection(connection, socket, payload)
+    if (connection && payload instanceof Readable) {
+      // Without this a file would stay open forever if its connection closes before the file is sent.
+      if (socket.destroyed) payload.destroy()
+      else connection.streams.add(payload)
+      payload.once('close', () => connection.streams.delete(payload))
+    }
     next(null, payload)
   })
 }
@@ -118,24 +121,16 @@ function newConnection(socket: Socket): Connection {
   return connection
 }
 
-/** Without this a file would stay open forever if its connection closes before the file is sent. */
-function destroyWithConnection({ streams }: Connection, socket: Socket, stream: Readable): void {
-  if (socket.destroyed) stream.destroy()
-  else streams.add(stream)
-  stream.once('close', () => streams.delete(stream))
-}
-
 export interface SlotLimits {
-  /** In all: enough to keep Postgres busy, few enough that each request is answered soon. */
+  /** Enough to keep Postgres busy, few enough that each request is answered soon. */
   readonly total: number
-  /** For one holder, so that none takes all. */
   readonly perHolder: number
   /** How long a request waits for a slot. */
   readonly patienceMs: number
 }
 
-/** Releases the slot; repeats do nothing. */
-export type ReleaseSlot = () => void
+/** Repeats do nothing. */
+type ReleaseSlot = () => void
 
 type Waiter = (release: ReleaseSlot | undefined) => void
 
@@ -184,10 +179,10 @@ export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits)
   }
 
   return {
-    /** Takes a slot that is free now; undefined when there is none. */
+    /** Undefined when no slot is free now. */
     take: (holder: string): ReleaseSlot | undefined => (isFree(holder) ? takeSlot(holder) : undefined),
 
-    /** Waits in line for a slot; resolves to undefined when none came free in time. */
+    /** Resolves to undefined when no slot came free in time. */
     wait: (holder: string) =>
       new Promise<ReleaseSlot | undefined>((resolve) => {
         const waiter: Waiter = (release) => {

@@ -44,13 +44,10 @@ function camelCase(name: string): string {
   return core
 }
 
-/** A body as it is sent, and its strong entity tag. */
-export interface TaggedBody {
-  readonly text: string
-  readonly etag: string
-}
+type TaggedBody = ReturnType<typeof taggedBody>
 
-export function taggedBody(body: object): TaggedBody {
+/** A body as it is sent, and its strong entity tag. */
+export function taggedBody(body: object) {
   const text = JSON.stringify(body)
   return { text, etag: `"${hash('sha1', text, 'base64url').slice(0, 16)}"` }
 }
@@ -65,7 +62,7 @@ export const notModified = z.null().describe('Nothing has changed since the answ
 export function sendTagged(request: FastifyRequest, reply: FastifyReply, body: TaggedBody): FastifyReply {
   reply.header('etag', body.etag)
   if (isKnown(request, body)) return reply.code(304).send(null)
-  return reply.code(200).type('application/json; charset=utf-8').send(body.text)
+  return reply.type('application/json; charset=utf-8').send(body.text)
 }
 
 /** The generation in the examples of the API's description. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
@@ -51,10 +50,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler(handleErrors)
   handleNotFound(app)
   logRequests(app)
-  registerAdmission(app, options.log, options.slots)
+  registerAdmission(app, options.slots)
   requireHost(app)
   endConnections(app, options.draining)
-  limitConnections(app, options.log, options.trustedProxies, options.connections)
+  limitConnections(app, options.trustedProxies, options.connections)
   app.server.on('request', noteRequest)
   app.server.on('connect', refuseTunnel)
   // A server may ignore an Expect header that it does not know; Node would answer an empty 417.
@@ -101,7 +100,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     frameworkErrors: (error, request, reply) => {
       // No hook runs for these requests, so nothing else sets the ID.
       reply.header('x-request-id', request.id)
-      handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply, request.url)
+      handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply)
     },
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
@@ -141,16 +140,13 @@ function onlyOnHost(app: App, url: string): void {
 }
 
 function requireHost(app: App): void {
-  const mistakeIn = ({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined => {
-    if (!httpVersion.startsWith('1.')) return 'The request line does not end with "HTTP/1.1": write it so.'
-    if (headers.host === undefined)
-      return httpVersion === '1.1' ? 'The request has no Host header: send one.' : undefined
+  app.addHook('onRequest', ({ raw: { httpVersion, headers, rawHeaders } }, _reply, next) => {
+    const refuse = (mistake: string) => next(new AppError('invalid_request', mistake))
+    if (!httpVersion.startsWith('1.')) return refuse('The request line does not end with "HTTP/1.1": write it so.')
+    if (headers.host === undefined && httpVersion === '1.1') return refuse('The request has no Host header: send one.')
     // `headers` keeps the first of them.
     const names = rawHeaders.filter((text, i) => i % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host')
-    return names.length > 1 ? 'The request has more than one Host header: send one.' : undefined
-  }
-  app.addHook('onRequest', ({ raw }, _reply, next) => {
-    const mistake = mistakeIn(raw)
-    next(mistake === undefined ? undefined : new AppError('invalid_request', mistake))
+    if (names.length > 1) return refuse('The request has more than one Host header: send one.')
+    next()
   })
 }

@@ -9,9 +9,8 @@ import type { App } from './fastify-app.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by registerAuthentication before anything else of its scope runs. */
+    /** Set, like keyHash, before anything else of an authenticated scope runs. */
     caller: Caller
-    /** Used to look the caller up again. */
     keyHash: Buffer
   }
   interface FastifyContextConfig {
@@ -31,7 +30,7 @@ export interface AuthenticationOptions {
   readonly keyPrefix: string
 }
 
-type FindCaller = (keyHash: Buffer) => Promise<Caller | undefined>
+type FindCaller = AccountStore['findCaller']
 
 /** Only well-formed unknown keys count: a typo fails the checksum, so these are guesses or revoked keys. */
 const GUESSES_PER_MINUTE = 30
@@ -78,7 +77,7 @@ export function registerAuthentication(app: App, { accounts, guesses, keyPrefix 
 /** How long a batch collects keys. */
 const BATCH_MS = 50
 
-/** Looks keys up in batches: one query at a time, and at most twenty a second, however many keys there are. */
+/** Looks keys up in batches: one query at a time, and at most twenty a second. */
 function slowlyFindCaller(accounts: Pick<AccountStore, 'findCallers'>): FindCaller {
   let latest: Promise<unknown> = Promise.resolve()
   const find = (hashes: readonly Buffer[]) => {

@@ -45,8 +45,7 @@ export async function cdnRoutes(app: App, root: string, images: PublishedImages)
   })
   // An image that was removed or is not made yet must not be cached as missing for a year.
   app.addHook('onSend', async (_request, reply) => {
-    if (reply.statusCode >= 400)
-      for (const name of ['cache-control', 'content-security-policy']) reply.removeHeader(name)
+    if (reply.statusCode >= 400) reply.removeHeader('cache-control').removeHeader('content-security-policy')
   })
 }
 

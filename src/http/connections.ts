@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import type { Logger } from 'pino'
+import { whenAborted } from '../abort-signals.js'
 import { occasionally } from '../log.js'
 import type { App } from './fastify-app.js'
 
-/** How many networks of addresses are remembered; most requests come from addresses that were seen a moment ago. */
-const REMEMBERED_NETWORKS = 10_000
+/** Most requests come from addresses that were seen a moment ago. */
 const rememberedNetworks = new Map<string, string>()
+const REMEMBERED_NETWORKS = 10_000
 
 /** An IPv4 address, or the /64 that an IPv6 customer owns whole. Some proxies write it with brackets and a port. */
 export function networkOf(address: string): string {
@@ -51,31 +51,22 @@ interface Network {
  * network with the most idle connections loses one. If none is idle, the new connection is closed. A proxy's
  * connections are never closed, because a proxy has many clients.
  */
-export function limitConnections(
-  { server }: App,
-  log: Logger,
-  trustedProxies: readonly string[],
-  { total, perNetwork }: ConnectionLimits = LIMITS,
-): void {
+export function limitConnections({ server, log }: App, trustedProxies: readonly string[], limits = LIMITS): void {
+  const { total, perNetwork } = limits
   const proxies = addressList(trustedProxies)
   const networks = new Map<string, Network>()
   const connections = new WeakMap<Socket, { readonly network: Network; unanswered: number }>()
   const usualKeepAliveMs = server.keepAliveTimeout
   let all = 0
-  const warn = occasionally((connections) =>
-    log.warn(
-      { connections },
-      'too many connections, idle ones are closed; if they are a proxy’s, name it in TRUST_PROXY',
-    ),
-  )
-
+  const warning = 'too many connections, idle ones are closed; if they are a proxy’s, name it in TRUST_PROXY'
+  const warn = occasionally((connections) => log.warn({ connections }, warning))
   const mostIdle = () =>
-    [...networks.values()].reduce((most, one) => (one.idle.size > most.idle.size ? one : most), NO_NETWORK)
+    [...networks.values()].reduce((most, { idle }) => (idle.size > most.size ? idle : most), new Set<Socket>())
   const makeRoom = (network: Network | undefined): boolean => {
     const atLimit = network !== undefined && network.connections >= perNetwork
     if (!atLimit && all < total) return true
     warn()
-    const { idle } = atLimit ? network : mostIdle()
+    const idle = atLimit ? network.idle : mostIdle()
     const [longest] = idle
     if (!longest) return false
     idle.delete(longest)
@@ -117,16 +108,13 @@ export function limitConnections(
   })
 }
 
-const NO_NETWORK: Network = { connections: 0, idle: new Set() }
-
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
 function addressList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    if (bits === undefined) list.addAddress(address, familyOf(address))
-    else list.addSubnet(address, Number(bits), familyOf(address))
+    const [address = '', bits = isIPv6(address) ? 128 : 32] = network.split('/')
+    list.addSubnet(address, Number(bits), familyOf(address))
   }
   return list
 }
@@ -149,14 +137,12 @@ export interface Draining {
 
 /** A request may be on its way over a connection that was opened just before the port closed. */
 const FIRST_REQUEST_MS = 1000
-/** For those last answers. */
 const LAST_ANSWERS_MS = 2000
 
 /**
- * Ends the connections of a stopping server, none of them in the middle of a request. Once the drain has begun, each
- * answer is its connection's last, so that clients change to another server in time. Node closes idle connections with
- * the port, but would wait forever for those that never sent a request (browsers open some in advance) and those that
- * never finish one.
+ * Ends the connections of a stopping server, none amid a request. Once the drain has begun, each answer is its
+ * connection's last, so that clients change to another server. Node closes idle connections with the port, but would wait
+ * forever for those that never sent a request (browsers open some in advance) and those that never finish one.
  */
 export function endConnections(app: App, { begun, leaving }: Draining): void {
   const open = new Set<Socket>()
@@ -172,8 +158,6 @@ export function endConnections(app: App, { begun, leaving }: Draining): void {
     setTimeout(() => {
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
     }, FIRST_REQUEST_MS).unref()
-    const closeAll = () => void setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS).unref()
-    if (leaving.aborted) closeAll()
-    else leaving.addEventListener('abort', closeAll, { once: true })
+    void whenAborted(leaving).then(() => setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS).unref())
   })
 }

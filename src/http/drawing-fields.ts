@@ -25,18 +25,15 @@ const promptText = (name: string) =>
       (value) => value.length <= MAX_PROMPT_LENGTH || [...value].length <= MAX_PROMPT_LENGTH,
       `${name} must be at most ${MAX_PROMPT_LENGTH} characters.`,
     )
-
-const promptMeta = { maxLength: MAX_PROMPT_LENGTH }
-export const prompt = promptText('prompt')
-  .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
-  .meta({ ...promptMeta, minLength: 1, description: 'What to draw' })
-export const negativePrompt = field.withDefault(
-  promptText('negative_prompt').meta({ ...promptMeta, description: 'What to avoid' }),
-  '',
-)
+    .meta({ maxLength: MAX_PROMPT_LENGTH })
 
 /** The parameters that every shape of a request takes alike. */
-export const fields = { prompt, negative_prompt: negativePrompt }
+export const fields = {
+  prompt: promptText('prompt')
+    .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
+    .meta({ minLength: 1, description: 'What to draw' }),
+  negative_prompt: field.withDefault(promptText('negative_prompt').describe('What to avoid'), ''),
+}
 
 export const side = (name: string) =>
   field
@@ -58,13 +55,9 @@ export const fitsCanvas: [(size: { width: number; height: number }) => boolean, 
 const SEED_ISSUE = `seed must be an integer from 0 to ${MAX_SEED}, or ${RANDOM_SEED} for a random one.`
 
 /** -1 means random, and so does leaving it out. */
-export const seed = z
-  .number(SEED_ISSUE)
-  .refine((value) => Number.isInteger(value) && value >= RANDOM_SEED && value <= MAX_SEED, SEED_ISSUE)
-  .meta({
-    ...{ type: 'integer', minimum: RANDOM_SEED, maximum: MAX_SEED },
-    description: `${RANDOM_SEED} means random; image n uses seed + n`,
-  })
+export const seed = field
+  .integer('seed', { min: RANDOM_SEED, max: MAX_SEED }, SEED_ISSUE)
+  .describe(`${RANDOM_SEED} means random; image n uses seed + n`)
   .nullish()
   .meta({ default: RANDOM_SEED })
   .transform((value) => (value === null || value === RANDOM_SEED ? undefined : value))

@@ -8,26 +8,22 @@ import { errorBody, statusOf } from './error-bodies.js'
 import type { App } from './fastify-app.js'
 
 /** Logs a failure that is the server's own, and answers it. Every error of every route ends here. */
-export function handleErrors(
-  thrown: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  target = targetOf(request),
-): FastifyReply {
+export function handleErrors(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toAppError(thrown, request)
   if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
   else if (error.code === 'unavailable' && !reply.raw.destroyed)
     request.log.warn({ err: thrown }, 'request could not be served')
-  return answerError(error, reply, target)
+  return answerError(error, reply)
 }
 
 /** The answer alone: status, headers and body. */
-export function answerError(error: AppError, reply: FastifyReply, target = targetOf(reply.request)): FastifyReply {
+export function answerError(error: AppError, reply: FastifyReply): FastifyReply {
+  // The path of the route, since a client may have written it percent-encoded.
+  const target = reply.request.routeOptions.url ?? reply.request.url
   const { retryAfterSeconds, generationId } = error.detail
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
-  if (error.code === 'active_generation' && generationId) {
+  if (error.code === 'active_generation' && generationId)
     reply.header('x-active-generation', generationId).header('location', reply.server.pollUrl(generationId))
-  }
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   return reply
     .code(statusOf(error.code))
@@ -36,23 +32,18 @@ export function answerError(error: AppError, reply: FastifyReply, target = targe
     .send(JSON.stringify(errorBody(error, target)))
 }
 
-/** The path of the request's route, since a client may have written it percent-encoded. */
-const targetOf = ({ routeOptions, url }: FastifyRequest): string => routeOptions.url ?? url
-
 /** Answers 404 for a path that no route has, and 405 for one that takes other methods. Call before adding routes. */
 export function handleNotFound(app: App): void {
-  const methods = new Map<string, { readonly pattern: RegExp; readonly allowed: Set<string> }>()
+  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
     // Only `:name` parameters: no route has another kind.
     const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
-    const known = methods.get(url) ?? { pattern, allowed: new Set() }
-    methods.set(url, known)
-    for (const one of [method].flat()) known.allowed.add(one)
+    routes.push({ pattern, methods: [method].flat() })
   })
   app.setNotFoundHandler((request, reply) => {
     const path = shortened(request.url.split('?', 1)[0] ?? '', 100)
-    const matching = [...methods.values()].filter(({ pattern }) => pattern.test(path))
-    const allowed = [...new Set(matching.flatMap((route) => [...route.allowed]))].sort()
+    const matching = routes.filter(({ pattern }) => pattern.test(path))
+    const allowed = [...new Set(matching.flatMap(({ methods }) => methods))].sort()
     // The method may be allowed where the same path belongs to the other host.
     if (allowed.length === 0 || allowed.includes(request.method))
       return handleErrors(endpointNotFound(request.method, path), request, reply)
@@ -106,25 +97,21 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 /** The first mistake in a request, as one sentence and the field's name. */
 function toInvalidParameter(thrown: unknown, request: FastifyRequest): AppError | undefined {
   if (!hasZodFastifySchemaValidationErrors(thrown)) return undefined
-  const issues = thrown.validation
+  const { validation: issues, validationContext } = thrown
   // A misspelt field may be why another one is missing, so it comes first.
   const unknown = issues.find(({ keyword }) => keyword === 'unrecognized_keys')
   if (unknown) {
     const [key = ''] = (unknown.params as { keys?: string[] }).keys ?? []
-    const isQuery = thrown.validationContext === 'querystring'
-    const known = knownFields(request.routeOptions.schema?.[isQuery ? 'querystring' : 'body'])
-    return unknownField(isQuery ? 'query parameter' : 'field', key, known)
+    const place = validationContext === 'querystring' ? 'querystring' : 'body'
+    const meant = likelyField(key.slice(0, 50), knownFields(request.routeOptions.schema?.[place]))
+    const shown = shortened(key, 50)
+    const kind = place === 'body' ? 'field' : 'query parameter'
+    const advice = meant ? `did you mean "${meant}"?` : 'remove it or check its name.'
+    return invalidParameter(shown, `Unknown ${kind} "${shown}": ${advice}`)
   }
   const [first] = issues
   const parameter = first?.instancePath.split('/').filter(Boolean).join('.') || 'body'
   return invalidParameter(parameter, first?.message ?? 'The request is not valid.')
-}
-
-function unknownField(kind: string, key: string, known: readonly string[]): AppError {
-  const shown = shortened(key, 50)
-  const meant = likelyField(key.slice(0, 50), known)
-  const advice = meant ? `did you mean "${meant}"?` : 'remove it or check its name.'
-  return invalidParameter(shown, `Unknown ${kind} "${shown}": ${advice}`)
 }
 
 function likelyField(key: string, known: readonly string[]): string | undefined {

@@ -40,13 +40,12 @@ export function errorBody(error: AppError, target: string): object {
   return /^\/v1(\/|$)/.test(path) ? createImageErrorBody(error) : { error: error.message }
 }
 
-/** `{ success: false, error: { code, message, parameter?, retry_after? } }`. JSON drops what is undefined. */
+/** JSON drops what is undefined. */
 export const createImageErrorBody = ({ code, message, detail }: AppError) => ({
   success: false,
   error: { code: WORDS[code][1], message, parameter: detail.parameter, retry_after: detail.retryAfterSeconds },
 })
 
-/** `{ error: { message, type, param, code } }`, with null where no field is at fault. */
 function openAiErrorBody({ code, message, detail: { parameter } }: AppError): object {
   const [, , type, openAiCode] = WORDS[code]
   const isModel = code === 'not_found' && parameter === 'model'
@@ -56,7 +55,7 @@ function openAiErrorBody({ code, message, detail: { parameter } }: AppError): ob
 /** Any request can be refused with these. */
 const ALWAYS = [401, 429, 500, 503] as const
 
-/** @returns a function that describes the refusals with the given statuses, and those that any request can meet */
+/** Makes a function that describes refusals with the given statuses, and those that any request can meet. */
 const refusalsOf =
   <P extends z.ZodType, const E extends number = never>(body: P, ...everywhere: E[]) =>
   <const S extends number>(...statuses: S[]) =>
@@ -75,6 +74,12 @@ export const personalRefusals = refusalsOf(
   403,
 )
 
+const EXAMPLE_PROBLEM = {
+  code: 'invalid_parameter',
+  message: 'steps must be an integer from 20 to 50.',
+  parameter: 'steps',
+} as const
+
 export const createImageRefusals = refusalsOf(
   z
     .object({
@@ -86,16 +91,15 @@ export const createImageRefusals = refusalsOf(
         retry_after: z.int().min(1).optional().describe('Seconds to wait before the next try'),
       }),
     })
-    .meta({
-      id: 'CreateImageProblem',
-      examples: [
-        {
-          success: false,
-          error: { code: 'invalid_parameter', message: 'steps must be an integer from 20 to 50.', parameter: 'steps' },
-        },
-      ],
-    }),
+    .meta({ id: 'CreateImageProblem', examples: [{ success: false, error: EXAMPLE_PROBLEM }] }),
 )
+
+const EXAMPLE_OPENAI_PROBLEM = {
+  message: 'Model "dall-e-3" is not installed on this server. Choose another model.',
+  type: 'invalid_request_error',
+  param: 'model',
+  code: 'model_not_found',
+}
 
 export const openAiRefusals = refusalsOf(
   z
@@ -107,17 +111,5 @@ export const openAiRefusals = refusalsOf(
         code: z.string().describe(stableCode),
       }),
     })
-    .meta({
-      id: 'OpenAiProblem',
-      examples: [
-        {
-          error: {
-            message: 'Model "dall-e-3" is not installed on this server. Choose another model.',
-            type: 'invalid_request_error',
-            param: 'model',
-            code: 'model_not_found',
-          },
-        },
-      ],
-    }),
+    .meta({ id: 'OpenAiProblem', examples: [{ error: EXAMPLE_OPENAI_PROBLEM }] }),
 )

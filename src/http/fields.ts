@@ -29,15 +29,17 @@ export interface Range {
   readonly max: number
 }
 
-export const number = (name: string, { min, max }: Range, kind = 'a number') => {
-  const message = `${name} must be ${kind} from ${min} to ${max}.`
+export const number = (name: string, { min, max }: Range) => {
+  const message = `${name} must be a number from ${min} to ${max}.`
   return z.number(message).min(min, message).max(max, message)
 }
 
-export const integer = (name: string, range: Range) =>
-  number(name, range, 'an integer')
-    .refine(Number.isInteger, `${name} must be an integer from ${range.min} to ${range.max}.`)
-    .meta({ type: 'integer' })
+/** @param message says what the field should be, where the range does not say it all */
+export const integer = (
+  name: string,
+  { min, max }: Range,
+  message = `${name} must be an integer from ${min} to ${max}.`,
+) => z.number(message).min(min, message).max(max, message).refine(Number.isInteger, message).meta({ type: 'integer' })
 
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, `${name} must be one of: ${values.join(', ')}.`)
@@ -51,14 +53,11 @@ const integerText = (name: string, { min, max }: Range) => {
     .string(message)
     .regex(/^\d{1,15}$/, message)
     .refine((value) => Number(value) >= min && Number(value) <= max, message)
+    .meta({ type: 'integer', minimum: min, maximum: max })
 }
 
-/** An integer in a query that may be left out. */
-export const queryInteger = (name: string, range: Range) =>
-  integerText(name, range)
-    .optional()
-    .meta({ type: 'integer', minimum: range.min, maximum: range.max })
-    .transform((value) => (value === undefined ? undefined : Number(value)))
+/** An integer in a query. */
+export const queryInteger = (name: string, range: Range) => integerText(name, range).transform(Number)
 
 /** `true` or `false` in a query, nothing else. */
 export const queryFlag = (name: string) =>
@@ -73,7 +72,6 @@ export const queryTime = (name: string) =>
     .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
     .transform((value) => new Date(value))
 
-const PAGE_SIZE = { min: 1, max: 100 }
 const DEFAULT_PAGE_SIZE = 20
 const CURSOR_ISSUE = 'cursor must be a next_cursor of this list: leave it out to begin with the newest.'
 
@@ -82,9 +80,9 @@ const encodeCursor = (place: Place): string => Buffer.from(place.join('.')).toSt
 
 /** The query fields of a list in pages. @param numbers how many numbers a place in the list has */
 export const page = (numbers: number) => ({
-  limit: integerText('limit', PAGE_SIZE)
+  limit: integerText('limit', { min: 1, max: 100 })
     .default(String(DEFAULT_PAGE_SIZE))
-    .meta({ type: 'integer', minimum: PAGE_SIZE.min, maximum: PAGE_SIZE.max, default: DEFAULT_PAGE_SIZE })
+    .meta({ default: DEFAULT_PAGE_SIZE })
     .transform(Number)
     .describe('How many at most'),
   cursor: z

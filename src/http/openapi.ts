@@ -6,10 +6,9 @@ import { ERROR_CODES } from '../errors.js'
 import { statusOf } from './error-bodies.js'
 import { type App, schemaController } from './fastify-app.js'
 
+/** The public origins of the Personal Access API and of Create Image. */
 interface ApiOrigins {
-  /** The public origin of the Personal Access API. */
   readonly baseUrl: string
-  /** The public origin of Create Image. */
   readonly apiBaseUrl: string
 }
 
@@ -22,7 +21,7 @@ const TAGS = {
   'Create Image': 'One image in one request',
 } as const
 
-/** What each status means, on either interface. A refusal's body and `X-Error-Code` say more. */
+/** What each status means, on either interface. */
 const MEANINGS: Readonly<Record<string, string>> = {
   200: 'Done',
   201: 'Created',
@@ -90,23 +89,18 @@ const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly num
 ]
 
 /** The descriptions of all headers that an operation's answers with this status have. */
-const headersOf = (operationId: string | undefined, status: number): Record<string, object> => ({
-  ...(status >= 400 && {
-    'X-Error-Code': {
-      description: 'A stable code for programs',
-      schema: { type: 'string', enum: ERROR_CODES.filter((code) => statusOf(code) === status) },
-    },
-  }),
-  'X-Request-Id': textHeader('Names this answer'),
-  ...([409, 429, 503].includes(status) && { 'Retry-After': integerHeader('Seconds to wait before the next try') }),
-  ...(status !== 401 && LIMIT_HEADERS),
-  ...Object.assign(
-    {},
-    ...OWN_HEADERS.filter(([operation, statuses]) => operation === operationId && statuses.includes(status)).map(
-      ([, , headers]) => headers,
-    ),
-  ),
-})
+function headersOf(operationId: string | undefined, status: number): Record<string, object> {
+  const own = OWN_HEADERS.filter(([operation, statuses]) => operation === operationId && statuses.includes(status))
+  const codes = ERROR_CODES.filter((code) => statusOf(code) === status)
+  const errorCode = { description: 'A stable code for programs', schema: { type: 'string', enum: codes } }
+  return {
+    ...(status >= 400 && { 'X-Error-Code': errorCode }),
+    'X-Request-Id': textHeader('Names this answer'),
+    ...([409, 429, 503].includes(status) && { 'Retry-After': integerHeader('Seconds to wait before the next try') }),
+    ...(status !== 401 && LIMIT_HEADERS),
+    ...Object.assign({}, ...own.map(([, , headers]) => headers)),
+  }
+}
 
 /**
  * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
@@ -169,24 +163,9 @@ function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiO
       for (const [status, response] of Object.entries(responses))
         Object.assign(response, { description: MEANINGS[status], headers: headersOf(operationId, Number(status)) })
   }
-  dropUnusedSchemas(document)
-  return document
-}
-
-/** Every schema comes in two forms, for requests and for answers, and often nothing refers to one of them. */
-function dropUnusedSchemas({ paths, components = {} }: OpenAPIV3_1.Document): void {
-  const all = components.schemas ?? {}
-  const used: typeof all = {}
-  const visit = (part: unknown) => {
-    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      const schema = all[name]
-      if (name in used || !schema) continue
-      used[name] = schema
-      visit(schema)
-    }
-  }
-  visit(paths)
-  components.schemas = Object.fromEntries(Object.entries(used).sort())
+  // Every schema comes in two forms, for requests and for answers; only those of answers have a name.
+  const named = Object.entries(document.components?.schemas ?? {}).filter(([name]) => !name.endsWith('Input'))
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(named.sort()) } }
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const

@@ -4,12 +4,10 @@ import { rateLimited } from '../errors.js'
 import type { EventCounter } from './authentication.js'
 import type { App } from './fastify-app.js'
 
-export interface RateLimitOptions {
+export interface RateLimit {
   readonly counter: EventCounter
   readonly max: number
   readonly windowSeconds: number
-  /** The key of the bucket that a request counts into. */
-  readonly bucketOf: (request: FastifyRequest) => string
 }
 
 declare module 'fastify' {
@@ -23,21 +21,18 @@ declare module 'fastify' {
  * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. The
  * count begins before the `onRequest` hooks of a route and is waited for after them, so that they may read ahead. Our own
  * store has a sliding window; the plugin's fixed one lets nearly twice the limit through where two windows meet.
+ * @param bucketOf the key of the bucket that a request counts into
  */
 export async function registerRateLimit(
   app: App,
-  { counter, max, windowSeconds, bucketOf }: RateLimitOptions,
+  { counter, max, windowSeconds }: RateLimit,
+  bucketOf: (request: FastifyRequest) => string,
 ): Promise<void> {
   class SlidingWindowStore {
-    incr(
-      key: string,
-      callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
-      windowMs: number,
-      limit: number,
-    ): void {
-      counter.hit(key, windowMs, limit).then(
-        ({ current, ttlMs }) => callback(null, { current, ttl: ttlMs }),
-        (error) => callback(error),
+    incr(key: string, done: (error: Error | null, count?: { current: number; ttl: number }) => void): void {
+      counter.hit(key, timeWindow, max).then(
+        ({ current, ttlMs }) => done(null, { current, ttl: ttlMs }),
+        (error) => done(error),
       )
     }
     // For routes with their own limit; ours all share one bucket.

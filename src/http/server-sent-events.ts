@@ -41,7 +41,7 @@ export class EventStream extends Readable {
     this.#put(event, eventText(event, data))
   }
 
-  /** Sends a comment, which keeps the connection alive. */
+  /** Keeps the connection alive. */
   comment(text: string): void {
     this.#put('', commentText(text))
   }

@@ -18,11 +18,7 @@ export const idempotencyKeyHeader = z.looseObject({
     .describe('The same key with the same body gets the first answer again, charged once; kept for 24 hours'),
 })
 
-/**
- * The request's Idempotency-Key, if any, with a hash of the request.
- * @param scope the interface, so that one key cannot stand for requests to two of them
- * @throws invalid_request unless it has 1 to 255 characters
- */
+/** The request's Idempotency-Key, if any, with a hash over `scope`, its interface, and its body. @throws invalid_request */
 export function idempotencyOf(
   { headers, body }: Pick<FastifyRequest, 'body'> & { readonly headers: Record<string, unknown> },
   scope: string,
@@ -42,7 +38,7 @@ const canonical = (body: unknown): string =>
       : value,
   )
 
-/** Submits; headers tell whether the answer is a repeated one, and the credits that are left. */
+/** Submits; headers tell of a repeated answer and of the credits that are left. */
 export async function submitFor(
   { caller }: FastifyRequest,
   reply: FastifyReply,

@@ -1,10 +1,10 @@
 import { generationFailed } from '../errors.js'
 import type { WebhookSubject } from '../webhooks/ports.js'
 import type { ClaimedDelivery } from '../webhooks/webhook.js'
-import { type CreateImageBody, createdView } from './create-image-api/generate-schemas.js'
+import { type CreateImageBody, createdView } from './create-image-api/generate-routes.js'
 import { withPublicSampler } from './create-image-api/presets.js'
 import { createImageErrorBody } from './error-bodies.js'
-import { polledView } from './personal-api/generation-schemas.js'
+import { polledView } from './personal-api/poll-routes.js'
 
 /**
  * The body of a webhook: `{ type, timestamp, data }`. Its data is what the generation's interface would answer.
@@ -12,17 +12,17 @@ import { polledView } from './personal-api/generation-schemas.js'
  * @returns undefined when the image was removed
  */
 export function webhookPayload(
-  { type, at, kind, endpointId }: Pick<ClaimedDelivery, 'type' | 'at' | 'kind' | 'endpointId'>,
+  delivery: Pick<ClaimedDelivery, 'type' | 'at' | 'kind' | 'endpointId'>,
   subject: WebhookSubject | undefined,
   imageUrl: (slug: string) => string,
 ): string | undefined {
-  const data = subject ? webhookData(type, kind, subject, imageUrl) : { endpoint_id: endpointId }
+  const { type, at, endpointId } = delivery
+  const data = subject ? webhookData(delivery, subject, imageUrl) : { endpoint_id: endpointId }
   return data && JSON.stringify({ type, timestamp: at.toISOString(), data })
 }
 
 function webhookData(
-  type: ClaimedDelivery['type'],
-  kind: ClaimedDelivery['kind'],
+  { type, kind }: Pick<ClaimedDelivery, 'type' | 'kind'>,
   subject: WebhookSubject,
   imageUrl: (slug: string) => string,
 ): object | undefined {

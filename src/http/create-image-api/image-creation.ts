@@ -9,6 +9,8 @@ import { withPublicSampler } from './presets.js'
 
 /** More than the GPUs behind one server can draw while clients wait. */
 const MAX_WAITING = 1000
+const TOO_MANY_WAITING =
+  'So many images are being waited for that the rate limit of this server is reached. Try again in 5 s.'
 
 export interface WaitingOptions {
   readonly ports: CreateImageApiPorts
@@ -16,24 +18,23 @@ export interface WaitingOptions {
   readonly timeoutSeconds: number
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
-  /** How many requests may wait at once; further ones are refused. */
+  /** How many requests may wait at once. */
   readonly maxWaiting?: number | undefined
 }
 
 export type CreateImages = ReturnType<typeof imageCreation>
 
-/** All routes of the interface share one count of waiting requests. */
+/**
+ * Makes the function that submits a generation and waits for its images, whose slugs it resolves to: in batch order,
+ * without images that were removed since. All routes of the interface share one count of waiting requests.
+ */
 export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING }: WaitingOptions) {
   let waiting = 0
 
-  /**
-   * Submits a generation and waits for its images.
-   * @returns the slugs in batch order, without images that were removed since
-   * @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already
-   */
+  /** @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already */
   return async (request: FastifyRequest, reply: FastifyReply, submission: Submission) => {
     // Before anything is charged.
-    if (waiting >= maxWaiting) throw tooManyWaiting()
+    if (waiting >= maxWaiting) throw new AppError('rate_limited', TOO_MANY_WAITING, { retryAfterSeconds: 5 })
     waiting++
     try {
       const submitted = await submitFor(request, reply, ports, submission)
@@ -51,10 +52,3 @@ export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX
     }
   }
 }
-
-const tooManyWaiting = () =>
-  new AppError(
-    'rate_limited',
-    'So many images are being waited for that the rate limit of this server is reached. Try again in 5 s.',
-    { retryAfterSeconds: 5 },
-  )

@@ -1,25 +1,23 @@
 import { type AuthenticationOptions, registerAuthentication } from '../authentication.js'
 import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
-import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
+import { type RateLimit, registerRateLimit } from '../rate-limit.js'
 import { generateRoutes } from './generate-routes.js'
 import { imageCreation, type WaitingOptions } from './image-creation.js'
 import { openAiRoutes } from './openai-routes.js'
 
 export interface CreateImageApiOptions extends WaitingOptions {
   readonly authentication: AuthenticationOptions
-  readonly limit: Omit<RateLimitOptions, 'bucketOf'>
+  readonly limit: RateLimit
 }
 
 /** Create Image, spec 4.6: a scope of its own under /v1, with its own error body and its own rate limit. */
 export async function createImageApi(app: App, options: CreateImageApiOptions): Promise<void> {
   app.setErrorHandler(handleErrors)
   registerAuthentication(app, options.authentication)
-  await registerRateLimit(app, {
-    ...options.limit,
-    bucketOf: ({ caller }) =>
-      caller.keyKind === 'developer' ? `rate:create:key:${caller.keyId}` : `rate:create:${caller.account.id}`,
-  })
+  await registerRateLimit(app, options.limit, ({ caller }) =>
+    caller.keyKind === 'developer' ? `rate:create:key:${caller.keyId}` : `rate:create:${caller.account.id}`,
+  )
   const createImages = imageCreation(options)
   generateRoutes(app, options.ports, createImages)
   // A scope of their own, for their own error handler.

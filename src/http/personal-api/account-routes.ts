@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Account } from '../../account/account.js'
 import { userNotFound } from '../../errors.js'
 import type { LedgerStore } from '../../generation/library/history.js'
 import { EXAMPLE, viewOf } from '../answers.js'
@@ -13,25 +12,19 @@ const subscription = z.object({
   endDate: z.iso.datetime(),
 })
 
+const EXAMPLE_ACCOUNT = {
+  username: 'alice',
+  credits: 94,
+  subscription: { status: 'active', plan: 'Pro', endDate: '2027-01-31T00:00:00.000Z' },
+}
+
 const account = z
   .object({
     username: z.string(),
     credits: z.int().min(0).describe('What you hold now'),
     subscription: subscription.nullable().describe('null without a subscription'),
   })
-  .meta({
-    id: 'Account',
-    examples: [
-      {
-        username: 'alice',
-        credits: 94,
-        subscription: { status: 'active', plan: 'Pro', endDate: '2027-01-31T00:00:00.000Z' },
-      },
-    ],
-  })
-
-const accountView = (it: Account) =>
-  viewOf(account, { ...it, subscription: it.subscription && viewOf(subscription, it.subscription) })
+  .meta({ id: 'Account', examples: [EXAMPLE_ACCOUNT] })
 
 const getAccountSchema = {
   operationId: 'getAccount',
@@ -79,8 +72,9 @@ const listCreditsSchema = {
 /** The caller's account, spec 4.1. */
 export function accountRoutes(app: App): void {
   app.get('/account', { config: { toldWhenDeleted: true }, schema: getAccountSchema }, async ({ caller }) => {
-    if (caller.account.deleted) throw userNotFound()
-    return accountView(caller.account)
+    const { username, credits, subscription: own, deleted } = caller.account
+    if (deleted) throw userNotFound()
+    return viewOf(account, { username, credits, subscription: own && viewOf(subscription, own) })
   })
 }
 

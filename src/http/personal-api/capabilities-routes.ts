@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import type { ModelStore, ModelVersion } from '../../catalog/model-version.js'
+import type { ModelStore } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { notModified, sendTagged, taggedBody, viewOf } from '../answers.js'
-import * as createImage from '../create-image-api/generate-schemas.js'
+import * as createImage from '../create-image-api/generate-routes.js'
 import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
 import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import type { RateLimitOptions } from '../rate-limit.js'
-import { DEFAULTS, LIMITS } from './generation-schemas.js'
+import type { RateLimit } from '../rate-limit.js'
+import { DEFAULTS, LIMITS } from './submit-routes.js'
 
 /** The sizes that SDXL was trained on. */
 const SDXL_SIZES = [
@@ -29,7 +29,6 @@ const range = z.object({ min: z.number(), max: z.number() })
 const rangesOf = <Limits extends object>(limits: Limits) =>
   Object.fromEntries(Object.keys(limits).map((name) => [name, range])) as Record<keyof Limits, typeof range>
 const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
-const size = z.object({ width: z.int(), height: z.int() })
 
 const capableModel = z.object({
   model_version_id: z.int(),
@@ -50,7 +49,9 @@ const capabilities = z
     }),
     defaults: z.object({ ...drawing.settings, seed: z.int() }),
     samplers: z.array(drawing.settings.sampler),
-    recommended_sizes: z.array(size).describe('What models of the SDXL kind draw best'),
+    recommended_sizes: z
+      .array(z.object({ width: z.int(), height: z.int() }))
+      .describe('What models of the SDXL kind draw best'),
     models: z.array(capableModel),
     create_image: z
       .object({
@@ -73,31 +74,7 @@ const capabilities = z
   })
   .meta({ id: 'Capabilities' })
 
-type RateLimit = Pick<RateLimitOptions, 'max' | 'windowSeconds'>
-
 const SIDES = { min: drawing.MIN_SIDE, max: drawing.MAX_SIDE, step: SIZE_STEP }
-
-const capabilitiesView = (models: readonly ModelVersion[], rateLimit: RateLimit): z.output<typeof capabilities> => ({
-  limits: {
-    prompt_length: drawing.MAX_PROMPT_LENGTH,
-    width: SIDES,
-    height: SIDES,
-    pixels: drawing.MAX_PIXELS,
-    ...LIMITS,
-    seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
-  },
-  defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED },
-  samplers: [...SAMPLERS],
-  recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
-  models: models.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),
-  create_image: {
-    models: [...CREATE_IMAGE_MODELS],
-    samplers: [...CREATE_IMAGE_SAMPLERS],
-    limits: createImage.LIMITS,
-    defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
-  },
-  rate_limit: { requests: rateLimit.max, window_seconds: rateLimit.windowSeconds },
-})
 
 const getCapabilitiesSchema = {
   operationId: 'getCapabilities',
@@ -109,9 +86,30 @@ const getCapabilitiesSchema = {
 }
 
 /** Limits, defaults and prices as data: the same numbers that requests are checked against. */
-export function capabilitiesRoutes(app: App, models: ModelStore, rateLimit: RateLimit): void {
+export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
-    const body = taggedBody(capabilitiesView(await models.listEnabled(), rateLimit))
-    return sendTagged(request, reply.header('cache-control', 'private, no-cache'), body)
+    const enabled = await models.listEnabled()
+    const body: z.output<typeof capabilities> = {
+      limits: {
+        prompt_length: drawing.MAX_PROMPT_LENGTH,
+        width: SIDES,
+        height: SIDES,
+        pixels: drawing.MAX_PIXELS,
+        ...LIMITS,
+        seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
+      },
+      defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED },
+      samplers: [...SAMPLERS],
+      recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
+      models: enabled.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),
+      create_image: {
+        models: [...CREATE_IMAGE_MODELS],
+        samplers: [...CREATE_IMAGE_SAMPLERS],
+        limits: createImage.LIMITS,
+        defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
+      },
+      rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },
+    }
+    return sendTagged(request, reply.header('cache-control', 'private, no-cache'), taggedBody(body))
   })
 }

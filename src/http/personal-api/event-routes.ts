@@ -6,7 +6,7 @@ import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { createEventStreams, type EventStream, type StreamTimes } from '../server-sent-events.js'
-import { generationParams, polledView } from './generation-schemas.js'
+import { generationParams, polledView } from './poll-routes.js'
 
 const events = z.string().meta({
   id: 'GenerationEvents',
@@ -57,11 +57,8 @@ export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRe
       const current = await pollGeneration(ports, account, request.params.id)
       sendState(stream, current)
       sendProgress(stream, current)
-      if (!hasEnded(current))
-        stream.once(
-          'close',
-          ports.following.follow(current, true, (change) => sendChange(stream, change)),
-        )
+      const follow = () => ports.following.follow(current, true, (change) => sendChange(stream, change))
+      if (!hasEnded(current)) stream.once('close', follow())
     } catch (error) {
       stream.destroy()
       throw error

@@ -1,18 +1,12 @@
 import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { viewOf } from '../answers.js'
-import { negativePrompt, prompt } from '../drawing-fields.js'
+import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { modelVersionId } from './generation-schemas.js'
-
-const moderateBody = field.body({
-  prompt,
-  negative_prompt: negativePrompt,
-  model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
-})
+import { modelVersionId } from './submit-routes.js'
 
 const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
 
@@ -30,7 +24,10 @@ const moderatePromptSchema = {
   tags: ['Generations'],
   summary: 'Check a prompt',
   description: 'Says what moderation would say to a submit with this prompt. Costs nothing.',
-  body: moderateBody,
+  body: field.body({
+    ...drawing.fields,
+    model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
+  }),
   response: { 200: moderation, ...personalRefusals(400, 404, 413, 415) },
 }
 

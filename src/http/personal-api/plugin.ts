@@ -1,31 +1,30 @@
 import { developerKeyRefused } from '../../errors.js'
 import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../authentication.js'
-import { handleErrors } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { type RateLimitOptions, registerRateLimit } from '../rate-limit.js'
+import { type RateLimit, registerRateLimit } from '../rate-limit.js'
 import type { StreamTimes } from '../server-sent-events.js'
 import { accountRoutes, creditRoutes } from './account-routes.js'
 import { capabilitiesRoutes } from './capabilities-routes.js'
 import { eventRoutes } from './event-routes.js'
-import { generationRoutes, submitRoutes } from './generation-routes.js'
+import { generationRoutes } from './generation-routes.js'
 import { imageRemovalRoutes, imageRoutes } from './image-routes.js'
 import { modelRoutes } from './model-routes.js'
 import { moderationRoutes } from './moderation-routes.js'
 import { cancelRoutes, pollRoutes } from './poll-routes.js'
+import { submitRoutes } from './submit-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
- * The layout of both interfaces: `<noun>-routes.ts` has the routes of a noun, each of which reads the request, calls the
- * core, and shows the result. `<noun>-schemas.ts` has the schemas of its requests and answers (wire → core), each
- * answer's view (core → wire) right after its schema, and the descriptions of its routes. A noun whose routes file stays
- * below 120 lines has everything there.
+ * The layout of both interfaces: `<noun>-routes.ts` has the schemas of a noun's requests and answers (wire → core), each
+ * answer's view (core → wire) right after its schema, and the routes, each of which reads the request, calls the core,
+ * and shows the result.
  */
 
 export interface PersonalApiOptions {
   readonly ports: PersonalApiPorts
   readonly authentication: AuthenticationOptions
-  readonly limit: Omit<RateLimitOptions, 'bucketOf'>
+  readonly limit: RateLimit
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
   /** Only for tests, which can't wait so long. */
@@ -33,13 +32,10 @@ export interface PersonalApiOptions {
 }
 
 /** The Personal Access API, spec 4.1 to 4.5: one encapsulated scope under /api/v1. */
-export async function personalApi(
-  app: App,
-  { ports, authentication, limit, leaving, streamTimes }: PersonalApiOptions,
-): Promise<void> {
-  app.setErrorHandler(handleErrors)
+export async function personalApi(app: App, options: PersonalApiOptions): Promise<void> {
+  const { ports, authentication, limit, leaving, streamTimes } = options
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
-  await registerRateLimit(app, { ...limit, bucketOf: ({ caller }) => `rate:personal:${caller.account.id}` })
+  await registerRateLimit(app, limit, ({ caller }) => `rate:personal:${caller.account.id}`)
   // The first hook after the limiter and before the body is read.
   app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
     caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
@@ -50,7 +46,9 @@ export async function personalApi(
   pollRoutes(app, ports, leaving, keyRevoked)
   eventRoutes(app, ports, keyRevoked, streamTimes)
   await app.register(async (scope: App) => {
-    dropBodies(scope)
+    // These routes need no body: any body of any content type is read and dropped.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
     cancelRoutes(scope, ports)
     imageRemovalRoutes(scope, ports)
     webhookActionRoutes(scope, ports.webhooks)
@@ -61,10 +59,4 @@ export async function personalApi(
   imageRoutes(app, ports)
   creditRoutes(app, ports.ledger)
   webhookRoutes(app, ports.webhooks)
-}
-
-/** For routes that need no body: reads and drops any body of any content type. */
-function dropBodies(scope: App): void {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null))
 }

@@ -4,16 +4,73 @@ import { invalidApiKey } from '../../errors.js'
 import { cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { etaSeconds } from '../../generation/follow/eta.js'
-import { findOwned, hasEnded, type Polled, pollGeneration, withProgress } from '../../generation/follow/poll.js'
+import {
+  findOwned,
+  hasEnded,
+  type Polled,
+  type PolledStatus,
+  pollGeneration,
+  withProgress,
+} from '../../generation/follow/poll.js'
 import { waitForChange } from '../../generation/follow/wait.js'
-import { isKnown, notModified, sendTagged, taggedBody } from '../answers.js'
+import { EXAMPLE, isKnown, notModified, sendTagged, taggedBody } from '../answers.js'
 import type { KeyRevoked } from '../authentication.js'
 import { clientGone } from '../connections.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import { queryInteger } from '../fields.js'
+import { idParams, queryInteger } from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { generationParams, polled, polledView } from './generation-schemas.js'
+
+export const generationParams = idParams('The ID of the generation')
+export const { id: generationId } = generationParams.shape
+
+const polled = z
+  .discriminatedUnion('status', [
+    z.object({
+      id: generationId,
+      status: z.literal('queued'),
+      queue_position: z.int().min(1).describe('1 for the next one up'),
+    }),
+    z.object({ id: generationId, status: z.literal('processing') }),
+    z.object({
+      id: generationId,
+      status: z.literal('succeeded'),
+      output: z.object({
+        images: z.array(
+          z.object({
+            url: z.string().describe('Permanent and public'),
+            id: z.string().describe('The slug: {base_url}/image/<id> shows the image'),
+          }),
+        ),
+        seed: z.int().min(0),
+      }),
+    }),
+    z.object({ id: generationId, status: z.literal('failed'), error: z.string().describe('One sentence') }),
+  ])
+  .meta({
+    id: 'Generation',
+    examples: [
+      { id: EXAMPLE.generationId, status: 'queued', queue_position: 3 },
+      { id: EXAMPLE.generationId, status: 'processing' },
+      {
+        id: EXAMPLE.generationId,
+        status: 'succeeded',
+        output: { images: [{ url: EXAMPLE.imageUrl, id: EXAMPLE.slug }], seed: EXAMPLE.seed },
+      },
+      { id: EXAMPLE.generationId, status: 'failed', error: 'Canceled.' },
+    ],
+  })
+
+export function polledView(
+  generation: Pick<Polled, 'id' | 'slugs' | 'seed' | 'error'> & PolledStatus,
+  imageUrl: (slug: string) => string,
+): z.output<typeof polled> {
+  const { id, status, seed } = generation
+  if (status === 'queued') return { id, status, queue_position: generation.queuePosition }
+  if (status === 'processing') return { id, status }
+  if (status === 'failed') return { id, status, error: generation.error ?? '' }
+  return { id, status, output: { images: generation.slugs.map((slug) => ({ url: imageUrl(slug), id: slug })), seed } }
+}
 
 const MAX_WAIT_SECONDS = 30
 
@@ -28,18 +85,14 @@ const pollGenerationSchema = {
   params: generationParams,
   // Not strict: this query has always ignored other parameters.
   querystring: z.object({
-    wait: queryInteger('wait', { min: 1, max: MAX_WAIT_SECONDS }).describe(
-      'Answer as soon as the status or the place changes, at the latest after so many seconds',
-    ),
+    wait: queryInteger('wait', { min: 1, max: MAX_WAIT_SECONDS })
+      .optional()
+      .describe('Answer as soon as the status or the place changes, at the latest after so many seconds'),
   }),
   headers: z.looseObject({
     'if-none-match': z.string().optional().describe('The `ETag` of the last answer: 304 while it would be the same'),
   }),
-  response: {
-    200: polled,
-    304: notModified,
-    ...personalRefusals(400, 404),
-  },
+  response: { 200: polled, 304: notModified, ...personalRefusals(400, 404) },
 }
 
 const cancelGenerationSchema = {
@@ -55,7 +108,7 @@ const cancelGenerationSchema = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The generation of a poll, read while the rate limit counts the request. */
+    /** Read while the rate limit counts the request. */
     polled: Promise<Polled>
   }
 }
@@ -91,7 +144,7 @@ export function pollRoutes(app: App, ports: PersonalApiPorts, leaving: AbortSign
   })
 }
 
-/** The pause that the spec recommends; used when the end cannot be estimated. */
+/** As the spec recommends; used when the end cannot be estimated. */
 const USUAL_PAUSE_SECONDS = 2
 const LONGEST_PAUSE_SECONDS = 5
 
@@ -110,7 +163,7 @@ export function cancelRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate/:id/cancel', { schema: cancelGenerationSchema }, async ({ caller, params }, reply) => {
     const before = await findOwned(ports, caller.account, params.id)
     if (!hasEnded(before)) await cancelGeneration(ports, params.id, CANCELED, { onlyQueued: false })
-    reply.header('cache-control', 'no-store')
-    return polledView(await pollGeneration(ports, caller.account, params.id), ports.images.url)
+    const after = await pollGeneration(ports, caller.account, params.id)
+    return reply.header('cache-control', 'no-store').send(polledView(after, ports.images.url))
   })
 }
