@@ -26,7 +26,7 @@ import { webhookPayload } from './http/webhook-payload.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
 import { createModerator } from './moderation/create-moderator.js'
-import type { ResolveHost } from './outbound/webhook-sender.js'
+import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
 import { webhookDispatcher } from './webhooks/dispatcher.js'
@@ -157,13 +157,7 @@ function startWebhooks(config: Config, log: Logger, foundation: Foundation, imag
       const { generationId: id } = delivery
       return webhookPayload(delivery, id === null ? undefined : await subjects.find(id), images.url)
     },
-    sender: {
-      async send(...given) {
-        // Loaded with the first webhook: its HTTP client takes memory and time that many servers never need.
-        const { webhookSender } = await import('./outbound/webhook-sender.js')
-        return webhookSender({ ...target, resolveHost: dns }).send(...given)
-      },
-    },
+    sender: webhookSender({ ...target, resolveHost: dns }),
     jobs,
     log,
   })

@@ -43,6 +43,10 @@ export interface Generated {
   readonly creditsRemaining: number | undefined
 }
 
+/** Not randomUUID, which browsers keep from pages that came over plain HTTP. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+
 type Submitted = Answered<components['schemas']['SubmittedGeneration']>
 type Submit = (signal: AbortSignal) => Promise<Submitted>
 
@@ -53,7 +57,7 @@ const SENDABLE_KEY = /^[\x20-\x7e\xa0-\xff]{1,255}$/
 
 export async function generate(api: Api, prompt: Prompt, options: GenerateOptions): Promise<Generated> {
   const { signal, keepOnAbort = false, outageMs = 60_000, waitForTurn = true, onProgress } = options
-  const { idempotencyKey = crypto.randomUUID() } = options
+  const { idempotencyKey = newKey() } = options
   // Checked here: fetch throws for such a header, which would be taken for an outage and retried for a minute.
   if (!SENDABLE_KEY.test(idempotencyKey))
     throw new EaselError('invalid_request', 'An idempotencyKey must have 1 to 255 characters of Latin-1.')

@@ -112,7 +112,13 @@ export function describeApi(app: App, origins: ApiOrigins): void {
     if (route.schema?.tags && route.method !== 'HEAD') routes.push(route)
   })
   let described: Promise<OpenAPIV3_1.Document> | undefined
-  const document = () => (described ??= documentOf(routes, origins))
+  const document = () => {
+    described ??= documentOf(routes, origins).catch((error) => {
+      described = undefined
+      throw error
+    })
+    return described
+  }
   const forAll = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   app.get('/openapi.json', async (_request, reply) => reply.headers(forAll).send(await document()))
   app.get('/llms.txt', async (_request, reply) =>

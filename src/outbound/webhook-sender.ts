@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { Agent, errors, request } from 'undici'
+import type { Agent } from 'undici'
 import { timeLimit } from '../abort-signals.js'
 import type { WebhookSender } from '../webhooks/ports.js'
 import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../webhooks/webhook.js'
@@ -34,13 +34,15 @@ export function webhookSender(options: SenderOptions): WebhookSender {
   const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
   return {
     async send(delivery, body, signal) {
+      // Loaded with the first webhook: many servers never send one.
+      const { Agent, request } = await import('undici')
       const limit = timeLimit(signal, timeoutMs)
       // One agent per send: no connection outlives the check of its address.
       const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
       try {
         // Again, because what the operator allows may have changed.
         targets.require(delivery.url, 'url')
-        return await post(agent, delivery, body, limit.signal)
+        return await post(request, agent, delivery, body, limit.signal)
       } catch (error) {
         if (signal.aborted) throw error
         return { delivered: false, fault: limit.isOver() ? 'timed_out' : faultOf(error) }
@@ -52,7 +54,13 @@ export function webhookSender(options: SenderOptions): WebhookSender {
   }
 }
 
-async function post(agent: Agent, delivery: ClaimedDelivery, body: string, signal: AbortSignal): Promise<SendOutcome> {
+async function post(
+  request: typeof import('undici').request,
+  agent: Agent,
+  delivery: ClaimedDelivery,
+  body: string,
+  signal: AbortSignal,
+): Promise<SendOutcome> {
   const answer = await request(delivery.url, {
     dispatcher: agent,
     method: 'POST',
@@ -112,8 +120,8 @@ function faultOf(error: unknown): DeliveryFault {
   for (let e = error; e instanceof Error; e = e.cause) {
     if (e instanceof AddressRefused || e.name === 'AppError') return 'address_refused'
     if (e instanceof NameUnknown) return 'dns_failed'
-    if (e instanceof errors.ConnectTimeoutError || e instanceof errors.HeadersTimeoutError) return 'timed_out'
     const { code = '' } = e as NodeJS.ErrnoException
+    if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT') return 'timed_out'
     if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/.test(code)) return 'tls_failed'
   }
   return 'connection_failed'

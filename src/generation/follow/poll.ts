@@ -37,12 +37,14 @@ export const hasEnded = ({ status }: Pick<Polled, 'status'>): boolean => status 
 
 /** Reads one of the caller's own generations. @throws not_found, as findOwned */
 export async function pollGeneration(ports: PollPorts, account: Account, id: string): Promise<Polled> {
+  requireWellFormed(id)
   // Read beside the row, also where it turns out not to be needed: that is cheaper than one after the other.
   const progress = readProgress(ports, id)
   const generation = await findOwned(ports, account, id)
   const { status } = generation
   if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
-  return status === 'processing' ? { ...generation, status, ...(await progress) } : { ...generation, status }
+  if (status !== 'processing') return { ...generation, status }
+  return { ...generation, status, ...progressFrom(), ...(await progress) }
 }
 
 /** Adds the current progress; the poll also succeeds if that cannot be read. */
@@ -50,8 +52,17 @@ export async function withProgress(ports: Pick<PollPorts, 'progress'>, polled: P
   return polled.status === 'processing' ? { ...polled, ...(await readProgress(ports, polled.id)) } : polled
 }
 
-const readProgress = ({ progress }: Pick<PollPorts, 'progress'>, id: string): Promise<Progress> =>
-  progress.get(id).then(progressFrom, () => progressFrom())
+/** Resolves to undefined if nothing is known now. */
+const readProgress = ({ progress }: Pick<PollPorts, 'progress'>, id: string): Promise<Progress | undefined> =>
+  progress.get(id).then(
+    (value) => (value === undefined ? undefined : progressFrom(value)),
+    () => undefined,
+  )
+
+/** Before any read that is joined with those of others: what Postgres refuses would fail for all of them. */
+function requireWellFormed(id: string): void {
+  if (!GENERATION_ID.test(id)) throw generationNotFound()
+}
 
 /** Decodes a value of the progress board; without one, nothing is known. */
 export const progressFrom = (value = -1): Progress =>
@@ -59,7 +70,8 @@ export const progressFrom = (value = -1): Progress =>
 
 /** @throws not_found, alike for another account's generation and for one that does not exist */
 export async function findOwned({ polls }: Pick<PollPorts, 'polls'>, account: Account, id: string) {
-  const generation = GENERATION_ID.test(id) ? await polls.findOwned(account.id, id) : undefined
+  requireWellFormed(id)
+  const generation = await polls.findOwned(account.id, id)
   if (!generation) throw generationNotFound()
   return generation
 }

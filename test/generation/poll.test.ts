@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import type { Account } from '../../src/account/account.js'
+import { pollStore } from '../../src/db/generation-views.js'
+import { postgresProgressBoard } from '../../src/db/live-boards.js'
+import { queuePositions } from '../../src/db/queue-positions.js'
+import { pollGeneration, withProgress } from '../../src/generation/follow/poll.js'
+import { useDatabase } from '../support/database.js'
+import { givenGeneration, givenUser } from '../support/givens.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+
+const context = useDatabase()
+
+async function givenProcessing() {
+  const { db } = context
+  const user = await givenUser(db)
+  const { id } = await givenGeneration(db, user)
+  await standInWorker(db).claim()
+  const ports = { polls: pollStore(db), positions: queuePositions(db), progress: postgresProgressBoard(db) }
+  await ports.progress.set(id, 1, 0.5)
+  const poll = (of: string) => pollGeneration(ports, { id: user.id } as Account, of)
+  return { id, ports, poll }
+}
+
+it('what one poll misspells takes nothing from the polls beside it', async () => {
+  const { id, poll } = await givenProcessing()
+  const [misspelt, own] = await Promise.allSettled([poll('gen_\0'), poll(id)])
+  expect(misspelt).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } })
+  expect(own).toMatchObject({ status: 'fulfilled', value: { status: 'processing', progress: 0.5 } })
+})
+
+it('what is known of the progress stays when it cannot be read any more', async () => {
+  const { id, ports, poll } = await givenProcessing()
+  const known = await poll(id)
+  const away = { set: ports.progress.set, get: () => Promise.reject(new Error('away')) }
+  expect(await withProgress({ progress: away }, known)).toEqual(known)
+})
