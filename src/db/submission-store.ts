@@ -28,42 +28,34 @@ const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
 // being stored.
 const ofReservation = (id: SQL) =>
   sql`${r.userId} = ${ACCOUNT} AND ${r.key} = ${RESERVATION} AND ${r.generationId} = ${id}`
-const RESERVED = sql`reserved AS (SELECT 1 FROM ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE),`
-const MARKED = sql`
-  marked AS (UPDATE ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}),`
-const MAY_STORE = sql`EXISTS (SELECT FROM reserved)`
-
-/** The parts of a statement that only a submit under an Idempotency-Key needs; most have none, and pay for none. */
-const partsFor = (underKey: boolean) =>
-  underKey
-    ? { reserved: RESERVED, marked: MARKED, mayStore: MAY_STORE }
-    : { reserved: sql``, marked: sql``, mayStore: sql`true` }
+const RESERVED = sql`SELECT 1 FROM ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
+const MAY_STORE = sql`(${RESERVATION} IS NULL OR EXISTS (SELECT FROM reserved))`
+const MARK = sql`
+  UPDATE ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
 
 /** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
 
 // Looks for an active generation first, so that it is reported before "insufficient"; in a race the unique index decides.
 // The key's row is locked before the user's: once either is closed, nothing more is charged.
-function insertChargedStatement(name: string, underKey: boolean) {
-  const { reserved, marked, mayStore } = partsFor(underKey)
-  return statement<{
-    createdAt: Date | null
-    creditsLeft: number | null
-    activeId: string | null
-    mayStore: boolean
-  }>(name)`
+const INSERT_CHARGED = statement<{
+  createdAt: Date | null
+  creditsLeft: number | null
+  activeId: string | null
+  mayStore: boolean
+}>('insert_charged')`
   WITH active AS (
     SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
-  ), ${reserved} unrevoked AS (
+  ), reserved AS (${RESERVED}), unrevoked AS (
     SELECT 1 FROM ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
   ), debited AS (
     UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
      WHERE ${u.id} = ${ACCOUNT} AND ${u.credits} >= ${COST} AND ${u.deletedAt} IS NULL
-       AND NOT EXISTS (SELECT FROM active) AND ${mayStore} AND EXISTS (SELECT FROM unrevoked)
+       AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
     RETURNING ${u.credits}
   ), stored AS (
     ${STORE} FROM debited RETURNING ${STORED}
-  ), ${marked} noted AS (${noteMissingJob('stored')}), entered AS (
+  ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')}), entered AS (
     ${insertInto(creditLedger, {
       userId: ACCOUNT,
       kind: 'charge',
@@ -73,23 +65,13 @@ function insertChargedStatement(name: string, underKey: boolean) {
     })} FROM stored, debited
   )
   SELECT (SELECT created_at FROM stored) AS "createdAt", (SELECT credits FROM debited) AS "creditsLeft",
-         (SELECT id FROM active) AS "activeId", ${mayStore} AS "mayStore"`
-}
+         (SELECT id FROM active) AS "activeId", ${MAY_STORE} AS "mayStore"`
 
-const INSERT_CHARGED = insertChargedStatement('insert_charged', false)
-const INSERT_CHARGED_UNDER_KEY = insertChargedStatement('insert_charged_under_key', true)
-
-function insertMeteredStatement(name: string, underKey: boolean) {
-  const { reserved, marked, mayStore } = partsFor(underKey)
-  return statement<{ createdAt: Date }>(name)`
-  WITH ${reserved} stored AS (
-    ${STORE} WHERE ${mayStore} RETURNING ${STORED}
-  ), ${marked} noted AS (${noteMissingJob('stored')})
+const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
+  WITH reserved AS (${RESERVED}), stored AS (
+    ${STORE} WHERE ${MAY_STORE} RETURNING ${STORED}
+  ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
   SELECT created_at AS "createdAt" FROM stored`
-}
-
-const INSERT_METERED = insertMeteredStatement('insert_metered', false)
-const INSERT_METERED_UNDER_KEY = insertMeteredStatement('insert_metered_under_key', true)
 
 /** The key, if it and its user are still valid: moderation may have taken long since the key was last read. */
 const OPEN_KEY = sql`
@@ -118,11 +100,6 @@ const FIND = statement<SubmittedGeneration>('find_submitted')`
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}
    WHERE ${creditLedger.generationId} = ${param('id')} AND ${creditLedger.kind} = 'charge'`
-
-/** What the inserts get, besides the columns of a generation. */
-interface Values {
-  readonly idempotencyKey: string | undefined
-}
 
 type FindActive = SubmissionStore['activeGeneration']
 
@@ -166,12 +143,11 @@ const LOOKS = 3
 async function insertCharged(
   db: Database,
   { accountId, keyId, cost }: Generation,
-  values: Values,
+  values: object,
   activeGeneration: FindActive,
 ): Promise<InsertOutcome> {
-  const insertion = values.idempotencyKey === undefined ? INSERT_CHARGED : INSERT_CHARGED_UNDER_KEY
   for (let look = 1; ; look++) {
-    const { createdAt, creditsLeft, activeId, mayStore } = (await insertion.first(db.pool, values)) ?? {}
+    const { createdAt, creditsLeft, activeId, mayStore } = (await INSERT_CHARGED.first(db.pool, values)) ?? {}
     if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
     if (activeId) return { outcome: 'active', generationId: activeId }
     if (!mayStore) return { outcome: 'reservation_lost' }
@@ -185,13 +161,12 @@ async function insertCharged(
   }
 }
 
-function insertMetered(db: Database, { keyId }: Generation, limit: number, values: Values): Promise<InsertOutcome> {
-  const insertion = values.idempotencyKey === undefined ? INSERT_METERED : INSERT_METERED_UNDER_KEY
+function insertMetered(db: Database, { keyId }: Generation, limit: number, values: object): Promise<InsertOutcome> {
   return withTransaction(db, async (_tx, client) => {
     if ((await LOCK_KEY.count(client, { keyId })) === 0) return { outcome: 'gone' }
     const metered = await COUNT_METERED.first(client, { keyId })
     if (metered && metered.active >= limit) return { outcome: 'too_many', limit }
-    const stored = await insertion.first(client, values)
+    const stored = await INSERT_METERED.first(client, values)
     return stored
       ? { outcome: 'inserted', createdAt: stored.createdAt, creditsLeft: 0 }
       : { outcome: 'reservation_lost' }
