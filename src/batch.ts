@@ -23,11 +23,16 @@ export function batched<Key, Value>(
   }
 }
 
+/** Joins concurrent calls into one, whose result all of them get. */
+export function joined<Item, Result>(
+  act: (items: readonly Item[]) => Promise<Result>,
+  collected?: () => Promise<unknown>,
+): (item: Item) => Promise<Result> {
+  return batched(async (items) => Array<Result>(items.length).fill(await act(items)), collected)
+}
+
 /** Joins concurrent loads of one value. */
 export function shared<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  const get = batched(async (callers: readonly undefined[]) => {
-    const value = await load()
-    return callers.map(() => value)
-  })
+  const get = joined(() => load())
   return () => get(undefined)
 }

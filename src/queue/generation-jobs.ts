@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import { batched } from '../batch.js'
+import { joined } from '../batch.js'
 import type { Delivery, GenerationQueue } from '../generation/shared-ports.js'
 import { jobQueue, openQueue, type QueueConnection } from './job-queue.js'
 import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
@@ -17,10 +17,7 @@ export function generationQueue(
   const jobs = jobQueue(GENERATION_QUEUE, connection, onError)
   const enqueue = (deliveries: readonly Delivery[]) =>
     jobs.enqueue(deliveries.map(({ id, attempt }) => ({ id: generationJobId(id, attempt) })))
-  const enqueueOne = batched(async (deliveries: readonly Delivery[]) => {
-    const enqueued = await enqueue(deliveries)
-    return deliveries.map(() => enqueued)
-  })
+  const enqueueOne = joined(enqueue)
   return {
     enqueue: (deliveries) => (deliveries.length === 1 ? enqueueOne(deliveries[0] as Delivery) : enqueue(deliveries)),
     withdraw: ({ id, attempt }) => jobs.withdraw(generationJobId(id, attempt)),
