@@ -1,9 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
-import { creditCommands, keyCommands, usageCommand } from './account-commands.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
+import { creditCommands } from './credit-commands.js'
 import { imageCommands, jobCommands } from './job-commands.js'
+import { keyCommands, usageCommand } from './key-commands.js'
 
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'

@@ -1,60 +1,13 @@
-/** What a user has: credits, API keys, and what was made with them. */
+/** API keys, and what was made with them. */
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import type { Config } from '../config.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
-import { operatorCreditStore } from '../db/credit-store.js'
-import { MAX_CREDITS, moment, requireUser, wholeNumber, words } from './arguments.js'
+import { moment, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
-
-export function creditCommands(program: Command, run: Runner): void {
-  const credits = program.command('credits').description('what users can spend')
-  credits
-    .command('grant <username>')
-    .description('give credits')
-    .argument('<n>', 'how many', wholeNumber('N', 1, MAX_CREDITS))
-    .option('--note <text>', 'what for; shown in the history', words('--note', 500))
-    .option(
-      '--ref <id>',
-      'your own reference, like an invoice number: the same one grants a user once',
-      words('--ref', 200),
-    )
-    .action(run(grantCredits))
-  credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
-}
-
-type Reason = { readonly note?: string; readonly ref?: string }
-
-async function grantCredits({ db }: Operator, name: string, n: number, { note, ref }: Reason) {
-  const { id, username } = await requireUser(db, name)
-  const granted = await operatorCreditStore(db).grant(id, n, { note, ref })
-  if (!('balance' in granted))
-    throw new OperatorError(
-      granted.outcome === 'user_deleted'
-        ? `User "${username}" was deleted.`
-        : `User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`,
-    )
-  const before = granted.outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
-  const { balance: credits } = granted
-  return { json: { username, credits }, text: `${username} now holds ${credits} credits.${before}` }
-}
-
-async function creditHistory({ db }: Operator, username: string) {
-  const user = await requireUser(db, username)
-  const entries = await operatorCreditStore(db).history(user.id)
-  return {
-    json: entries.map((e) => jsonOf(e, 'kind', 'delta', 'balance', 'generationId', 'note', 'ref', 'createdAt')),
-    text: table(
-      entries.map(({ createdAt: time, kind, delta, balance, generationId: job, note, ref }) => ({
-        ...{ time, kind, delta, balance, job, note, ref },
-      })),
-      'No credits ever moved.',
-    ),
-  }
-}
 
 export function keyCommands(program: Command, run: Runner): void {
   const key = program.command('key').description('API keys')
