@@ -1,10 +1,10 @@
 import { generationFailed } from '../errors.js'
 import type { WebhookSubject } from '../webhooks/ports.js'
 import type { ClaimedDelivery } from '../webhooks/webhook.js'
-import { type CreateImageBody, createdView } from './create-image-api/generate-routes.js'
+import { type CreateImageBody, createdView } from './create-image-api/generate-schemas.js'
 import { withPublicSampler } from './create-image-api/presets.js'
 import { createImageErrorBody } from './error-bodies.js'
-import { polledView } from './personal-api/poll-routes.js'
+import { polledView } from './personal-api/poll-schemas.js'
 
 /**
  * The body of a webhook: `{ type, timestamp, data }`. Its data is what the generation's interface would answer.

@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { openAiBody } from '../../src/http/create-image-api/openai-routes.js'
+import { openAiBody } from '../../src/http/create-image-api/openai-schemas.js'
 import { call } from '../support/client.js'
 import { chargesOf, creditsOf, type GivenUser, givenUser, type UserOptions } from '../support/givens.js'
 import { sendRaw } from '../support/raw-http.js'

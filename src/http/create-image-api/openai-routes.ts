@@ -1,118 +1,12 @@
-import { z } from 'zod'
 import { type ModelStore, type ModelVersion, readableNames } from '../../catalog/model-version.js'
 import { type AppError, type ErrorCode, imageRemoved } from '../../errors.js'
-import { EXAMPLE } from '../answers.js'
-import { fitsCanvas, LIMITS, side } from '../drawing-fields.js'
 import { handleErrors, toAppError } from '../error-answers.js'
-import { openAiRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
-import * as field from '../fields.js'
 import type { CreateImageApiPorts } from '../ports.js'
-import { idempotencyKeyHeader, idempotencyOf } from '../submission.js'
-import { DEFAULTS, drawingFields, requestOf } from './generate-routes.js'
+import { idempotencyOf } from '../submission.js'
 import type { CreateImages } from './image-creation.js'
+import { createOpenAiImagesSchema, listOpenAiModelsSchema } from './openai-schemas.js'
 import { requireUsableModel } from './presets.js'
-
-const AUTO = 'auto'
-const AUTO_SIZE = { width: 1024, height: 1024 }
-const SIZE_FORM = `size must be "${AUTO}" or <width>x<height> such as 1024x1024.`
-
-const sides = z.object({ width: side("size's width"), height: side("size's height") }, SIZE_FORM).refine(...fitsCanvas)
-
-const size = z.string(SIZE_FORM).transform((value, context) => {
-  if (value === AUTO) return AUTO_SIZE
-  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
-  const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
-  if (parsed.success) return parsed.data
-  context.addIssue({ code: 'custom', message: parsed.error.issues[0]?.message ?? SIZE_FORM })
-  return z.NEVER
-})
-
-const MODEL_FORM = 'model must be the ID of a model: GET /v1/models lists them.'
-
-/** A field of OpenAI's that may only ask for what the server does anyway. */
-const onlyChoice = (name: string, values: readonly [string, ...string[]]) => field.choice(name, values).nullish()
-
-/** Fields of OpenAI's that change nothing here, and whose effect nobody would miss. */
-const ignoredFields = {
-  user: z.string('user must be a string.').nullish(),
-  quality: z.string('quality must be a string.').nullish(),
-  style: z.string('style must be a string.').nullish(),
-  moderation: z.string('moderation must be a string.').nullish(),
-  output_compression: z.number('output_compression must be a number.').nullish(),
-}
-
-/** The body of OpenAI's images.generate as far as this server supports it, and Create Image's own fields. */
-export const openAiBody = field
-  .body({
-    ...drawingFields,
-    ...ignoredFields,
-    model: field.withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
-    n: field.withDefault(field.integer('n', LIMITS.batch_size), 1),
-    size: size
-      .nullish()
-      .meta({ default: AUTO })
-      .transform((value) => value ?? AUTO_SIZE),
-    response_format: field.withDefault(field.choice('response_format', ['url', 'b64_json']), 'url'),
-    background: onlyChoice('background', ['auto', 'opaque']),
-    output_format: onlyChoice('output_format', ['png']),
-    stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
-    partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
-  })
-  .transform((body) => ({
-    /** A Create Image model's ID, or a model version's as a string. */
-    model: body.model,
-    request: requestOf(body, { ...body.size, batchSize: body.n }),
-    format: body.response_format,
-    /** Fields that were sent and change nothing. */
-    ignored: Object.keys(ignoredFields).filter((name) => (body[name as keyof typeof ignoredFields] ?? null) !== null),
-  }))
-
-const images = z
-  .object({
-    created: z.int().describe('Seconds since 1970'),
-    data: z.array(
-      z.object({
-        url: z.string().optional().describe('Permanent and public'),
-        b64_json: z.string().optional().describe('The PNG in base64'),
-      }),
-    ),
-  })
-  .meta({ id: 'OpenAiImages', examples: [{ created: 1795208651, data: [{ url: EXAMPLE.imageUrl }] }] })
-
-const createOpenAiImagesSchema = {
-  operationId: 'createOpenAiImages',
-  tags: ['Create Image'],
-  summary: "Create images, in OpenAI's shape",
-  description:
-    'Answers when the images are stored, within 120 s. Takes the fields of Create Image beside those of OpenAI, ' +
-    'and refuses what it cannot honour; `X-Ignored-Fields` names what changes nothing.',
-  headers: idempotencyKeyHeader,
-  body: openAiBody,
-  response: { 200: images, ...openAiRefusals(400, 402, 403, 404, 409, 413, 415, 422, 504) },
-}
-
-const openAiModel = z.object({
-  id: z.string(),
-  object: z.literal('model'),
-  created: z.int().describe('Always 0: it is not known'),
-  owned_by: z.string().describe("The model's name"),
-})
-
-const modelList = z.object({ object: z.literal('list'), data: z.array(openAiModel) }).meta({
-  id: 'OpenAiModels',
-  examples: [{ object: 'list', data: [{ id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' }] }],
-})
-
-const listOpenAiModelsSchema = {
-  operationId: 'listOpenAiModels',
-  tags: ['Create Image'],
-  summary: "The models on offer, in OpenAI's shape",
-  description:
-    "Under Create Image's ID where there is one, else under the names of model and version. `model` may also be a " +
-    "model version's ID.",
-  response: { 200: modelList, ...openAiRefusals() },
-}
 
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
 export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {

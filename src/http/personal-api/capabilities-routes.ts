@@ -3,13 +3,13 @@ import type { ModelStore } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { notModified, sendTagged, taggedBody, viewOf } from '../answers.js'
-import * as createImage from '../create-image-api/generate-routes.js'
+import * as createImage from '../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
 import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import type { RateLimit } from '../rate-limit.js'
-import { DEFAULTS, LIMITS } from './submit-routes.js'
+import { DEFAULTS, LIMITS } from './submit-schemas.js'
 
 /** The sizes that SDXL was trained on. */
 const SDXL_SIZES = [

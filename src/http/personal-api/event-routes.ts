@@ -6,7 +6,7 @@ import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { createEventStreams, type EventStream, type StreamTimes } from '../server-sent-events.js'
-import { generationParams, polledView } from './poll-routes.js'
+import { generationParams, polledView } from './poll-schemas.js'
 
 const events = z.string().meta({
   id: 'GenerationEvents',

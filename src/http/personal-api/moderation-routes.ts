@@ -6,7 +6,7 @@ import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
-import { modelVersionId } from './submit-routes.js'
+import { modelVersionId } from './submit-schemas.js'
 
 const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
 

@@ -16,9 +16,10 @@ import { submitRoutes } from './submit-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhook-routes.js'
 
 /*
- * The layout of both interfaces: `<noun>-routes.ts` has the schemas of a noun's requests and answers (wire → core), each
- * answer's view (core → wire) right after its schema, and the routes, each of which reads the request, calls the core,
- * and shows the result.
+ * The layout of both interfaces: `<noun>-routes.ts` has the routes of a noun, each of which reads the request, calls the
+ * core, and shows the result. `<noun>-schemas.ts` has the schemas of its requests and answers (wire → core), each
+ * answer's view (core → wire) right after its schema, and the descriptions of its routes. A noun whose routes file stays
+ * below 120 lines has everything there.
  */
 
 export interface PersonalApiOptions {

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import type { GenerationRequest } from '../../generation/generation.js'
+import type { Submitted } from '../../generation/submit/submission.js'
+import { coreOf, EXAMPLE, viewOf } from '../answers.js'
+import * as drawing from '../drawing-fields.js'
+import { createImageRefusals } from '../error-bodies.js'
+import * as field from '../fields.js'
+import { idempotencyKeyHeader } from '../submission.js'
+import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS, samplerOf } from './presets.js'
+
+/** The bounds of a request, where they are narrower than those of the Personal Access API. */
+export const LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
+
+/** What a request gets that leaves these out. */
+export const DEFAULTS = {
+  negative_prompt: '',
+  model: 'noobai-xl',
+  steps: 28,
+  cfg_scale: 7,
+  ...drawing.DEFAULT_SIZE,
+  sampler: 'dpm-2m-karras',
+} as const
+
+/** What to draw and how, except for the size. */
+export const drawingFields = {
+  ...drawing.fields,
+  steps: field.withDefault(field.integer('steps', LIMITS.steps), DEFAULTS.steps),
+  cfg_scale: field.withDefault(field.number('cfg_scale', LIMITS.cfg_scale), DEFAULTS.cfg_scale),
+  sampler: field.withDefault(field.choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
+  seed: drawing.seed,
+}
+
+/** The fields of a body as the core's request. */
+export const requestOf = (
+  body: z.output<z.ZodObject<typeof drawingFields>>,
+  size: Pick<GenerationRequest, 'width' | 'height' | 'batchSize'>,
+): GenerationRequest => ({ ...coreOf(drawingFields, body), ...size, sampler: samplerOf[body.sampler] })
+
+const createImageModel = field.choice('model', CREATE_IMAGE_MODELS)
+
+export const createImageBody = field
+  .body({
+    ...drawingFields,
+    model: field.withDefault(createImageModel, DEFAULTS.model),
+    ...drawing.size,
+    webhook_url: z.string('webhook_url must be a string.').nullish(),
+  })
+  .refine(...drawing.fitsCanvas)
+  .transform(({ model, width, height, webhook_url: webhookUrl, ...asked }) => ({
+    model,
+    request: requestOf(asked, { width, height, batchSize: 1 }),
+    /** Receives the result; the answer does not wait for it then. */
+    webhookUrl: webhookUrl ?? undefined,
+  }))
+
+export type CreateImageBody = z.output<typeof createImageBody>
+
+const parameters = z.object({
+  prompt: z.string(),
+  model: createImageModel,
+  steps: z.int(),
+  cfg_scale: z.number(),
+  width: z.int(),
+  height: z.int(),
+  seed: z.int().min(0).describe('The seed used'),
+})
+
+const createdData = z.object({
+  image_id: z.string().describe('The slug: {base_url}/image/<image_id> shows the image'),
+  url: z.string().describe('Permanent and public'),
+  status: z.literal('completed'),
+  parameters,
+  created_at: z.iso.datetime(),
+})
+
+const queuedData = createdData.extend({
+  image_id: z.string().describe('The slug that the image will have'),
+  url: z.null().describe('Comes with the event image.completed'),
+  status: z.literal('queued'),
+})
+
+const { prompt, seed } = EXAMPLE
+const { model, steps, cfg_scale, width, height } = DEFAULTS
+const EXAMPLE_DATA = {
+  image_id: EXAMPLE.slug,
+  url: EXAMPLE.imageUrl,
+  status: 'completed',
+  parameters: { prompt, model, steps, cfg_scale, width, height, seed },
+  created_at: EXAMPLE.submittedAt,
+} as const
+
+const createdImage = z
+  .object({ success: z.literal(true), data: createdData })
+  .meta({ id: 'CreatedImage', examples: [{ success: true, data: EXAMPLE_DATA }] })
+
+const queuedImage = z
+  .object({ success: z.literal(true), data: queuedData })
+  .meta({ id: 'QueuedImage', examples: [{ success: true, data: { ...EXAMPLE_DATA, url: null, status: 'queued' } }] })
+
+/** What an answer repeats of its request. */
+interface Repeated {
+  readonly model: CreateImageBody['model']
+  readonly request: Pick<GenerationRequest, 'prompt' | 'steps' | 'cfgScale' | 'width' | 'height'>
+}
+
+const parametersView = ({ model, request }: Repeated, seed: number) => viewOf(parameters, { ...request, model, seed })
+
+/** The answer when the image is stored. */
+export const createdView = (
+  { seed, createdAt }: Pick<Submitted, 'seed' | 'createdAt'>,
+  imageId: string,
+  url: string,
+  asked: Repeated,
+): z.output<typeof createdImage> => ({
+  success: true,
+  data: viewOf(createdData, { imageId, url, status: 'completed', createdAt, parameters: parametersView(asked, seed) }),
+})
+
+/** The answer to a request with a webhook_url, even if it repeats an earlier one whose image is stored already. */
+export function queuedView({ seed, slugs, createdAt }: Submitted, asked: Repeated): z.output<typeof queuedImage> {
+  const imageId = slugs[0] as string
+  const view = { imageId, url: null, status: 'queued', createdAt, parameters: parametersView(asked, seed) } as const
+  return { success: true, data: viewOf(queuedData, view) }
+}
+
+export const createImageSchema = {
+  operationId: 'createImage',
+  tags: ['Create Image'],
+  summary: 'Create one image',
+  description:
+    'Answers when the image is stored, within 120 s. With `webhook_url` it answers 202 at once; that URL is then told ' +
+    '`image.completed` with the `data` of the 200, or `generation.failed`.',
+  headers: idempotencyKeyHeader,
+  body: createImageBody,
+  response: {
+    200: createdImage,
+    202: queuedImage,
+    ...createImageRefusals(400, 402, 403, 404, 409, 413, 415, 422, 504),
+  },
+}
