@@ -46,7 +46,9 @@ export interface TestOptions {
   readonly auditTimes?: AuditTimes
 }
 
-const NAMESPACE = 'easel'
+/** Unless a test says otherwise. */
+export const NAMESPACE = 'easel'
+
 /** Of one periodic audit: few, since requests are served meanwhile; in time all are looked at. */
 const AUDITED_IMAGES = 100
 

@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import sharp from 'sharp'
 import { newSlug } from '../../src/generation/generation.js'
+import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { NAMESPACE } from '../../src/wiring.js'
 import { type Bench, CONNECTIONS, rounds, SECONDS } from './bench.js'
 import { headersOf } from './client.js'
 import { type BenchUser, givenGenerations } from './givens.js'
 import type { LoadRequest } from './load.js'
 import { cpuOf } from './stack.js'
 
+const HOUR_MS = 3_600_000
 const SUBMISSION = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: 10 })
 
 /** HTTP requests over 16 connections: how many a second, how soon they are answered, and what CPU each takes. */
@@ -51,8 +54,15 @@ export async function benchRequests(bench: Bench): Promise<void> {
   const picture: LoadRequest = { method: 'GET', path: `/cdn/${slug}.png`, headers: {} }
   await against('/cdn, 832 × 1216 PNG', Array(CONNECTIONS).fill(picture))
 
+  // As a submit leaves them, in both systems.
   const redis = new Redis(stack.redisUrl)
-  for (const [i, { id }] of withQueued.entries()) await redis.set(`rival:lock:${id}`, queued[i] as string)
+  const held = queued.map((generationId, i) => ({
+    accountId: (withQueued[i] as BenchUser).id,
+    generationId,
+    ttlMs: HOUR_MS,
+  }))
+  if (!(await redisActiveGenerationLock(redis, NAMESPACE).keep(held))) throw new Error('Redis did not keep the locks.')
+  for (const { accountId, generationId } of held) await redis.set(`rival:lock:${accountId}`, generationId)
   redis.disconnect()
   await against('submit, refused (429)', withQueued.map(submission), 429)
 

@@ -57,9 +57,9 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   const { request, lane, webhookUrl } = submission
   const metered = caller.keyKind === 'developer'
   const model = await requireAcceptable(ports.moderator, caller, submission)
+  if (!metered) await takeLock(ports, account.id, id)
   const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl }
   const generation = newGeneration(id, request, model, from)
-  if (!metered) await takeLock(ports, generation)
   await failpoint('submit.after_lock')
   let inserted: Inserted
   try {
@@ -107,7 +107,7 @@ async function requireAcceptable(
 }
 
 /** Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one */
-async function takeLock({ lock, submissions }: SubmitPorts, { accountId, id }: Generation): Promise<void> {
+async function takeLock({ lock, submissions }: SubmitPorts, accountId: string, id: string): Promise<void> {
   const taken = await lock.acquire(accountId, id)
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)
