@@ -14,6 +14,7 @@ import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
 import { listenTo } from './db/notices.js'
 import { queuePositions } from './db/queue-positions.js'
+import { credentialStore, sessionStore } from './db/session-store.js'
 import { submissionStore } from './db/submission-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
@@ -30,6 +31,7 @@ import { createModerator } from './moderation/create-moderator.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
+import { website } from './web/website.js'
 import { webhookDispatcher } from './webhooks/dispatcher.js'
 import { newEndpointId } from './webhooks/webhook.js'
 import { type Foundation, openFoundation, type TestOptions } from './wiring.js'
@@ -92,6 +94,14 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
   const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
+  const published = publishedImages(db)
+  const websitePorts = {
+    ...ports,
+    sessions: sessionStore(db),
+    credentials: credentialStore(db),
+    publishedImages: published,
+    guesses: counter,
+  }
   const app = await buildApp({
     log,
     trustedProxies: config.trustedProxies,
@@ -107,7 +117,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       leaving: leaving.signal,
       maxWaiting: options.maxWaiting,
     },
-    pages: { images: publishedImages(db), imageUrl: images.url, baseUrl: config.baseUrl },
+    publishedImages: published,
+    website: website({ ...config, ports: websitePorts, leaving: leaving.signal }),
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },

@@ -16,7 +16,10 @@ export interface Account {
   readonly deleted: boolean
 }
 
-export type ApiKeyKind = 'personal' | 'developer'
+/** `website`: of what a signed-in person does; nobody knows that key. */
+export type ApiKeyKind = 'personal' | 'developer' | 'website'
+
+export type Role = 'subscriber' | 'operator'
 
 /** Who is calling: the account, and the key that speaks for it. */
 export interface Caller {

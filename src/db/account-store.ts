@@ -9,16 +9,20 @@ import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, stat
 const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
 const SUBSCRIPTION = { status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
 
-const CALLER = {
+/** What `toCaller` reads, of a key, its user and their subscription. */
+export const CALLER_COLUMNS = {
   ...pick(k, 'concurrency'),
   keyId: k.id,
   keyKind: k.kind,
-  lastUseIsOld: sql<boolean>`(${k.lastUsedAt} IS NULL OR ${k.lastUsedAt} < now() - interval '1 minute')`,
   ...pick(u, 'id', 'username', 'credits'),
   deleted: sql<boolean>`${u.deletedAt} IS NOT NULL`,
   // Null, like the other columns of a subscription, where there is none.
   status: sql<string | null>`${STATUS_NOW}`,
   ...pick(s, 'plan', 'endDate'),
+}
+const CALLER = {
+  ...CALLER_COLUMNS,
+  lastUseIsOld: sql<boolean>`(${k.lastUsedAt} IS NULL OR ${k.lastUsedAt} < now() - interval '1 minute')`,
 }
 type CallerRow = RowOf<typeof CALLER>
 
@@ -47,7 +51,7 @@ export const accountStore = ({ pool }: Database): AccountStore => {
   return { findCaller: batched(findCallers), findCallers }
 }
 
-function toCaller({ keyId, keyKind, concurrency, ...row }: CallerRow): Caller {
+export function toCaller({ keyId, keyKind, concurrency, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
   const { id, username, credits, deleted, status, plan, endDate } = row
   const subscription = status === null ? null : { status, plan, endDate }
   return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, concurrency }

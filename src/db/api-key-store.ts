@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, ne, sql } from 'drizzle-orm'
 import type { Database } from './client.js'
 import { apiKeys as k, modelVersions as m, usage } from './schema.js'
 import { named, param, pick, type RowOf, statement } from './statement.js'
@@ -30,18 +30,22 @@ export const operatorKeyStore = ({ orm, pool }: Database) => ({
     return row.id
   },
 
-  /** Oldest first, revoked ones too. */
+  /** Oldest first, revoked ones too; not the website's own. */
   list: (userId: string) =>
     orm
       .select(pick(k, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'))
       .from(k)
-      .where(eq(k.userId, userId))
+      .where(and(eq(k.userId, userId), ne(k.kind, 'website')))
       .orderBy(k.createdAt, k.id),
 
   /** Every replica refuses the key from the next request on. Resolves to its first revocation; undefined: no such key. */
   async revoke(id: string): Promise<Date | undefined> {
     const revokedAt = sql`coalesce(${k.revokedAt}, now())`
-    const [row] = await orm.update(k).set({ revokedAt }).where(eq(k.id, id)).returning(pick(k, 'revokedAt'))
+    const [row] = await orm
+      .update(k)
+      .set({ revokedAt })
+      .where(and(eq(k.id, id), ne(k.kind, 'website')))
+      .returning(pick(k, 'revokedAt'))
     return row?.revokedAt ?? undefined
   },
 

@@ -1,6 +1,7 @@
 /**
  * Every table of the service, as migrations/ leave it (test/db/schema.test.ts) and explain it. Webhooks are in
- * webhook-schema.ts, what processes tell each other in process-schema.ts. Statements import a table under one letter, like
+ * webhook-schema.ts, signing in and the operators' own tables in website-schema.ts, what processes tell each other in
+ * process-schema.ts. Statements import a table under one letter, like
  * `generations as g`.
  */
 import { sql } from 'drizzle-orm'
@@ -21,7 +22,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import type { ApiKeyKind } from '../account/account.js'
+import type { ApiKeyKind, Role } from '../account/account.js'
 import type { GenerationStatus, Lane } from '../generation/generation.js'
 import type { MadeWith } from '../generation/run/backend.js'
 import type { Sampler } from '../generation/sampler.js'
@@ -38,11 +39,17 @@ export const users = pgTable(
     credits: int8('credits').notNull().default(0),
     createdAt: time('created_at').notNull().defaultNow(),
     deletedAt: time('deleted_at'),
+    email: text('email'),
+    passwordHash: text('password_hash'),
+    role: text('role').$type<Role>().notNull().default('subscriber'),
   },
   (t) => [
     check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),
     check('users_credits_check', sql`${t.credits} BETWEEN 0 AND 9007199254740991`),
+    check('users_role_check', sql`${t.role} IN ('subscriber', 'operator')`),
+    check('users_email_check', sql`length(${t.email}) BETWEEN 3 AND 254`),
     uniqueIndex('users_username').on(sql`lower(${t.username})`).where(sql`${t.deletedAt} IS NULL`),
+    uniqueIndex('users_email').on(sql`lower(${t.email})`).where(sql`${t.deletedAt} IS NULL`),
   ],
 )
 export const userId = () => uuid('user_id').references(() => users.id)
@@ -69,10 +76,11 @@ export const apiKeys = pgTable(
     revokedAt: time('revoked_at'),
   },
   (t) => [
-    check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer')`),
+    check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer', 'website')`),
     check('api_keys_hash_check', sql`length(${t.hash}) = 32`),
     check('api_keys_concurrency_check', sql`${t.concurrency} > 0`),
     index('api_keys_user').on(t.userId),
+    uniqueIndex('api_keys_website').on(t.userId).where(sql`${t.kind} = 'website'`),
   ],
 )
 

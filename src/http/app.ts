@@ -3,7 +3,7 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
-import { type PageOptions, pages } from '../web/routes.js'
+import type { PublishedImages } from '../generation/library/history.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
@@ -15,6 +15,13 @@ import { describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 
+/** The website, which imports this interface: it lies above it. */
+export interface Website {
+  pages(app: App): Promise<void>
+  /** Answers a browser that asks for what no route has. */
+  notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply
+}
+
 export interface AppOptions {
   readonly log: Logger
   readonly trustedProxies: readonly string[]
@@ -24,7 +31,8 @@ export interface AppOptions {
   readonly storagePath: string
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
-  readonly pages: PageOptions
+  readonly publishedImages: PublishedImages
+  readonly website: Website
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
   readonly moderationIsSilent: () => boolean
@@ -48,7 +56,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler(handleErrors)
-  handleNotFound(app)
+  handleNotFound(app, options.website.notFound)
   logRequests(app)
   registerAdmission(app, options.slots)
   requireHost(app)
@@ -62,11 +70,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
-  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.pages.images))
+  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
-    await scope.register(pages, options.pages)
+    await scope.register(options.website.pages)
   })
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.apiBaseUrl)

@@ -32,8 +32,14 @@ export function answerError(error: AppError, reply: FastifyReply): FastifyReply 
     .send(JSON.stringify(errorBody(error, target)))
 }
 
-/** Answers 404 for a path that no route has, and 405 for one that takes other methods. Call before adding routes. */
-export function handleNotFound(app: App): void {
+/**
+ * Answers 404 for a path that no route has, and 405 for one that takes other methods. Call before adding routes.
+ * @param showPage answers browsers, outside of the interfaces
+ */
+export function handleNotFound(
+  app: App,
+  showPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+): void {
   const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
     // Only `:name` parameters: no route has another kind.
@@ -44,6 +50,8 @@ export function handleNotFound(app: App): void {
     const path = shortened(request.url.split('?', 1)[0] ?? '', 100)
     const matching = routes.filter(({ pattern }) => pattern.test(path))
     const allowed = [...new Set(matching.flatMap(({ methods }) => methods))].sort()
+    const isPage = request.headers.accept?.includes('text/html') && !/^\/(api|v1|cdn|mcp)(\/|$)/.test(path)
+    if (allowed.length === 0 && isPage) return showPage(request, reply)
     // The method may be allowed where the same path belongs to the other host.
     if (allowed.length === 0 || allowed.includes(request.method))
       return handleErrors(endpointNotFound(request.method, path), request, reply)

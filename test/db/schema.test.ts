@@ -5,10 +5,13 @@ import { expect, it } from 'vitest'
 import * as processes from '../../src/db/process-schema.js'
 import * as service from '../../src/db/schema.js'
 import * as webhooks from '../../src/db/webhook-schema.js'
+import * as website from '../../src/db/website-schema.js'
 import { useDatabase } from '../support/database.js'
 
 const context = useDatabase()
-const TABLES = Object.values({ ...service, ...webhooks, ...processes }).filter((value) => is(value, PgTable))
+const TABLES = Object.values({ ...service, ...webhooks, ...website, ...processes }).filter((value) =>
+  is(value, PgTable),
+)
 
 it('the schema describes each table, column, default, constraint and index that the migrations make', async () => {
   const client = await context.db.pool.connect()

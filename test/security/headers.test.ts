@@ -11,7 +11,10 @@ const context = useService()
 const ALWAYS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-request-id']
 const LIMITED = ['limit', 'remaining', 'reset'].flatMap((name) => [`x-ratelimit-${name}`, `ratelimit-${name}`])
 LIMITED.push('ratelimit-policy')
-const PAGE = ['cache-control', 'content-security-policy', 'referrer-policy', 'x-content-type-options', 'x-robots-tag']
+const PAGE = [
+  ...['cache-control', 'content-security-policy', 'referrer-policy', 'x-content-type-options'],
+  ...['cross-origin-opener-policy', 'permissions-policy'],
+]
 const CODE = 'x-error-code'
 
 const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [

@@ -4,12 +4,16 @@ import type { AccountStore } from '../../src/account/account.js'
 import { type AppOptions, buildApp } from '../../src/http/app.js'
 import type { EventCounter } from '../../src/http/authentication.js'
 import type { App } from '../../src/http/fastify-app.js'
+import type { WebsitePorts } from '../../src/web/ports.js'
+import { website } from '../../src/web/website.js'
 
 export interface BareOptions extends Partial<AppOptions> {
   readonly accounts?: AccountStore
   /** Of guesses and of the rate limit. */
   readonly counter?: EventCounter
 }
+
+const ORIGIN = 'http://easel.test'
 
 /** The HTTP server as it is built, over nothing else: for what can be seen of it without a request that needs a port. */
 export function buildBareApp(options: BareOptions = {}): Promise<App> {
@@ -18,18 +22,21 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
   }
   const nothing: never = new Proxy(refuse, { get: () => nothing }) as never
   const { accounts = nothing, counter = nothing } = options
+  const images = { url: (slug: string) => `${ORIGIN}/cdn/${slug}.png` }
+  const ports: WebsitePorts = new Proxy({} as never, { get: (_, name) => (name === 'images' ? images : nothing) })
   const limit = { counter, max: 10, windowSeconds: 10 }
   const authentication = { accounts, guesses: counter, keyPrefix: 'easel' }
   const { signal } = new AbortController()
   return buildApp({
     log: pino({ level: 'silent' }),
     trustedProxies: [],
-    baseUrl: 'http://easel.test',
-    apiBaseUrl: 'http://easel.test',
+    baseUrl: ORIGIN,
+    apiBaseUrl: ORIGIN,
     storagePath: tmpdir(),
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
-    pages: { images: nothing, imageUrl: (slug) => `http://easel.test/cdn/${slug}.png`, baseUrl: 'http://easel.test' },
+    publishedImages: nothing,
+    website: website({ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, keyPrefix: 'easel', leaving: signal }),
     ready: async () => true,
     moderationIsSilent: () => false,
     draining: { begun: signal, leaving: signal },

@@ -22,6 +22,8 @@ export async function compile(directory: string): Promise<void> {
   const scripts: BuildOptions = { ...common, format: 'esm', platform: 'node', target: 'node20.19' }
   await build({ ...scripts, entryPoints: ['src/**/*.ts', 'src/**/*.tsx', 'test/**/*.ts'], sourcemap: true })
   await build({ ...common, entryPoints: ['src/**/*.json'], loader: { '.json': 'copy' } })
+  const copied = { '.css': 'copy', '.js': 'copy', '.svg': 'copy' } as const
+  await build({ ...common, entryPoints: ['src/web/assets/*'], loader: copied })
   await build({
     ...scripts,
     entryPoints: PROCESSES,

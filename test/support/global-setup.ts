@@ -7,6 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { migrateDatabase } from '../../src/db/migrate.js'
 import { type LocalPostgres, startLocalPostgres } from '../../src/local/postgres.js'
 import { compile } from './compile.js'
+import { findChromium } from './programs.js'
 import { type RedisServer, startRedis } from './redis-server.js'
 
 /** What the test files are told; services.ts makes use of it. */
@@ -14,6 +15,8 @@ export interface TestServices {
   readonly postgresAdminUrl: string
   readonly templateDatabase: string
   readonly redisUrl: string | undefined
+  /** The program of the browser. */
+  readonly chromium: string | undefined
   /** Where src/ and test/ are compiled. */
   readonly compiled: string
 }
@@ -65,6 +68,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       postgresAdminUrl: postgres.adminUrl,
       templateDatabase: TEMPLATE,
       redisUrl: redis?.url,
+      chromium: await findChromium(),
       compiled,
     })
     return teardown

@@ -1,10 +1,9 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
 import { type AddressInfo, createConnection, createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { findProgram, install } from './programs.js'
 
 /** Also what services.ts counts up to. */
 export const REDIS_DATABASES = 512
@@ -44,47 +43,10 @@ export function findRedis(): string | undefined {
   return findProgram('redis-server') ?? findProgram('valkey-server')
 }
 
-function findProgram(name: string): string | undefined {
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    try {
-      accessSync(join(directory, name), constants.X_OK)
-      return join(directory, name)
-    } catch {}
-  }
+async function installRedis(): Promise<string | undefined> {
+  if ((await install('redis-server')) || (await install('valkey-server'))) return findRedis()
   return undefined
 }
-
-/** Through apt, as root or where sudo asks nothing. */
-async function installRedis(): Promise<string | undefined> {
-  const root = process.getuid?.() === 0
-  if (!findProgram('apt-get') || !(root || (await succeeds('sudo', ['-n', 'true'])))) return undefined
-  console.log('No redis-server or valkey-server on the PATH: installing one with apt, for the tests.')
-  const apt = (...args: string[]) => {
-    const command = [
-      'env',
-      'DEBIAN_FRONTEND=noninteractive',
-      'apt-get',
-      '-q',
-      '-y',
-      '-o',
-      'DPkg::Lock::Timeout=60',
-      ...args,
-    ]
-    return root ? succeeds('env', command.slice(1)) : succeeds('sudo', ['-n', ...command])
-  }
-  const install = async (name: string) => apt('install', '--no-install-recommends', name)
-  if (!(await install('redis-server'))) {
-    await apt('update') // a fresh image has no lists
-    if (!(await install('redis-server'))) await install('valkey-server')
-  }
-  return findRedis()
-}
-
-const succeeds = (program: string, args: string[]): Promise<boolean> =>
-  promisify(execFile)(program, args, { maxBuffer: 2 ** 26, timeout: 300_000 }).then(
-    () => true,
-    () => false,
-  )
 
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')

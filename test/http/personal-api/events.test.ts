@@ -200,7 +200,8 @@ it.each([true, false])('a worker’s images are shown while it draws the others 
   const service = await startService({ redis, worker: true, env: { RATE_LIMIT_MAX: '1000' } })
   onTestFinished(() => service.close())
   const owner = await givenUser(service.db)
-  const body = { ...PROMPT, batch_size: 4, width: 1024, height: 1024 }
+  // The largest: a follower asks for previews once a second.
+  const body = { ...PROMPT, batch_size: 4, width: 2048, height: 1536 }
   const { id } = (await call(service.url, 'POST', '/api/v1/generate', { key: owner.key, body })).body
   const source = await follow(owner, id, service.url)
   const { data } = await source.seen('preview')

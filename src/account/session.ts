@@ -1,0 +1,54 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Caller, Role } from './account.js'
+
+export const SESSION_DAYS = 30
+export const LINK_MINUTES = 15
+
+/** Who is signed in to the website. As a caller they use the account's own website key. */
+export interface SignedIn {
+  readonly sessionId: string
+  readonly caller: Caller
+  readonly role: Role
+  readonly email: string | null
+}
+
+export interface Session {
+  readonly id: string
+  /** What the browser calls itself. */
+  readonly userAgent: string | null
+  readonly createdAt: Date
+  readonly seenAt: Date
+}
+
+export interface SessionStore {
+  /** Begins a session of SESSION_DAYS. False if the account was deleted. */
+  begin(accountId: string, tokenHash: Buffer, userAgent: string | undefined): Promise<boolean>
+  /** Reads it at each request: one that was ended is refused immediately, on every replica. */
+  find(tokenHash: Buffer): Promise<SignedIn | undefined>
+  /** The account's, the one seen last first. */
+  list(accountId: string): Promise<Session[]>
+  end(accountId: string, sessionId: string): Promise<void>
+  endAll(accountId: string): Promise<void>
+}
+
+export interface CredentialStore {
+  /** By name or e-mail address, ignoring case; not a deleted account. */
+  find(nameOrEmail: string): Promise<Credentials | undefined>
+  /** Ends the account's other sessions and links: `except` is the session that goes on. */
+  setPassword(accountId: string, passwordHash: string, except: string | undefined): Promise<void>
+  /** A link for LINK_MINUTES; resolves to its end. */
+  addLink(accountId: string, tokenHash: Buffer): Promise<Date>
+  /** The account that the link is for; each works once. */
+  spendLink(tokenHash: Buffer): Promise<string | undefined>
+}
+
+export interface Credentials {
+  readonly accountId: string
+  readonly username: string
+  readonly email: string | null
+  readonly passwordHash: string | null
+}
+
+/** What a browser or a link holds: 256 random bits, of which only the hash is stored. */
+export const newToken = (): string => randomBytes(32).toString('base64url')
+export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { and, desc, eq, gt, isNull, ne, or, sql } from 'drizzle-orm'
+import type { Role } from '../account/account.js'
+import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../account/session.js'
+import { CALLER_COLUMNS, toCaller } from './account-store.js'
+import { type Database, withTransaction } from './client.js'
+import { apiKeys as k, subscriptions as s, users as u } from './schema.js'
+import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
+import { signInLinks as l, sessions as t } from './website-schema.js'
+
+/** Nobody knows a key with this hash: that of random bytes. */
+const UNKNOWN_KEY = () => ({ keyHash: randomBytes(32) })
+
+// The account's website key is made with its first session.
+const BEGIN = statement('begin_session')`
+  WITH account AS (SELECT ${u.id} FROM ${u} WHERE ${u.id} = ${param('accountId')} AND ${u.deletedAt} IS NULL),
+  key AS (
+    ${insertInto(k, {
+      userId: sql`account.id`,
+      kind: 'website',
+      name: 'Website',
+      hash: sql`${param('keyHash')}::bytea`,
+      hint: '',
+    })} FROM account ON CONFLICT (user_id) WHERE kind = 'website' DO NOTHING
+  )
+  ${insertInto(t, {
+    userId: sql`account.id`,
+    tokenHash: sql`${param('tokenHash')}::bytea`,
+    userAgent: sql`${param('userAgent')}::text`,
+    expiresAt: sql`now() + ${SESSION_DAYS} * interval '1 day'`,
+  })} FROM account`
+
+const SIGNED_IN = {
+  ...CALLER_COLUMNS,
+  sessionId: t.id,
+  role: sql<Role>`${u.role}`,
+  email: sql<string | null>`${u.email}`,
+  seenIsOld: sql<boolean>`(${t.seenAt} < now() - interval '1 minute')`,
+}
+
+// Every page runs it.
+const FIND = statement<RowOf<typeof SIGNED_IN>>('find_session')`
+  SELECT ${named(SIGNED_IN)} FROM ${t} JOIN ${u} ON ${u.id} = ${t.userId}
+    JOIN ${k} ON ${k.userId} = ${u.id} AND ${k.kind} = 'website' LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+   WHERE ${t.tokenHash} = ${param('tokenHash')} AND ${t.expiresAt} > now() AND ${u.deletedAt} IS NULL`
+
+const NOTE_SEEN = statement('note_session_seen')`
+  WITH seen AS (UPDATE ${t} SET ${assign(t, { seenAt: sql`now()` })} WHERE ${t.id} = ${param('id')})
+  DELETE FROM ${t} WHERE ${t.userId} = ${param('accountId')} AND ${t.expiresAt} < now()`
+
+export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
+  begin: async (accountId, tokenHash, userAgent) =>
+    (await BEGIN.count(pool, { ...UNKNOWN_KEY(), accountId, tokenHash, userAgent })) === 1,
+
+  async find(tokenHash) {
+    const row = await FIND.first(pool, { tokenHash })
+    if (!row) return undefined
+    const { sessionId, role, email, seenIsOld } = row
+    const caller = toCaller(row)
+    // Only for display: not awaited, and a failure is ignored.
+    if (seenIsOld) NOTE_SEEN.run(pool, { id: sessionId, accountId: caller.account.id }).catch(() => undefined)
+    return { sessionId, role, email, caller }
+  },
+
+  list: (accountId) =>
+    orm
+      .select(pick(t, 'id', 'userAgent', 'createdAt', 'seenAt'))
+      .from(t)
+      .where(and(eq(t.userId, accountId), gt(t.expiresAt, sql`now()`)))
+      .orderBy(desc(t.seenAt)),
+
+  async end(accountId, sessionId) {
+    await orm.delete(t).where(and(eq(t.userId, accountId), eq(t.id, sessionId)))
+  },
+
+  async endAll(accountId) {
+    await orm.delete(t).where(eq(t.userId, accountId))
+  },
+})
+
+const ADD_LINK = statement<{ expiresAt: Date }>('add_sign_in_link')`
+  ${insertInto(l, {
+    tokenHash: sql`${param('tokenHash')}::bytea`,
+    userId: sql`${param('accountId')}::uuid`,
+    expiresAt: sql`now() + ${LINK_MINUTES} * interval '1 minute'`,
+  })} RETURNING ${named(pick(l, 'expiresAt'))}`
+
+export const credentialStore = (db: Database): CredentialStore => {
+  const { orm, pool } = db
+  return {
+    async find(nameOrEmail) {
+      const [found] = await orm
+        .select({ accountId: u.id, ...pick(u, 'username', 'email', 'passwordHash') })
+        .from(u)
+        .where(
+          and(
+            isNull(u.deletedAt),
+            or(
+              eq(sql`lower(${u.username})`, sql`lower(${nameOrEmail})`),
+              eq(sql`lower(${u.email})`, sql`lower(${nameOrEmail})`),
+            ),
+          ),
+        )
+        // A name may look like somebody else's address.
+        .orderBy(desc(eq(sql`lower(${u.username})`, sql`lower(${nameOrEmail})`)))
+        .limit(1)
+      return found
+    },
+
+    async setPassword(accountId, passwordHash, except) {
+      await withTransaction(db, async (tx) => {
+        await tx.update(u).set({ passwordHash }).where(eq(u.id, accountId))
+        await tx.delete(t).where(and(eq(t.userId, accountId), except === undefined ? undefined : ne(t.id, except)))
+        await tx.delete(l).where(eq(l.userId, accountId))
+      })
+    },
+
+    async addLink(accountId, tokenHash) {
+      const added = await ADD_LINK.first(pool, { accountId, tokenHash })
+      if (!added) throw new Error('Postgres did not return the new link: try again.')
+      return added.expiresAt
+    },
+
+    async spendLink(tokenHash) {
+      const spent = await orm
+        .delete(l)
+        .where(eq(l.tokenHash, tokenHash))
+        .returning(pick(l, 'userId', 'expiresAt'))
+      const [link] = spent
+      return link && link.expiresAt.getTime() > Date.now() ? link.userId : undefined
+    },
+  }
+}

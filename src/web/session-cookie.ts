@@ -1,0 +1,99 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hashToken, newToken, SESSION_DAYS, type SessionStore, type SignedIn } from '../account/session.js'
+import { AppError } from '../errors.js'
+import type { App } from '../http/fastify-app.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is signed in; null where nobody is. */
+    signedIn: SignedIn | null
+  }
+}
+
+const crossSite = () =>
+  new AppError(
+    'forbidden',
+    'This request came from another website, so nothing was done. Open the page here and repeat.',
+  )
+
+/**
+ * Reads the session of every request of this scope, and refuses what other websites send. The cookie's own protection
+ * (SameSite=Lax) is the second line; the first is CrossOriginProtection of Go 1.25: Sec-Fetch-Site, else Origin.
+ */
+export function registerSessions(app: App, sessions: SessionStore, baseUrl: string): SessionCookie {
+  const secure = baseUrl.startsWith('https:')
+  // The prefix binds it to this host and to https.
+  const name = secure ? '__Host-easel' : 'easel'
+  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
+
+  app.decorateRequest('signedIn', null)
+  app.addHook('onRequest', async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request)) throw crossSite()
+    const token = request.cookies[name]
+    const signedIn = token ? await sessions.find(hashToken(token)) : undefined
+    if (!signedIn) return
+    request.signedIn = signedIn
+    request.caller = signedIn.caller
+  })
+
+  return {
+    async signIn(request, reply, accountId) {
+      const token = newToken()
+      // A browser has one session: what it held before is of no more use.
+      const { signedIn } = request
+      if (signedIn) await sessions.end(signedIn.caller.account.id, signedIn.sessionId)
+      const userAgent = request.headers['user-agent']?.slice(0, 200)
+      if (!(await sessions.begin(accountId, hashToken(token), userAgent))) return false
+      reply.setCookie(name, token, { ...attributes, maxAge: SESSION_DAYS * 86_400 })
+      return true
+    },
+    async signOut({ signedIn }, reply) {
+      if (signedIn) await sessions.end(signedIn.caller.account.id, signedIn.sessionId)
+      reply.clearCookie(name, attributes)
+    },
+  }
+}
+
+export interface SessionCookie {
+  /** Begins a session in place of the one that the browser has. False if the account was deleted. */
+  signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
+}
+
+function isSameOrigin({ headers, host }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  // Browsers send neither on plain http, except for the loopback address.
+  const { origin } = headers
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
+}
+
+/** Sends those who are not signed in to /sign-in, from where they come back. */
+export async function requireSignedIn(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  if (request.signedIn) return undefined
+  const isFragment = request.headers['hx-request'] === 'true'
+  // A fragment would show the sign-in page inside of the page: the page itself goes there.
+  const from = isFragment ? pathOf(request.headers['hx-current-url']) : request.method === 'GET' ? request.url : '/'
+  const to = `/sign-in?next=${encodeURIComponent(from)}`
+  return isFragment ? reply.code(401).header('hx-redirect', to).send() : reply.redirect(to, 303)
+}
+
+function pathOf(url: string | readonly string[] | undefined): string {
+  if (typeof url !== 'string' || !URL.canParse(url)) return '/'
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+export const noSuchPage = () =>
+  new AppError('not_found', 'There is no page at this address. Check the link, or begin at the front page.')
+
+/** For the pages of operators; to everybody else they do not exist. */
+export async function requireOperator(request: FastifyRequest): Promise<void> {
+  if (request.signedIn?.role !== 'operator') throw noSuchPage()
+}
+
+/** The session of a request that `requireSignedIn` has let through. */
+export function sessionOf({ signedIn }: FastifyRequest): SignedIn {
+  if (!signedIn) throw new Error('this route is not behind requireSignedIn')
+  return signedIn
+}

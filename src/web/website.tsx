@@ -1,0 +1,76 @@
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Website } from '../http/app.js'
+import { toAppError } from '../http/error-answers.js'
+import { statusOf } from '../http/error-bodies.js'
+import type { App } from '../http/fastify-app.js'
+import { assetRoutes } from './assets.js'
+import { ErrorNotice, ErrorPage } from './error-page.js'
+import { homeRoutes } from './home/home-routes.js'
+import { imagePageRoutes } from './image/image-page-routes.js'
+import { sendFragment, sendPage } from './layout.js'
+import type { WebsiteOptions } from './ports.js'
+import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
+import { signInRoutes } from './sign-in/sign-in-routes.js'
+
+/*
+ * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
+ * sends the page, and `<page>-page.tsx`, the page as a function of its data. Pages call the ports that the interfaces
+ * call, and count towards no rate limit of theirs.
+ */
+
+/** The website: every page, under one scope with its sessions, its errors as pages, and its security headers. */
+export function website(options: WebsiteOptions): Website {
+  const headers = securityHeaders(options)
+  return {
+    async pages(app) {
+      await app.register(cookie)
+      await app.register(formbody)
+      app.addHook('onSend', (_request, reply, payload, next) => {
+        if (String(reply.getHeader('content-type')).startsWith('text/html')) reply.headers(headers)
+        next(null, payload)
+      })
+      const cookies = registerSessions(app, options.ports.sessions, options.baseUrl)
+      app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
+      assetRoutes(app)
+      homeRoutes(app, options)
+      imagePageRoutes(app, options)
+      signInRoutes(app, options, cookies)
+      await app.register(async (signedIn: App) => {
+        signedIn.addHook('onRequest', requireSignedIn)
+      })
+      await app.register(async (operators: App) => {
+        operators.addHook('onRequest', requireSignedIn)
+        operators.addHook('onRequest', requireOperator)
+      })
+    },
+    notFound: (request, reply) => showError(noSuchPage(), request, reply.headers(headers)),
+  }
+}
+
+/** Pages load what is our own and the images; `style` attributes only hold proportions. */
+const securityHeaders = ({ ports, baseUrl }: WebsiteOptions) => ({
+  'content-security-policy': [
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'",
+    `img-src 'self' data: ${new URL(ports.images.url('0'.repeat(22))).origin}`,
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'cache-control': 'no-store',
+  ...(baseUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+})
+
+function showError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = toAppError(thrown, request)
+  if (error.code === 'internal') request.log.error({ err: thrown }, 'page failed')
+  else if (error.code === 'unavailable') request.log.warn({ err: thrown }, 'page could not be served')
+  const { retryAfterSeconds } = error.detail
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  reply.code(statusOf(error.code))
+  if (request.headers['hx-request'] === 'true') return sendFragment(reply, <ErrorNotice error={error} />)
+  return sendPage(reply, <ErrorPage error={error} request={request} />)
+}

@@ -1,0 +1,99 @@
+/** The website in a real Chromium. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, inject } from 'vitest'
+import { hashToken, newToken } from '../../src/account/session.js'
+import type { Database } from '../../src/db/client.js'
+import { sessionStore } from '../../src/db/session-store.js'
+
+const executablePath = inject('services').chromium
+
+/** `describe` for tests that need a browser: skipped where there is none, after a line that says so. */
+export const describeInBrowser = describe.skipIf(executablePath === undefined)
+
+const ARGUMENTS = [
+  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'],
+]
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A session cookie, as a browser has it that signed in. */
+export async function givenSession(db: Database, { id }: { readonly id: string }): Promise<string> {
+  const token = newToken()
+  if (!(await sessionStore(db).begin(id, hashToken(token), 'test'))) throw new Error('the account was deleted')
+  return `easel=${token}`
+}
+
+export interface Tab {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Accessibility violations (WCAG 2.2 AA) of the page as it is now, a line each. */
+  violations(): Promise<string[]>
+  /** Whether the page can be scrolled sideways. */
+  scrollsSideways(): Promise<boolean>
+}
+
+/**
+ * Opens tabs in one browser. Each test fails if its pages asked anybody but the site for anything, logged an error, or
+ * broke the content security policy.
+ */
+export function useBrowser() {
+  let browser: Browser
+  const contexts: BrowserContext[] = []
+  const problems: string[] = []
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath as string, args: ARGUMENTS })
+  })
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()))
+    expect(problems.splice(0)).toEqual([])
+  })
+  afterAll(() => browser?.close())
+
+  return {
+    /** @param cookie of `givenSession`; without one nobody is signed in */
+    async open(origin: string, cookie?: string, options: BrowserContextOptions = {}): Promise<Tab> {
+      const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 850 }, ...options })
+      contexts.push(context)
+      if (cookie) {
+        const [name = '', value = ''] = cookie.split('=')
+        await context.addCookies([{ name, value, url: origin, httpOnly: true, sameSite: 'Lax' }])
+      }
+      const page = await context.newPage()
+      page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
+      page.on('console', (message) => {
+        // A page that is refused is also an error to the console.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+          problems.push(`console: ${message.text()}`)
+      })
+      page.on('request', (request) => {
+        const url = request.url()
+        if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) problems.push(`asked elsewhere: ${url}`)
+      })
+      return { page, context, violations: () => violationsOf(page), scrollsSideways: () => scrolls(page) }
+    },
+    /** For what a test provokes on purpose. */
+    problems,
+  }
+}
+
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const axe = (globalThis as unknown as { axe: { run(on: unknown, how: object): Promise<AxeResults> } }).axe
+    const runOnly = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
+    const { violations } = await axe.run('html', { runOnly })
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join('; ')}`)
+  })
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly target: readonly string[] }[]
+  }[]
+}
+
+const scrolls = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { describeInBrowser, useBrowser } from '../support/browser.js'
+import { useService } from '../support/service.js'
+
+const context = useService()
+const browser = useBrowser()
+
+/** For anybody. */
+const PAGES = ['/', '/sign-in', '/no-such-page']
+
+describeInBrowser('a page', () => {
+  it.each(PAGES)('%s has no accessibility violation in light and dark, and fits a phone', async (path) => {
+    const { page, violations, scrollsSideways } = await browser.open(context.service.url)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.goto(path)
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+  })
+})

@@ -1,0 +1,158 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { hashPassword } from '../../src/account/password.js'
+import { hashToken, newToken } from '../../src/account/session.js'
+import { credentialStore } from '../../src/db/session-store.js'
+import { givenSession } from '../support/browser.js'
+import { type GivenUser, givenUser } from '../support/givens.js'
+import { useService } from '../support/service.js'
+
+const context = useService()
+const PASSWORD = 'correct horse battery'
+let user: GivenUser
+
+beforeAll(async () => {
+  user = await givenUser(context.service.db)
+  await credentialStore(context.service.db).setPassword(user.id, await hashPassword(PASSWORD), undefined)
+})
+
+interface Sent {
+  readonly body?: Readonly<Record<string, string>>
+  readonly cookie?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+async function send(method: string, path: string, { body, cookie, headers }: Sent = {}) {
+  const answer = await fetch(context.service.url + path, {
+    method,
+    redirect: 'manual',
+    headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin', ...(cookie && { cookie }), ...headers },
+    ...(body && { body: new URLSearchParams(body) }),
+  })
+  const [set] = answer.headers.getSetCookie()
+  return {
+    status: answer.status,
+    location: answer.headers.get('location'),
+    cookie: set?.split(';')[0],
+    attributes: set ?? '',
+    html: await answer.text(),
+  }
+}
+
+const signIn = (username: string, password = PASSWORD, more: Readonly<Record<string, string>> = {}) =>
+  send('POST', '/sign-in', { body: { username, password, ...more } })
+
+describe('signing in', () => {
+  it('with the right password begins a session and leads to where one came from', async () => {
+    const { status, location, cookie, attributes } = await signIn(user.username.toUpperCase(), PASSWORD, {
+      next: '/gallery?q=a',
+    })
+    expect([status, location]).toEqual([303, '/gallery?q=a'])
+    expect(attributes).toMatch(/HttpOnly/)
+    expect(attributes).toMatch(/SameSite=Lax/)
+    expect((await send('GET', '/', { cookie })).location).toBe('/playground')
+  })
+
+  it('with a wrong password, an unknown name or no password is refused in the same words, and keeps the name', async () => {
+    const wrong = await signIn(user.username, 'wrong')
+    const unknown = await signIn('nobody-of-this-name')
+    const { username } = await givenUser(context.service.db)
+    const passwordless = await signIn(username, '')
+    for (const { status, html, cookie } of [wrong, unknown, passwordless]) {
+      expect(status).toBe(401)
+      expect(html).toContain('do not belong together')
+      expect(cookie).toBeUndefined()
+    }
+    expect(wrong.html).toContain(`value="${user.username}"`)
+  })
+
+  it('leads to no other website', async () => {
+    for (const next of ['//evil.test', 'https://evil.test', '/\\evil.test', '/sign-in', '/a b', ''])
+      expect((await signIn(user.username, PASSWORD, { next })).location).toBe('/playground')
+  })
+
+  it('is refused after too many tries, also with the right password, and for nobody else', async () => {
+    const { db } = context.service
+    const target = await givenUser(db)
+    await credentialStore(db).setPassword(target.id, await hashPassword(PASSWORD), undefined)
+    for (let n = 0; n < 12; n++) expect((await signIn(target.username, 'wrong')).status).toBe(401)
+    expect((await signIn(target.username)).status).toBe(429)
+    expect((await signIn(user.username)).status).toBe(303)
+  })
+
+  it('from another website does nothing', async () => {
+    const body = { username: user.username, password: PASSWORD }
+    const refused = [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': '', origin: 'null' },
+    ]
+    for (const headers of refused) {
+      const { status, cookie } = await send('POST', '/sign-in', { body, headers })
+      expect([status, cookie]).toEqual([403, undefined])
+    }
+  })
+})
+
+describe('a link', () => {
+  it('signs in once, and only when its button is pressed', async () => {
+    const token = newToken()
+    await credentialStore(context.service.db).addLink(user.id, hashToken(token))
+    const page = await send('GET', `/sign-in/link?token=${token}`)
+    expect(page.html).toContain(token)
+    expect(page.cookie).toBeUndefined()
+    const first = await send('POST', '/sign-in/link', { body: { token } })
+    expect([first.status, first.location]).toEqual([303, '/playground'])
+    expect(first.cookie).toBeDefined()
+    const second = await send('POST', '/sign-in/link', { body: { token } })
+    expect([second.status, second.cookie]).toEqual([401, undefined])
+  })
+
+  it('that is too old signs nobody in', async () => {
+    const token = newToken()
+    const { db } = context.service
+    await credentialStore(db).addLink(user.id, hashToken(token))
+    await db.pool.query('UPDATE sign_in_links SET expires_at = now() WHERE token_hash = $1', [hashToken(token)])
+    expect((await send('POST', '/sign-in/link', { body: { token } })).status).toBe(401)
+  })
+})
+
+describe('a session', () => {
+  it('ends with signing out, and so does every copy of its cookie', async () => {
+    const { cookie } = await signIn(user.username)
+    expect((await send('POST', '/sign-out', { cookie })).location).toBe('/')
+    expect((await send('GET', '/', { cookie })).status).toBe(200)
+  })
+
+  it('ends when the password changes, and when the account is deleted', async () => {
+    const { db } = context.service
+    const owner = await givenUser(db)
+    const before = await givenSession(db, owner)
+    await credentialStore(db).setPassword(owner.id, await hashPassword('another one, longer'), undefined)
+    expect((await send('GET', '/', { cookie: before })).status).toBe(200)
+    const after = await givenSession(db, owner)
+    expect((await send('GET', '/', { cookie: after })).status).toBe(303)
+    await db.pool.query('UPDATE users SET deleted_at = now() WHERE id = $1', [owner.id])
+    expect((await send('GET', '/', { cookie: after })).status).toBe(200)
+  })
+
+  it('has no key that anybody could use or sees', async () => {
+    const { db } = context.service
+    const owner = await givenUser(db)
+    await givenSession(db, owner)
+    await givenSession(db, owner)
+    const { rows } = await db.pool.query(`SELECT kind FROM api_keys WHERE user_id = $1 ORDER BY kind`, [owner.id])
+    expect(rows.map(({ kind }) => kind)).toEqual(['personal', 'website'])
+  })
+})
+
+describe('an address that no page has', () => {
+  it('is a page for people, and an answer of its interface for programs', async () => {
+    const page = await send('GET', '/no-such-page')
+    expect(page.status).toBe(404)
+    expect(page.html).toContain('<h1>Nothing here</h1>')
+    const api = await send('GET', '/api/v1/nothing')
+    expect([api.status, JSON.parse(api.html)]).toEqual([404, { error: 'No such endpoint: GET /api/v1/nothing.' }])
+    const program = await send('GET', '/nothing', { headers: { accept: '*/*' } })
+    expect(JSON.parse(program.html)).toHaveProperty('error')
+  })
+})
