@@ -5,12 +5,12 @@ import { findConfig, type Runner, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
 import { imageCommands, jobCommands } from './job-commands.js'
 import { keyCommands, usageCommand } from './key-commands.js'
-
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
+import { version } from './version.js'
 
 type Output = { write(text: string): unknown }
 
@@ -33,6 +33,7 @@ export async function runCli(
   const complain = (line: string) => stderr.write(`${withCommand(line, command)}\n`)
   const program = new Command(command)
     .description("Easel's operator command line")
+    .version(version(), '--version', 'print the version')
     .option('--json', 'print one JSON value')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -72,7 +73,7 @@ export async function runCli(
     await program.parseAsync(args, { from: 'user' })
     return exitCode
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
+    if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help, --version
     complain(`error: ${sentenceOf(error)}`)
     return 1
   }

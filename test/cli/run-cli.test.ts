@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +24,11 @@ describe('the command line', () => {
       expect(stdout).toMatch(/^\{.*\}\n$/)
       expect(JSON.parse(stdout)).toMatchObject({ credits: 0 })
     }
+  })
+
+  it('tells its version, as package.json has it', async () => {
+    const { code, stdout } = await easel.run('--version')
+    expect([code, stdout.trim()]).toEqual([0, JSON.parse(readFileSync('package.json', 'utf8')).version])
   })
 
   it('shows help on stdout', async () => {

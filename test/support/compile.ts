@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type BuildOptions, build } from 'esbuild'
@@ -35,7 +35,7 @@ export async function compile(directory: string): Promise<void> {
       js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom('${ROOT}');`,
     },
   })
-  await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
+  await copyFile(join(ROOT, 'package.json'), join(directory, 'package.json'))
   for (const name of ['migrations', 'node_modules'])
     await symlink(join(ROOT, name), join(directory, name)).catch((error) => {
       if (error.code !== 'EEXIST') throw error

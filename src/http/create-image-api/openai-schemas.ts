@@ -12,7 +12,7 @@ const SIZE_FORM = `size must be "${AUTO}" or <width>x<height> such as 1024x1024.
 
 const sides = z.object({ width: side("size's width"), height: side("size's height") }, SIZE_FORM).refine(...fitsCanvas)
 
-const size = z.string(SIZE_FORM).transform((value, context) => {
+const size = field.withDefault(z.string(SIZE_FORM), AUTO).transform((value, context) => {
   if (value === AUTO) return AUTO_SIZE
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
   const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
@@ -42,10 +42,7 @@ export const openAiBody = field
     ...ignoredFields,
     model: field.withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
     n: field.withDefault(field.integer('n', LIMITS.batch_size), 1),
-    size: size
-      .nullish()
-      .meta({ default: AUTO })
-      .transform((value) => value ?? AUTO_SIZE),
+    size,
     response_format: field.withDefault(field.choice('response_format', ['url', 'b64_json']), 'url'),
     background: onlyChoice('background', ['auto', 'opaque']),
     output_format: onlyChoice('output_format', ['png']),
