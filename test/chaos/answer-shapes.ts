@@ -20,6 +20,7 @@ export function misshapen({ asked }: Exchange, got: Answered): string | undefine
   const { status, body } = got
   if (asked.what === 'image') return undefined
   if (got.requestId === undefined) return 'no x-request-id'
+  if (asked.what === 'page') return status < 500 && !got.page ? 'no page' : undefined
   if (status === 429 && !/^[1-9]\d*$/.test(got.retryAfter ?? '')) return '429 without a Retry-After of whole seconds'
   if (status >= 400) {
     const createImage = asked.what === 'create' || (asked.what === 'probe' && asked.createImage)

@@ -20,6 +20,7 @@ import { type Seeded, seeded } from './seeded.js'
 import { CANARY, DEADLINE_SECONDS, MISSING_MODEL, SECRET, type Stage, startStage } from './stage.js'
 import { resumeStopped } from './stopped.js'
 import { verdict } from './verdict.js'
+import { startVisits } from './visitors.js'
 import { windows } from './windows.js'
 
 export interface ChaosOptions {
@@ -138,12 +139,16 @@ async function runOn(
       hopeless: () => phase.faulty,
       missingModel: options.forMs >= LONG_MS ? MISSING_MODEL : undefined,
     })
+    const endVisits = startVisits({
+      ...{ client, visitors: stage.visitors, chance: chance.fork('visits'), canary: CANARY },
+      model: stage.models[0] as number,
+    })
     await breakThings(stage, options, chance.fork('faults'), seen, phase, recoveries)
     phase.faulty = false
     const healing = Date.now()
     await startAfresh(stage)
     await delay(2000)
-    const stopped = load.stop()
+    const stopped = Promise.all([load.stop(), endVisits()])
     const postgres = await stage.connect()
     if (!(await untilQuiet(postgres, healMs))) say('some generations are still active')
     await postgres.end()

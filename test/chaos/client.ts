@@ -79,7 +79,8 @@ export function chaosClient(targets: readonly Target[], choose: () => number, no
         return { ...toAnswered(200, answer.headers, Buffer.alloc(0)), events }
       }
       const bytes = Buffer.from(await answer.body.arrayBuffer())
-      return toAnswered(answer.statusCode, answer.headers, bytes)
+      const answered = toAnswered(answer.statusCode, answer.headers, bytes)
+      return call.asked.what === 'page' ? { ...answered, page: pageOf(answer.headers, bytes) } : answered
     } catch (error) {
       if (end.signal.aborted) return hangUpAfterMs === undefined ? 'timeout' : 'hung up'
       return (error as { code?: string }).code === 'ECONNREFUSED' ? 'refused' : 'broken'
@@ -104,6 +105,11 @@ function toAnswered(status: number, headers: Record<string, string | string[] | 
     retryAfter: header('retry-after'),
     ...(image && { image: { ...image, sha256: createHash('sha256').update(bytes).digest('hex') } }),
   }
+}
+
+function pageOf(headers: Record<string, string | string[] | undefined>, bytes: Buffer): NonNullable<Answered['page']> {
+  const cookie = [headers['set-cookie']].flat()[0]?.split(';')[0]
+  return { text: bytes.toString(), cookie, location: headers.location?.toString() }
 }
 
 /** Until the stream ends, breaks off, or the client has had enough. */

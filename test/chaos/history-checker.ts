@@ -17,6 +17,9 @@ interface Promised {
   ended: { readonly as: string; readonly details: string; readonly seenAt: number } | undefined
 }
 
+/** In everything that a visitor of the website writes. */
+export const VISITORS_MARK = /visitor\d+mark/g
+
 export interface HistoryChecker {
   add(exchange: Exchange): void
   finish(outcome: Outcome): void
@@ -65,12 +68,20 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
     }
     if (asked.what === 'probe' && got.status !== asked.status)
       accuse('I13', `probe "${asked.name}" got ${got.status} instead of ${asked.status} (request ${got.requestId})`)
+    if (asked.what === 'page') visited(exchange, asked, got)
     if (asked.what === 'submit' && got.status === 201) submitted(exchange, asked, got)
     if (asked.what === 'poll' || asked.what === 'cancel') polled(exchange, asked, got)
     if (asked.what === 'events') followed(exchange, asked, got)
     if (asked.what === 'image') fetched(exchange, asked, got)
     if (asked.what === 'account' && !(Number(fieldsOf(got.body).credits) >= 0))
       accuse('I2', `${user} holds ${fieldsOf(got.body).credits} credits`)
+  }
+
+  function visited({ user }: Exchange, { name, statuses, mark }: Asked & { what: 'page' }, got: Answered): void {
+    if (!statuses.includes(got.status))
+      accuse('page', `${name} of ${user} got ${got.status} instead of ${statuses} (request ${got.requestId})`)
+    const others = got.page?.text.match(VISITORS_MARK)?.filter((found) => found !== mark) ?? []
+    if (others.length > 0) accuse('page', `${name} of ${user} showed ${others[0]} (request ${got.requestId})`)
   }
 
   function failed(exchange: Exchange, got: Answered): void {

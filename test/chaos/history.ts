@@ -8,6 +8,8 @@ export type Asked =
   | { readonly what: 'events'; readonly id: string }
   | { readonly what: 'image'; readonly url: string; readonly size: number }
   | { readonly what: 'account' }
+  /** A page of the website, or a form of one: how it may be answered, and the word that only this visitor's things hold. */
+  | { readonly what: 'page'; readonly name: string; readonly statuses: readonly number[]; readonly mark: string }
   /** Something whose answer is known beforehand. */
   | { readonly what: 'probe'; readonly name: string; readonly status: number; readonly createImage: boolean }
 
@@ -19,6 +21,8 @@ export interface Answered {
   readonly retryAfter: string | undefined
   /** What came over a stream until it ended, broke off or was left. */
   readonly events?: readonly Message[]
+  /** Of the website. */
+  readonly page?: { readonly text: string; readonly cookie: string | undefined; readonly location: string | undefined }
   readonly image?: { readonly sha256: string; readonly width: number; readonly height: number }
 }
 

@@ -1,13 +1,16 @@
 /** Everything a run needs, started and ended in order; nothing of it outlives this process. */
+import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { hashPassword } from '../../src/account/password.js'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { type Config, parseConfig } from '../../src/config.js'
 import { createDatabase } from '../../src/db/client.js'
 import { migrateDatabase } from '../../src/db/migrate.js'
+import { credentialStore } from '../../src/db/session-store.js'
 import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
 import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../src/webhooks/webhook.js'
 import { compile } from '../support/compile.js'
@@ -24,6 +27,7 @@ import { type AttackedRedis, startAttackedRedis } from './redis.js'
 import { SERVERS, WORKERS } from './schedule.js'
 import type { Seeded } from './seeded.js'
 import { Supervised, type SupervisedOptions } from './supervised.js'
+import type { Visitor } from './visitors.js'
 import { startWatchdog } from './watchdog.js'
 import type { Windows } from './windows.js'
 
@@ -67,6 +71,7 @@ export interface Stage extends Victims {
   readonly directory: string
   readonly config: Config
   readonly users: readonly ChaosUser[]
+  readonly visitors: readonly Visitor[]
   readonly models: readonly number[]
   readonly serverUrls: readonly string[]
   readonly failpointsLog: string
@@ -128,6 +133,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const receiver = await startReceiver(options.chance.fork('receiver'), options.faulty)
     closing.push(() => receiver.close())
     const users = await givenUsers(postgres.url, options.users, receiver)
+    const visitors = await givenVisitors(postgres.url, Math.ceil(options.users / 8))
 
     const images = imageDirectory(directory)
     const failpointsLog = join(directory, 'failpoints.log')
@@ -142,6 +148,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       GENERATION_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
       // Load is what a run is about; the limit has its own tests.
       RATE_LIMIT_MAX: '1000000',
+      // Each visitor of the website has an address of their own.
+      TRUST_PROXY: '127.0.0.1',
       ...{ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' },
       ...options.env,
     }
@@ -170,7 +178,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const workers = gpus.urls.map((url, i) => supervise('worker', i, { INFERENCE_URL: url }))
     await Promise.all([...servers, ...workers].map((each) => each.start()))
     return {
-      ...{ directory, users, models: MODELS, serverUrls, failpointsLog, receiver, connect, close },
+      ...{ directory, users, visitors, models: MODELS, serverUrls, failpointsLog, receiver, connect, close },
       ...{ servers, workers, redis, postgres, gpus, images, windows: options.windows },
       proxies: { postgres: proxies.postgres, redis: proxies.redis },
       config: parseConfig({ ...shared, DATABASE_URL: postgres.url, PORT: String(ports[0]) }),
@@ -209,6 +217,21 @@ async function givenUsers(databaseUrl: string, count: number, receiver: WebhookR
   }
   await db.pool.end()
   return users
+}
+
+/** Rich subscribers of the website. */
+async function givenVisitors(databaseUrl: string, count: number): Promise<Visitor[]> {
+  const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+  const password = randomUUID()
+  const passwordHash = await hashPassword(password)
+  const visitors: Visitor[] = []
+  for (let i = 0; i < count; i++) {
+    const { id, username: name } = await givenUser(db, { credits: GRANTED })
+    await credentialStore(db).setPassword(id, passwordHash, undefined)
+    visitors.push({ name, password, mark: `visitor${i}mark`, address: `10.0.0.${i + 1}` })
+  }
+  await db.pool.end()
+  return visitors
 }
 
 async function freePorts(count: number): Promise<number[]> {
