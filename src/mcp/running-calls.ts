@@ -1,0 +1,45 @@
+import { tooManyStreams } from '../errors.js'
+
+/** An account has one generation at a time, so more calls than one wait for the same one. */
+const MAX_PER_ACCOUNT = 8
+
+/** The calls that wait for a generation on this server. */
+export function runningCalls() {
+  const byName = new Map<string, AbortController>()
+  const perAccount = new Map<string, number>()
+
+  const count = (accountId: string, by: 1 | -1) => {
+    const calls = (perAccount.get(accountId) ?? 0) + by
+    if (calls > 0) perAccount.set(accountId, calls)
+    else perAccount.delete(accountId)
+  }
+
+  return {
+    /** @param name as it may be canceled by @throws too_many_streams, before anything is done */
+    async during<T>(
+      accountId: string,
+      name: string | undefined,
+      work: (canceled: AbortSignal) => Promise<T>,
+    ): Promise<T> {
+      if ((perAccount.get(accountId) ?? 0) >= MAX_PER_ACCOUNT) throw tooManyStreams(MAX_PER_ACCOUNT)
+      const call = new AbortController()
+      const ownName = `${accountId} ${name}`
+      count(accountId, 1)
+      if (name !== undefined) byName.set(ownName, call)
+      try {
+        return await work(call.signal)
+      } finally {
+        count(accountId, -1)
+        // A repeat of the same request has taken its place.
+        if (byName.get(ownName) === call) byName.delete(ownName)
+      }
+    },
+
+    /** False: no such call runs here. */
+    cancel(accountId: string, name: string): boolean {
+      const call = byName.get(`${accountId} ${name}`)
+      call?.abort()
+      return call !== undefined
+    },
+  }
+}
