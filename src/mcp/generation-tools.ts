@@ -1,3 +1,4 @@
+import type { ImageContent } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { type ModelVersion, requireAvailable } from '../catalog/model-version.js'
 import { AppError, invalidApiKey } from '../errors.js'
@@ -85,21 +86,23 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
         : [],
   })
 
+  const viewed = async (slug: string, maxBytes: number) => {
+    const png = await ports.files.read(slug)
+    return png && ports.forViewing(png, maxBytes)
+  }
+
   /** Beside the words and the data, what it came to: its images. */
   const resultOf = async <Data extends object>(now: Polled, text: string, content: Data): Promise<ToolResult<Data>> => {
     const result = shown(text, content)
     if (now.status !== 'succeeded') return result
-    const each = MAX_IMAGE_BYTES / now.slugs.length
-    const pictures = await Promise.all(
-      now.slugs.map(async (slug) => {
-        const png = await ports.files.read(slug)
-        return png && (await ports.forViewing(png, each))
-      }),
-    )
-    const images = pictures.flatMap((it) =>
-      it ? [{ type: 'image' as const, data: it.bytes.toString('base64'), mimeType: it.mimeType }] : [],
-    )
-    const hint = pictures.some((it) => it?.scaledDown) ? '\nShown scaled down; the URL has the full PNG.' : ''
+    const images: ImageContent[] = []
+    let hint = ''
+    // One after the other: scaling takes memory. What can't be shown now is still there, under its URL.
+    for (const slug of now.slugs) {
+      const it = await viewed(slug, MAX_IMAGE_BYTES / now.slugs.length).catch(() => undefined)
+      if (it) images.push({ type: 'image', data: it.bytes.toString('base64'), mimeType: it.mimeType })
+      if (it?.scaledDown) hint = '\nShown scaled down; the URL has the full PNG.'
+    }
     return { ...result, content: [...images, { type: 'text' as const, text: text + hint }] }
   }
 

@@ -90,7 +90,7 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
         )
         const next = field.cursorOf(page.next)
         const lines = views.map(
-          ({ url, seed, model_name, prompt }) => `${url} (${model_name}, seed ${seed}): ${prompt}`,
+          ({ url, seed, model_name, prompt }) => `${url} (${model_name}, seed ${seed}): ${beginningOf(prompt)}`,
         )
         const more = next === null ? [] : [`There are more: repeat with cursor "${next}".`]
         return shown([...lines, ...more].join('\n') || 'There are no images yet.', { images: views, next_cursor: next })
@@ -134,6 +134,12 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       },
     }),
   ]
+}
+
+/** The data has all of it. */
+const beginningOf = (prompt: string) => {
+  const line = [...prompt.replace(/\s+/g, ' ')]
+  return line.length > 120 ? `${line.slice(0, 120).join('')}…` : line.join('')
 }
 
 export const credits = (count: number): string => `${count} credit${count === 1 ? '' : 's'}`

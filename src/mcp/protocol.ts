@@ -22,6 +22,8 @@ export type Tell = ((progress: number, message: string) => void) | undefined
 
 export type Protocol = Awaited<ReturnType<typeof loadProtocol>>
 
+const UNREADABLE = (code: number) => ({ code, message: 'The params are not those of this method: check their types.' })
+
 /** The headers that the protocol reads. */
 const READ = ['accept', 'content-type', 'mcp-protocol-version'] as const
 
@@ -57,9 +59,11 @@ export async function loadProtocol(tools: readonly Tool[]) {
     })
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStream })
     const send = transport.send.bind(transport)
-    transport.send = (...sent) => {
+    transport.send = (sent, more) => {
       onSend()
-      return send(...sent)
+      // The handlers here throw nothing of that kind: the SDK could not read the params, and says so in JSON of zod's.
+      const isUnreadable = 'error' in sent && sent.error.code === ErrorCode.InternalError
+      return send(isUnreadable ? { ...sent, error: UNREADABLE(ErrorCode.InvalidParams) } : sent, more)
     }
     await server.connect(transport as never)
     const read = new Headers()

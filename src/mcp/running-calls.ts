@@ -3,9 +3,14 @@ import { tooManyStreams } from '../errors.js'
 /** An account has one generation at a time, so more calls than one wait for the same one. */
 const MAX_PER_ACCOUNT = 8
 
+/** By how much a cancellation may overtake its call. */
+const OVERTAKES_MS = 10_000
+
 /** The calls that wait for a generation on this server. */
 export function runningCalls() {
   const byName = new Map<string, AbortController>()
+  /** A cancellation may overtake its call. */
+  const canceledBefore = new Set<string>()
   const perAccount = new Map<string, number>()
 
   const count = (accountId: string, by: 1 | -1) => {
@@ -26,6 +31,7 @@ export function runningCalls() {
       const ownName = `${accountId} ${name}`
       count(accountId, 1)
       if (name !== undefined) byName.set(ownName, call)
+      if (canceledBefore.has(ownName)) call.abort()
       try {
         return await work(call.signal)
       } finally {
@@ -35,11 +41,15 @@ export function runningCalls() {
       }
     },
 
-    /** False: no such call runs here. */
+    /** False: no such call runs here; one that comes within seconds is canceled, too. */
     cancel(accountId: string, name: string): boolean {
-      const call = byName.get(`${accountId} ${name}`)
+      const ownName = `${accountId} ${name}`
+      const call = byName.get(ownName)
       call?.abort()
-      return call !== undefined
+      if (call) return true
+      canceledBefore.add(ownName)
+      setTimeout(() => canceledBefore.delete(ownName), OVERTAKES_MS).unref()
+      return false
     },
   }
 }

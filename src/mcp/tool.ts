@@ -75,17 +75,23 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
   }
 }
 
-/** Draft 7 is what all clients read. A field that may be left out need not be null, too: some models' APIs forbid that. */
+/**
+ * Draft 7 is what all clients read. It goes into a model's context, so it says no more than it must. A field that may be
+ * left out need not be null, too: some models' interfaces forbid that.
+ */
 function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output') {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-7',
     io,
     override: ({ zodSchema, jsonSchema }) => {
-      const { type } = zodSchema._zod.def
-      if (io === 'output' || type !== 'nullable') return
       const [it] = jsonSchema.anyOf ?? []
-      delete jsonSchema.anyOf
-      Object.assign(jsonSchema, it)
+      if (io === 'input' && zodSchema._zod.def.type === 'nullable' && it) {
+        delete jsonSchema.anyOf
+        Object.assign(jsonSchema, it)
+      }
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.format) delete jsonSchema.pattern
     },
   })
   return json

@@ -219,6 +219,23 @@ describe('while generations wait', () => {
     expect(await creditsOf(service.db, user)).toBe(100)
   })
 
+  it('a cancellation that overtakes its call works, too: nothing is charged', async () => {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const session = { 'mcp-session-id': crypto.randomUUID() }
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } }
+    await post(service.url, cancel, user.key, session)
+    const params = { name: 'generate_image', arguments: SMALL }
+    const canceled = await post(
+      service.url,
+      { jsonrpc: '2.0', id: 'a', method: 'tools/call', params },
+      user.key,
+      session,
+    )
+    expect(canceled.body).toContain('Canceled.')
+    expect(await chargesOf(service.db, user)).toEqual([])
+  })
+
   it('a client that only hangs up has not canceled: the image is made', async () => {
     const { service } = context
     const { user, agent, id } = await waitingCall()
@@ -370,7 +387,7 @@ describe('the door', () => {
       ['"text"', 400, -32700],
       [{ jsonrpc: '1.0', id: 1, method: 'tools/list' }, 400, -32700],
       [[LIST, LIST], 400, -32700],
-      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 7 } }, 200, -32603],
+      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 7 } }, 200, -32602],
       [{ jsonrpc: '2.0', id: 1, method: 'nothing' }, 200, -32601],
     ] as const) {
       const answer = await post(url, body, key)
