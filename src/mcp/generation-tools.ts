@@ -156,7 +156,12 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
         if (call.waiting?.canceled.aborted) return refusal(CANCELED)
         const submitted = await submit(input, call)
         const { id, cost, seed, modelName, creditsLeft, replayed } = submitted
-        const now = await follow(call, id, timeoutSeconds)
+        const now = await follow(call, id, timeoutSeconds).catch((error) => {
+          if (error instanceof AppError && error.code === 'unauthorized') throw error
+          // It is charged and goes on: a model that tried again would pay twice.
+          const sentence = `The service is temporarily unavailable. ${goesOn(id)}`
+          throw new AppError('unavailable', sentence, { generationId: id }, { cause: error })
+        })
         if (call.waiting?.canceled.aborted && !hasEnded(now)) {
           await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
           return refusal(CANCELED)

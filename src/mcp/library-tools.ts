@@ -74,7 +74,10 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
         "The account's own images, newest first, with their prompts, seeds and permanent URLs, in pages. " +
         'Call it to find an earlier image; it sends no pictures.',
       input: field.body({
-        model_version_id: modelVersionId.nullish().describe('Only images of this model version'),
+        model_version_id: field
+          .integer('model_version_id', { min: 1, max: Number.MAX_SAFE_INTEGER })
+          .nullish()
+          .describe('Only images of this model version'),
         limit: field.withDefault(
           field.integer('limit', { min: 1, max: MAX_IMAGES }).describe('How many at most'),
           DEFAULT_IMAGES,

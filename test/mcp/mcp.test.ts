@@ -120,22 +120,16 @@ describe('with a worker', () => {
     expect(models).toHaveLength(10)
   })
 
-  it('a large image is shown small enough for a model, and its URL has all of it', async () => {
+  it('large images are shown small enough for a model, and their URLs have all of it', async () => {
     const { url, db } = context.service
     const agent = await agentOf(url, await givenUser(db))
-    const done = await use(agent, 'generate_image', {
-      prompt: 'a stormy sea',
-      width: 2048,
-      height: 1536,
-      batch_size: 2,
-    })
+    const done = await use(agent, 'generate_image', { prompt: 'a stormy sea', batch_size: 4 })
     const shown = done.content.flatMap((it) => (it.type === 'image' ? [it] : []))
-    expect(shown).toHaveLength(2)
-    for (const { data, mimeType } of shown) {
-      const { format } = await sharp(Buffer.from(data, 'base64')).metadata()
-      expect(mimeType).toBe(`image/${format}`)
-    }
+    expect(shown.map(({ mimeType }) => mimeType)).toEqual(Array(4).fill('image/webp'))
+    const { format, height } = await sharp(Buffer.from(shown[0]?.data ?? '', 'base64')).metadata()
+    expect({ format, height }).toEqual({ format: 'webp', height: 1024 })
     expect(shown.reduce((bytes, { data }) => bytes + data.length, 0)).toBeLessThan(1_000_000)
+    expect(wordsOf(done)).toContain('the URL has the full PNG')
   })
 
   it('two agents at once do not meet', async () => {
@@ -317,6 +311,7 @@ describe('refusals that a model reads', () => {
       expectRefused(await use(agent, 'generate_image', args), sentence)
     expectRefused(await use(agent, 'get_generation', { id: 'gen_nothing' }), /^Generation not found/)
     expectRefused(await use(agent, 'list_images', { cursor: 'broken' }), /^cursor must be a next_cursor/)
+    expectRefused(await use(agent, 'list_images', { model_version_id: 1e300 }), /^model_version_id must be an integer/)
     await expect(use(agent, 'draw')).rejects.toThrow(/Unknown tool: draw/)
     expect(await chargesOf(context.service.db, user)).toEqual([])
   })
