@@ -20,7 +20,10 @@ export function runningCalls() {
   }
 
   return {
-    /** @param name as it may be canceled by @throws too_many_streams, before anything is done */
+    /**
+     * @param name by which it may be canceled
+     * @throws too_many_streams, before anything is done
+     */
     async during<T>(
       accountId: string,
       name: string | undefined,
