@@ -25,8 +25,10 @@ import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
 import type { StreamTimes } from './http/server-sent-events.js'
 import { webhookPayload } from './http/webhook-payload.js'
+import { forViewing } from './images/for-viewing.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
+import { agentDoor } from './mcp/agent-door.js'
 import { createModerator } from './moderation/create-moderator.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
@@ -119,6 +121,14 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     },
     publishedImages: published,
     website: website({ ...config, ports: websitePorts, leaving: leaving.signal }),
+    agents: agentDoor({
+      ports: { ...ports, forViewing },
+      authentication,
+      limit,
+      baseUrl: config.baseUrl,
+      timeoutSeconds: options.createImageTimeoutSeconds ?? CREATE_IMAGE_TIMEOUT_SECONDS,
+      leaving: leaving.signal,
+    }),
     ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },

@@ -109,7 +109,7 @@ const ofPlace = ({ to, ours }: Import, places: readonly string[]): boolean => ou
 
 describe('the direction of imports', () => {
   it('is known for every folder: a new one is core, an adapter or wiring', () => {
-    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'client']
+    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'client']
     expect(files.map(placeOf).filter((place) => !known.includes(place))).toEqual([])
     expect(imports.length).toBeGreaterThan(300) // the walk found something
   })
@@ -135,12 +135,15 @@ describe('the direction of imports', () => {
     ).toEqual([])
   })
 
-  it('leads from http to the core and to packages, from the website to http, too; never to the database', () => {
+  it('leads from http to the core and to packages, from the website and the agents’ door to http, too; never to the database', () => {
     expect(forbidden(['http'], (it) => !it.ours || within(it) || ofPlace(it, CORE))).toEqual([])
-    expect(forbidden(['web'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http']))).toEqual([])
+    expect(forbidden(['web', 'mcp'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http']))).toEqual([])
     const databases = ['pg', 'drizzle-orm', 'ioredis', 'bullmq']
     expect(
-      forbidden(['http', 'web'], ({ to }) => !databases.some((name) => to === name || to.startsWith(`${name}/`))),
+      forbidden(
+        ['http', 'web', 'mcp'],
+        ({ to }) => !databases.some((name) => to === name || to.startsWith(`${name}/`)),
+      ),
     ).toEqual([])
   })
 

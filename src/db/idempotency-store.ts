@@ -45,5 +45,7 @@ export const idempotencyStore = ({ pool }: Database): IdempotencyStore => ({
     return generation.id === null ? { outcome: 'in_flight' } : { outcome: 'replay', generation }
   },
 
+  find: async (accountId, key) => (await FIRST.first(pool, { accountId, key }))?.id ?? undefined,
+
   release: (accountId, key, generationId) => RELEASE.run(pool, { accountId, key, generationId }),
 })

@@ -83,3 +83,10 @@ export interface ImageFiles {
   /** The same image with a text chunk that says how it was made, as other tools read it. */
   withInfotext(png: Buffer, infotext: string): Buffer
 }
+
+/** A published image in few bytes. */
+export interface ViewableImage {
+  readonly bytes: Buffer
+  readonly mimeType: 'image/png' | 'image/webp'
+  readonly scaledDown: boolean
+}

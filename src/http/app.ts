@@ -33,6 +33,8 @@ export interface AppOptions {
   readonly createImage: CreateImageApiOptions
   readonly publishedImages: PublishedImages
   readonly website: Website
+  /** The door for agents, which lies above this interface, too. */
+  readonly agents: (app: App) => Promise<void>
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
   readonly moderationIsSilent: () => boolean
@@ -75,6 +77,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
     await scope.register(options.website.pages)
+    await scope.register(options.agents)
   })
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.apiBaseUrl)

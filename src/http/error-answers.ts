@@ -111,15 +111,20 @@ function toInvalidParameter(thrown: unknown, request: FastifyRequest): AppError 
   if (unknown) {
     const [key = ''] = (unknown.params as { keys?: string[] }).keys ?? []
     const place = validationContext === 'querystring' ? 'querystring' : 'body'
-    const meant = likelyField(key.slice(0, 50), knownFields(request.routeOptions.schema?.[place]))
-    const shown = shortened(key, 50)
     const kind = place === 'body' ? 'field' : 'query parameter'
-    const advice = meant ? `did you mean "${meant}"?` : 'remove it or check its name.'
-    return invalidParameter(shown, `Unknown ${kind} "${shown}": ${advice}`)
+    return unknownField(key, request.routeOptions.schema?.[place], kind)
   }
   const [first] = issues
   const parameter = first?.instancePath.split('/').filter(Boolean).join('.') || 'body'
   return invalidParameter(parameter, first?.message ?? 'The request is not valid.')
+}
+
+/** Says which field of the schema was probably meant. */
+export function unknownField(key: string, schema: unknown, kind = 'field'): AppError {
+  const meant = likelyField(key.slice(0, 50), knownFields(schema))
+  const shown = shortened(key, 50)
+  const advice = meant ? `did you mean "${meant}"?` : 'remove it or check its name.'
+  return invalidParameter(shown, `Unknown ${kind} "${shown}": ${advice}`)
 }
 
 function likelyField(key: string, known: readonly string[]): string | undefined {

@@ -36,6 +36,7 @@ const OPENAI_PATHS = ['/v1/images/generations', '/v1/models']
 export function errorBody(error: AppError, target: string): object {
   const [path = ''] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)
   if (OPENAI_PATHS.includes(path)) return openAiErrorBody(error)
+  if (path === '/mcp') return jsonRpcErrorBody(error)
   // Spec 7.1.
   return /^\/v1(\/|$)/.test(path) ? createImageErrorBody(error) : { error: error.message }
 }
@@ -51,6 +52,16 @@ function openAiErrorBody({ code, message, detail: { parameter } }: AppError): ob
   const isModel = code === 'not_found' && parameter === 'model'
   return { error: { message, type, param: parameter ?? null, code: isModel ? 'model_not_found' : openAiCode } }
 }
+
+const PARSE_ERROR = -32700
+const REFUSED = -32000
+
+/** What is refused before it is read as a message has no ID to answer to. */
+const jsonRpcErrorBody = ({ code, message }: AppError) => ({
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: code === 'invalid_request' ? PARSE_ERROR : REFUSED, message },
+})
 
 /** Any request can be refused with these. */
 const ALWAYS = [401, 429, 500, 503] as const

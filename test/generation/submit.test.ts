@@ -26,7 +26,11 @@ async function submitWith(
   return submitGeneration(
     {
       moderator: { review: async () => ({ flagged: false }) },
-      idempotency: { reserve: async () => ({ outcome: 'reserved' }), release: async () => undefined },
+      idempotency: {
+        reserve: async () => ({ outcome: 'reserved' }),
+        release: async () => undefined,
+        find: async () => undefined,
+      },
       queue: { enqueue: async () => true, withdraw: async () => undefined },
       generationDeadlineSeconds: 900,
       lock: noActiveGenerationLock,

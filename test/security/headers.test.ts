@@ -33,6 +33,8 @@ const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['GET', '/api/v1/generate/none', 'key', 404, [...LIMITED, CODE]],
   ['POST', '/api/v1/generate', 'key', 400, [...LIMITED, CODE]],
   ['POST', '/v1/images/generate', 'key', 400, [...LIMITED, CODE]],
+  ['POST', '/mcp', 'key', 403, [CODE]],
+  ['GET', '/mcp', 'key', 405, [CODE, 'allow']],
 ]
 
 const send = (method: string, path: string, key?: string) =>

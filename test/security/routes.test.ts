@@ -37,6 +37,7 @@ const WEBHOOKS = [
 ]
 /** Streams, which have no HEAD. */
 const STREAMS = ['GET /api/v1/generate/:id/events']
+const FOR_AGENTS = ['POST /mcp']
 /** Without a key: health checks, the API's description, images for those who have their link, the website. */
 const WITHOUT_KEY = [
   'GET /',
@@ -74,7 +75,15 @@ describe('the routes of the server', () => {
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))
     await app.close()
-    const known = [...OF_THE_SPEC, ...OF_PERSONAL_API, ...WEBHOOKS, ...OF_OPENAI, ...WITHOUT_KEY, ...PAGES]
+    const known = [
+      ...OF_THE_SPEC,
+      ...OF_PERSONAL_API,
+      ...WEBHOOKS,
+      ...OF_OPENAI,
+      ...FOR_AGENTS,
+      ...WITHOUT_KEY,
+      ...PAGES,
+    ]
     const heads = known.filter((route) => route.startsWith('GET ')).map((route) => route.replace('GET', 'HEAD'))
     expect(routes.filter((route) => !isAsset(route)).sort()).toEqual([...known, ...STREAMS, ...heads].sort())
   })

@@ -4,6 +4,7 @@ import type { AccountStore } from '../../src/account/account.js'
 import { type AppOptions, buildApp } from '../../src/http/app.js'
 import type { EventCounter } from '../../src/http/authentication.js'
 import type { App } from '../../src/http/fastify-app.js'
+import { agentDoor } from '../../src/mcp/agent-door.js'
 import type { WebsitePorts } from '../../src/web/ports.js'
 import { website } from '../../src/web/website.js'
 
@@ -37,6 +38,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     publishedImages: nothing,
     website: website({ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, keyPrefix: 'easel', leaving: signal }),
+    agents: agentDoor({ ports: nothing, authentication, limit, baseUrl: ORIGIN, timeoutSeconds: 120, leaving: signal }),
     ready: async () => true,
     moderationIsSilent: () => false,
     draining: { begun: signal, leaving: signal },

@@ -23,6 +23,26 @@ export async function waitForChange(following: Following, seen: Polled, ...limit
 export const waitForEnd = ({ watch }: GenerationWatch, id: string, ...limits: Limits) =>
   firstValue<GenerationView>((tell) => watch(id, undefined, (view) => hasEnded(view) && tell(view)), ...limits)
 
+/** Tells each change of a generation. Resolves to how it stands at its end, or at the time-out or an abort. */
+export async function followToEnd(
+  following: Following,
+  seen: Polled,
+  tell: (now: Polled) => void,
+  ...limits: Limits
+): Promise<Polled> {
+  let now = seen
+  if (hasEnded(seen)) return seen
+  const follow = (end: (value: true) => void) =>
+    following.follow(seen, true, (change) => {
+      if (change.kind === 'preview') return
+      now = change.now
+      if (hasEnded(now)) end(true)
+      else tell(now)
+    })
+  await firstValue(follow, ...limits)
+  return now
+}
+
 /** @param subscribe returns a function that unsubscribes; must not call `tell` before it returns */
 function firstValue<T>(
   subscribe: (tell: (value: T) => void) => () => void,

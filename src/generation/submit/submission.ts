@@ -17,6 +17,8 @@ export interface IdempotencyStore {
   reserve(accountId: string, key: string, bodyHash: Buffer, generationId: string): Promise<Reservation>
   /** Frees the key unless its generation was stored; once freed, that generation can no longer be stored. */
   release(accountId: string, key: string, generationId: string): Promise<void>
+  /** The generation that was submitted under the key, if it was stored. */
+  find(accountId: string, key: string): Promise<string | undefined>
 }
 
 export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl'> {

@@ -33,7 +33,8 @@ export const modelVersionId = z
   .refine(Number.isInteger, 'model_version_id must be an integer.')
   .meta({ type: 'integer', description: 'An `id` of GET /api/v1/models' })
 
-const requestFields = {
+/** All of a submit but its model version. */
+export const requestFields = {
   ...drawing.fields,
   ...drawing.size,
   batch_size: field.withDefault(

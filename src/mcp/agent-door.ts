@@ -1,0 +1,162 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, developerKeyRefused } from '../errors.js'
+import { cancelGeneration } from '../generation/cancel.js'
+import { CANCELED } from '../generation/failure-reason.js'
+import type { Polled } from '../generation/follow/poll.js'
+import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../http/authentication.js'
+import { clientGone } from '../http/connections.js'
+import { toAppError } from '../http/error-answers.js'
+import type { App } from '../http/fastify-app.js'
+import { type RateLimit, registerRateLimit } from '../http/rate-limit.js'
+import { type GenerationToolOptions, generationTools, stateOf } from './generation-tools.js'
+import { libraryTools } from './library-tools.js'
+import { loadProtocol, type Protocol, type Tell } from './protocol.js'
+import { runningCalls } from './running-calls.js'
+import { refusal, type Tool, type ToolResult } from './tool.js'
+
+export interface AgentDoorOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
+  readonly authentication: AuthenticationOptions
+  readonly limit: RateLimit
+  /** The only origin whose pages may call. */
+  readonly baseUrl: string
+}
+
+/** What the door itself reads of a message; the protocol checks all of it. */
+interface Message {
+  readonly method?: unknown
+  readonly id?: unknown
+  readonly params?: { readonly name?: unknown; readonly requestId?: unknown } | null
+}
+
+/**
+ * `POST /mcp`: the Model Context Protocol for agents, with the keys, limits and rules of the Personal Access API. A
+ * client that hangs up has not canceled: its generation goes on. `notifications/cancelled` cancels it, with the refund.
+ */
+export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
+  const { ports, authentication, limit, baseUrl } = options
+  const { origin: ownOrigin } = new URL(baseUrl)
+  const tools = [...generationTools({ ...options, pageUrl: app.pageUrl }), ...libraryTools(ports, app.pageUrl)]
+  const calls = runningCalls()
+  let loading: Promise<Protocol> | undefined
+  const protocol = () => {
+    loading ??= loadProtocol(tools).catch((error) => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+
+  // First, so that a page of another website does not even learn whether a key is good. The specification asks for it.
+  app.addHook('onRequest', ({ headers: { origin } }, _reply, next) =>
+    origin === undefined || origin === ownOrigin ? next() : next(foreignPage()),
+  )
+  const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
+  await registerRateLimit(app, limit, ({ caller }) => `rate:personal:${caller.account.id}`)
+  app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
+    caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
+  )
+
+  /** If the call runs on another server, its generation is found by the request's name. */
+  const cancel = async (accountId: string, requestKey: string) => {
+    if (calls.cancel(accountId, requestKey)) return
+    const id = await ports.idempotency.find(accountId, requestKey)
+    if (id !== undefined) await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
+  }
+
+  const callTool = async (request: FastifyRequest, reply: FastifyReply, tool: Tool, args: unknown, more: Waiting) => {
+    const { caller } = request
+    if (!tool.mayWait) return tool.run(args, { caller, waiting: undefined })
+    const { requestKey, onlyWaits, tell } = more
+    return calls.during(caller.account.id, requestKey, (canceled) => {
+      const signals = { canceled, gone: clientGone(request, reply), revoked: keyRevoked(request, reply) }
+      return tool.run(args, { caller, waiting: { ...signals, requestKey, onlyWaits, report: reporter(tell) } })
+    })
+  }
+
+  app.post('/mcp', async (request, reply) => {
+    const { body, caller, headers } = request
+    if (Array.isArray(body)) throw oneMessageOnly()
+    const { method, id, params } = (body ?? {}) as Message
+    const keyOf = (requestId: unknown) => requestKeyOf(headers['mcp-session-id'], requestId)
+    // A name for the requests of this client, of which nothing is kept: any server goes on with it.
+    if (method === 'initialize') reply.header('mcp-session-id', randomUUID())
+    const canceled = method === 'notifications/cancelled' ? keyOf(params?.requestId) : undefined
+    if (canceled) await cancel(caller.account.id, canceled)
+
+    const answers = await protocol()
+    const isStream = method === 'tools/call' && tools.some(({ name, mayWait }) => mayWait && name === params?.name)
+    let onlyWaits = () => {}
+    const worked = new Promise<void>((resolve) => {
+      onlyWaits = resolve
+    })
+    const answer = await answers({
+      ...{ message: body, headers, url: `${baseUrl}/mcp`, isStream, onSend: onlyWaits },
+      callTool: (tool, args, tell) =>
+        callTool(request, reply, tool, args, { requestKey: keyOf(id), onlyWaits, tell }).catch((thrown) =>
+          refused(thrown, request),
+        ),
+    })
+    // Until its work is done the request keeps its slot, which an answer gives back.
+    if (isEventStream(answer)) await worked
+    return send(reply, answer)
+  })
+}
+
+interface Waiting {
+  readonly requestKey: string | undefined
+  readonly onlyWaits: () => void
+  readonly tell: Tell
+}
+
+/** The Idempotency-Key of a request that brings none: no two requests of a session have the same ID. */
+function requestKeyOf(session: unknown, id: unknown): string | undefined {
+  const isNamed = typeof session === 'string' && /^[0-9a-f-]{36}$/.test(session)
+  if (!isNamed || (typeof id !== 'string' && typeof id !== 'number')) return undefined
+  const text = JSON.stringify([session, id])
+  return `mcp.${createHash('sha256').update(text).digest('base64url')}`
+}
+
+/** The protocol's progress only ever grows, also where a place in the queue is all that changes. */
+function reporter(tell: Tell) {
+  let told = 0
+  let last: string | undefined
+  return (now: Polled) => {
+    const message = stateOf(now)
+    if (!tell || message === last) return
+    last = message
+    const percent = now.status === 'processing' ? Math.round((now.progress ?? 0) * 99) : 0
+    told = Math.max(percent, told + 0.01)
+    tell(told, message)
+  }
+}
+
+/** As the model reads it; what is the server's own fault is logged as in any other interface. */
+function refused(thrown: unknown, request: FastifyRequest): ToolResult {
+  const error = toAppError(thrown, request)
+  if (error.code === 'internal') request.log.error({ err: thrown }, 'tool failed')
+  else if (error.code === 'unavailable') request.log.warn({ err: thrown }, 'tool could not be served')
+  return refusal(error.message)
+}
+
+const isEventStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
+
+async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
+  reply.code(answer.status)
+  // Whether the connection stays is the server's to say.
+  answer.headers.forEach((value, name) => {
+    if (name !== 'connection') reply.header(name, value)
+  })
+  if (isEventStream(answer)) return reply.send(Readable.fromWeb(answer.body as ReadableStream))
+  return reply.send(answer.body ? await answer.text() : undefined)
+}
+
+const oneMessageOnly = () =>
+  new AppError('invalid_request', 'Batches are not taken: send one JSON-RPC message per request.')
+const foreignPage = () =>
+  new AppError(
+    'forbidden',
+    'Pages of other websites may not call this server: use a program, or a page of this server.',
+  )

@@ -1,0 +1,225 @@
+import type { ImageContent } from '@modelcontextprotocol/sdk/types.js'
+import { z } from 'zod'
+import { type ModelVersion, requireAvailable } from '../catalog/model-version.js'
+import { AppError, invalidApiKey } from '../errors.js'
+import { cancelGeneration } from '../generation/cancel.js'
+import { CANCELED } from '../generation/failure-reason.js'
+import { hasEnded, type Polled, pollGeneration } from '../generation/follow/poll.js'
+import { followToEnd } from '../generation/follow/wait.js'
+import type { ViewableImage } from '../generation/shared-ports.js'
+import type { Submission, Submitted } from '../generation/submit/submission.js'
+import { submitGeneration } from '../generation/submit/submit.js'
+import { coreOf } from '../http/answers.js'
+import * as drawing from '../http/drawing-fields.js'
+import * as field from '../http/fields.js'
+import { modelVersionId, requestFields } from '../http/personal-api/submit-schemas.js'
+import type { PersonalApiPorts } from '../http/ports.js'
+import { idempotencyOf } from '../http/submission.js'
+import { defaultModelOf } from './default-model.js'
+import { credits } from './library-tools.js'
+import { defineTool, READS, refusal, shown, type Tool, type ToolCall, type ToolResult } from './tool.js'
+
+export interface AgentPorts extends PersonalApiPorts {
+  /** Undefined where an image cannot be made so small. */
+  readonly forViewing: (png: Buffer, maxBytes: number) => Promise<ViewableImage | undefined>
+}
+
+export interface GenerationToolOptions {
+  readonly ports: AgentPorts
+  /** How long a call waits for its images. */
+  readonly timeoutSeconds: number
+  /** Aborts when this server must stop waiting. */
+  readonly leaving: AbortSignal
+  /** The website's page of an image. */
+  readonly pageUrl: (slug: string) => string
+}
+
+/** Of all images of a result: as base64 they stay below 1 MB, which is as much as most clients take. */
+const MAX_IMAGE_BYTES = 700_000
+const MAX_WAIT_SECONDS = 60
+const KEY_ISSUE = 'idempotency_key must be a text of 1 to 255 characters.'
+
+const generation = z.object({
+  id: z.string().describe('Goes into get_generation'),
+  status: z.enum(['queued', 'processing', 'succeeded', 'failed']),
+  queue_position: z.int().nullable().describe('While it is queued: 1 for the next one up'),
+  progress: z.number().nullable().describe('While it is drawn: 0 to 1, where that is known'),
+  seed: z.int().describe('Of the first image; image n uses seed + n. The same seed and request draw the same image'),
+  images: z.array(
+    z.object({ id: z.string(), url: z.string().describe('Permanent and public: the full PNG'), page_url: z.string() }),
+  ),
+  error: z.string().nullable().describe('Why it failed; its credits were given back'),
+})
+
+const charged = generation.extend({
+  model_version_id: z.int(),
+  model_name: z.string(),
+  credits_charged: z.int(),
+  credits_left: z.int().nullable().describe('After the charge'),
+})
+
+const generateInput = field
+  .body({
+    ...drawing.fields,
+    model_version_id: modelVersionId
+      .nullish()
+      .describe('An id of list_models. Without one: the default model of this server'),
+    ...requestFields,
+    idempotency_key: z
+      .string(KEY_ISSUE)
+      .regex(/\S/, KEY_ISSUE)
+      .max(255, KEY_ISSUE)
+      .nullish()
+      .describe('Any text of your own. A repeat with the same key and request gets the first result, charged once'),
+  })
+  .refine(...drawing.fitsCanvas)
+
+/** Submits, waits, and shows the images. */
+export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: GenerationToolOptions): Tool[] {
+  const viewOfPolled = (now: Polled): z.output<typeof generation> => ({
+    ...{ id: now.id, status: now.status, seed: now.seed, error: now.status === 'failed' ? now.error : null },
+    queue_position: now.status === 'queued' ? now.queuePosition : null,
+    progress: now.status === 'processing' ? (now.progress ?? null) : null,
+    images:
+      now.status === 'succeeded'
+        ? now.slugs.map((slug) => ({ id: slug, url: ports.images.url(slug), page_url: pageUrl(slug) }))
+        : [],
+  })
+
+  const viewed = async (slug: string, maxBytes: number) => {
+    const png = await ports.files.read(slug)
+    return png && ports.forViewing(png, maxBytes)
+  }
+
+  /** Beside the words and the data, what it came to: its images. */
+  const resultOf = async <Data extends object>(now: Polled, text: string, content: Data): Promise<ToolResult<Data>> => {
+    const result = shown(text, content)
+    if (now.status !== 'succeeded') return result
+    const images: ImageContent[] = []
+    let hint = ''
+    // One after the other: scaling takes memory. What can't be shown now is still there, under its URL.
+    for (const slug of now.slugs) {
+      const it = await viewed(slug, MAX_IMAGE_BYTES / now.slugs.length).catch(() => undefined)
+      if (it) images.push({ type: 'image', data: it.bytes.toString('base64'), mimeType: it.mimeType })
+      if (it?.scaledDown) hint = '\nShown scaled down; the URL has the full PNG.'
+    }
+    return { ...result, content: [...images, { type: 'text' as const, text: text + hint }] }
+  }
+
+  const follow = async ({ caller, waiting }: ToolCall, id: string, seconds: number): Promise<Polled> => {
+    const first = await pollGeneration(ports, caller.account, id)
+    if (!waiting || seconds === 0 || hasEnded(first)) return first
+    const { canceled, gone, revoked, onlyWaits, report: tell } = waiting
+    onlyWaits()
+    tell(first)
+    const now = await followToEnd(ports.following, first, tell, seconds * 1000, [canceled, gone, revoked, leaving])
+    if (revoked.aborted) throw invalidApiKey()
+    return now
+  }
+
+  const modelOf = async (id: number | null | undefined): Promise<ModelVersion> => {
+    if (typeof id === 'number') return requireAvailable(await ports.models.find(id), id)
+    const usual = defaultModelOf(await ports.models.listEnabled())
+    if (usual) return usual
+    throw new AppError('model_unavailable', 'No model is available for generation now. Try again later.')
+  }
+
+  const submit = async (input: z.output<typeof generateInput>, { caller, waiting }: ToolCall): Promise<Submitted> => {
+    const { idempotency_key: ownKey, model_version_id: id, ...body } = input
+    const asked = { lane: 'personal', request: coreOf(requestFields, body), model: () => modelOf(id) } as const
+    const submitUnder = (key: string | undefined) => {
+      const hashed = { headers: { 'idempotency-key': key }, body: { ...body, model_version_id: id ?? undefined } }
+      const submission: Submission = { ...asked, idempotency: idempotencyOf(hashed, 'mcp') }
+      return submitGeneration(ports, caller, submission)
+    }
+    return submitUnder(ownKey ?? waiting?.requestKey).catch((error) => {
+      const isMismatch = error instanceof AppError && error.code === 'idempotency_mismatch'
+      // A client that numbers its requests from the start again: another request, not a repeat.
+      if (isMismatch && !ownKey) return submitUnder(undefined)
+      throw error
+    })
+  }
+
+  return [
+    defineTool({
+      name: 'generate_image',
+      title: 'Generate an image',
+      description:
+        'Draws 1 to 4 images from a text prompt, shows them and returns their permanent URLs. Costs credits, which come ' +
+        'back if it fails or is canceled. One generation at a time. Describe subject, style, light and composition; ' +
+        'put what to avoid into negative_prompt. If it takes too long the result is an id for get_generation.',
+      input: generateInput,
+      output: charged,
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+      mayWait: true,
+      async run(input, call) {
+        if (call.waiting?.canceled.aborted) return refusal(CANCELED)
+        const submitted = await submit(input, call)
+        const { id, cost, seed, modelName, creditsLeft, replayed } = submitted
+        const now = await follow(call, id, timeoutSeconds).catch((error) => {
+          if (error instanceof AppError && error.code === 'unauthorized') throw error
+          // It is charged and goes on: a model that tried again would pay twice.
+          const sentence = `The service is temporarily unavailable. ${goesOn(id)}`
+          throw new AppError('unavailable', sentence, { generationId: id }, { cause: error })
+        })
+        if (call.waiting?.canceled.aborted && !hasEnded(now)) {
+          await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
+          return refusal(CANCELED)
+        }
+        if (now.status === 'failed') return refusal(`${now.error} The credits were given back.`)
+        const view = {
+          ...viewOfPolled(now),
+          ...{ model_version_id: submitted.modelVersionId, model_name: modelName },
+          ...{ credits_charged: cost, credits_left: creditsLeft ?? null },
+        }
+        if (!hasEnded(now)) {
+          const why = leaving.aborted ? 'This server is restarting.' : `Not ready after ${timeoutSeconds} s.`
+          return shown(`${why} ${goesOn(id)}`, view)
+        }
+        const price = replayed
+          ? 'This request was made before: nothing was charged again.'
+          : `${credits(cost)} charged, ${creditsLeft} left.`
+        const drawn = `Drawn with ${modelName}, seed ${seed} (${id}). ${price}`
+        return resultOf(now, [drawn, ...view.images.map(({ url }) => url)].join('\n'), view)
+      },
+    }),
+    defineTool({
+      name: 'get_generation',
+      title: 'Get a generation',
+      description:
+        'How a generation of this account stands, and its images once it has succeeded. Call it with the id of a ' +
+        'generate_image that took too long, and with wait_seconds instead of asking again and again.',
+      input: field.body({
+        id: z.string(field.required('id is required.', 'id must be a string.')).describe('Such as gen_4c6t8w2r…'),
+        wait_seconds: field.withDefault(
+          field
+            .integer('wait_seconds', { min: 0, max: MAX_WAIT_SECONDS })
+            .describe('If it still runs, wait so long for its end'),
+          0,
+        ),
+      }),
+      output: generation,
+      annotations: READS,
+      mayWait: true,
+      async run({ id, wait_seconds: seconds }, call) {
+        const now = await follow(call, id, seconds)
+        const view = viewOfPolled(now)
+        const urls = view.images.map(({ url }) => url)
+        if (now.status === 'succeeded')
+          return resultOf(now, [`${id} succeeded, seed ${now.seed}.`, ...urls].join('\n'), view)
+        if (now.status === 'failed') return shown(`${id} failed: ${now.error} The credits were given back.`, view)
+        return shown(`${stateOf(now)} ${goesOn(id)}`, view)
+      },
+    }),
+  ]
+}
+
+const goesOn = (id: string) =>
+  `The generation goes on: call get_generation with id "${id}" and wait_seconds ${MAX_WAIT_SECONDS}.`
+
+/** Where it stands, for people. */
+export function stateOf(now: Polled): string {
+  if (now.status === 'queued') return now.queuePosition > 0 ? `Queued, place ${now.queuePosition}.` : 'Queued.'
+  if (now.status !== 'processing') return now.status
+  return now.progress === undefined ? 'Drawing.' : `Drawing, ${Math.round(now.progress * 100)} %.`
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import { requireAvailable } from '../catalog/model-version.js'
+import { viewOf } from '../http/answers.js'
+import * as drawing from '../http/drawing-fields.js'
+import * as field from '../http/fields.js'
+import { imageDetail } from '../http/personal-api/image-schemas.js'
+import { modelVersionId } from '../http/personal-api/submit-schemas.js'
+import type { PersonalApiPorts } from '../http/ports.js'
+import { defaultModelOf } from './default-model.js'
+import { defineTool, READS, shown, type Tool } from './tool.js'
+
+const model = z.object({
+  id: z.int().describe('Goes into model_version_id'),
+  name: z.string().describe("The version's name"),
+  model_name: z.string(),
+  base_model: z.string().describe('The architecture, such as "Pony" or "Illustrious"'),
+  nsfw: z.boolean(),
+  credits_per_image: z.int(),
+  is_default: z.boolean().describe('generate_image takes it where none is named'),
+})
+
+const image = imageDetail.pick({
+  ...{ id: true, url: true, page_url: true, prompt: true, width: true, height: true, seed: true },
+  ...{ model_version_id: true, model_name: true, generation_id: true, created_at: true },
+})
+
+const subscription = z.object({ status: z.string(), plan: z.string(), end_date: z.iso.datetime() })
+
+const account = z.object({
+  username: z.string(),
+  credits: z.int().describe('What the account holds now'),
+  subscription: subscription.nullable().describe('Without an active one nothing is generated'),
+})
+
+const verdict = z.object({
+  flagged: z.boolean().describe('Whether generate_image would refuse it'),
+  parameter: z.string().nullable().describe('The field it is about'),
+  category: z.string().nullable(),
+  matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
+})
+
+const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
+const MAX_IMAGES = 50
+const DEFAULT_IMAGES = 20
+
+/** What an agent looks up: all free. @param pageUrl the website's page of an image */
+export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) => string): Tool[] {
+  const { models, history, images, moderator } = ports
+  return [
+    defineTool({
+      name: 'list_models',
+      title: 'List models',
+      description:
+        'The models that generate_image can draw with, with the price of an image in credits. Call it to choose a style ' +
+        'or before naming a model_version_id; generate_image has a default.',
+      input: field.body({}),
+      output: z.object({ models: z.array(model) }),
+      annotations: READS,
+      async run() {
+        const enabled = await models.listEnabled()
+        const usual = defaultModelOf(enabled)
+        const views = enabled.map((it) => viewOf(model, { ...it, isDefault: it === usual }))
+        const lines = views.map(
+          ({ id, model_name, name, base_model, credits_per_image, is_default }) =>
+            `${id}: ${model_name} ${name} (${base_model}), ${credits(credits_per_image)} per image${is_default ? ', the default' : ''}`,
+        )
+        return shown(lines.join('\n') || 'No model is on offer now.', { models: views })
+      },
+    }),
+    defineTool({
+      name: 'list_images',
+      title: 'List images',
+      description:
+        "The account's own images, newest first, with their prompts, seeds and permanent URLs, in pages. " +
+        'Call it to find an earlier image; it sends no pictures.',
+      input: field.body({
+        model_version_id: field
+          .integer('model_version_id', { min: 1, max: Number.MAX_SAFE_INTEGER })
+          .nullish()
+          .describe('Only images of this model version'),
+        limit: field.withDefault(
+          field.integer('limit', { min: 1, max: MAX_IMAGES }).describe('How many at most'),
+          DEFAULT_IMAGES,
+        ),
+        cursor: field.page(3).cursor,
+      }),
+      output: z.object({ images: z.array(image), next_cursor: field.nextCursor }),
+      annotations: READS,
+      async run({ limit, cursor: after, model_version_id: id }, { caller }) {
+        const page = await history.images(caller.account.id, { modelVersionId: id ?? undefined }, { limit, after })
+        const views = page.items.map((it) =>
+          viewOf(image, { ...it, id: it.slug, url: images.url(it.slug), pageUrl: pageUrl(it.slug) }),
+        )
+        const next = field.cursorOf(page.next)
+        const lines = views.map(
+          ({ url, seed, model_name, prompt }) => `${url} (${model_name}, seed ${seed}): ${beginningOf(prompt)}`,
+        )
+        const more = next === null ? [] : [`There are more: repeat with cursor "${next}".`]
+        return shown([...lines, ...more].join('\n') || 'There are no images yet.', { images: views, next_cursor: next })
+      },
+    }),
+    defineTool({
+      name: 'get_account',
+      title: 'Get account',
+      description: 'Whose key this is, how many credits are left, and the subscription. Call it before a larger batch.',
+      input: field.body({}),
+      output: account,
+      annotations: READS,
+      async run(_input, { caller: { account: own } }) {
+        const plan = own.subscription && viewOf(subscription, own.subscription)
+        const view = viewOf(account, { ...own, subscription: plan })
+        const ofPlan = plan ? `plan ${plan.plan}, ${plan.status}` : 'no subscription'
+        return shown(`${view.username} holds ${credits(view.credits)}; ${ofPlan}.`, view)
+      },
+    }),
+    defineTool({
+      name: 'check_prompt',
+      title: 'Check a prompt',
+      description:
+        'What moderation would say to a prompt, without generating anything: free, and a flagged prompt has no ' +
+        'consequences. Call it when a prompt may be refused, or to find the words at fault.',
+      input: field.body({
+        ...drawing.fields,
+        model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
+      }),
+      output: verdict,
+      annotations: READS,
+      async run({ prompt, negative_prompt: negativePrompt, model_version_id: id }) {
+        const chosen = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
+        const found = await moderator.review({ prompt, negativePrompt, nsfwModel: chosen?.nsfw ?? false })
+        if (!found.flagged) return shown('The prompt is fine.', NOT_FLAGGED)
+        const words = found.matched.length > 0 ? `: ${found.matched.map((word) => `"${word}"`).join(', ')}` : ''
+        return shown(
+          `The ${found.parameter} would be refused (${found.category}${words}). Rephrase it.`,
+          viewOf(verdict, found),
+        )
+      },
+    }),
+  ]
+}
+
+/** The data has all of it. */
+const beginningOf = (prompt: string) => {
+  const line = [...prompt.replace(/\s+/g, ' ')]
+  return line.length > 120 ? `${line.slice(0, 120).join('')}…` : line.join('')
+}
+
+export const credits = (count: number): string => `${count} credit${count === 1 ? '' : 's'}`

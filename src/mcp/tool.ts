@@ -1,0 +1,120 @@
+/** What a tool is, and how its arguments are read and its refusals told. */
+import type { ImageContent, TextContent, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
+import { z } from 'zod'
+import type { Caller } from '../account/account.js'
+import { type AppError, invalidParameter } from '../errors.js'
+import type { Polled } from '../generation/follow/poll.js'
+import { unknownField } from '../http/error-answers.js'
+
+export interface ToolResult<Data extends object = object> {
+  readonly content: (TextContent | ImageContent)[]
+  /** A refusal has none. */
+  readonly structuredContent?: Data
+  readonly isError?: true
+}
+
+/** One call of a tool. */
+export interface ToolCall {
+  readonly caller: Caller
+  /** For tools that may wait. */
+  readonly waiting: WaitingCall | undefined
+}
+
+export interface WaitingCall {
+  /** Names the request among all of the account's, so that a repeat is known. Undefined for clients without a session. */
+  readonly requestKey: string | undefined
+  /** Aborts when the client cancels the call. */
+  readonly canceled: AbortSignal
+  /** Aborts when the client has hung up. */
+  readonly gone: AbortSignal
+  /** Aborts when the key was revoked. */
+  readonly revoked: AbortSignal
+  /** From now on the call only waits. */
+  onlyWaits(): void
+  /** Tells the client how a generation stands. */
+  report(now: Polled): void
+}
+
+interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodObject> {
+  readonly name: string
+  readonly title: string
+  /** Read by a model, which chooses by it. */
+  readonly description: string
+  readonly input: Input
+  readonly output: Output
+  readonly annotations: ToolAnnotations
+  /** It may wait for a generation, so its answer is a stream. */
+  readonly mayWait?: boolean
+  readonly run: (input: z.output<Input>, call: ToolCall) => Promise<ToolResult<z.output<Output>>>
+}
+
+export interface Tool extends Pick<ToolDefinition<z.ZodType, z.ZodObject>, 'name' | 'mayWait'> {
+  /** As `tools/list` shows it. */
+  readonly listed: () => object
+  /** @throws invalid_request, naming the first mistake in the arguments; whatever the tool does */
+  readonly run: (args: unknown, call: ToolCall) => Promise<ToolResult>
+}
+
+export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
+  definition: ToolDefinition<Input, Output>,
+): Tool {
+  const { name, title, description, input, output, annotations, mayWait = false, run } = definition
+  return {
+    name,
+    mayWait,
+    listed: () => ({
+      ...{ name, title, description, annotations: { title, ...annotations } },
+      inputSchema: jsonSchemaOf(input, 'input'),
+      outputSchema: jsonSchemaOf(output, 'output'),
+    }),
+    async run(args, call) {
+      const read = input.safeParse(args)
+      if (!read.success) throw invalidArguments(read.error, input)
+      return run(read.data, call)
+    },
+  }
+}
+
+/**
+ * Draft 7 is what all clients read. It goes into a model's context, so it says no more than it must. A field that may be
+ * left out need not be null, too: some models' interfaces forbid that.
+ */
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output') {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io,
+    override: ({ zodSchema, jsonSchema }) => {
+      const [it] = jsonSchema.anyOf ?? []
+      if (io === 'input' && zodSchema._zod.def.type === 'nullable' && it) {
+        delete jsonSchema.anyOf
+        Object.assign(jsonSchema, it)
+      }
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.format) delete jsonSchema.pattern
+    },
+  })
+  return json
+}
+
+function invalidArguments({ issues }: z.ZodError, schema: z.ZodType): AppError {
+  const unknown = issues.find(({ code }) => code === 'unrecognized_keys')
+  if (unknown?.code === 'unrecognized_keys') return unknownField(unknown.keys[0] ?? '', schema)
+  const [first] = issues
+  return invalidParameter(first?.path.join('.') ?? '', first?.message ?? 'The arguments are not valid.')
+}
+
+/** A result in words and as data. */
+export const shown = <Data extends object>(text: string, structuredContent: Data): ToolResult<Data> => ({
+  content: [{ type: 'text', text }],
+  structuredContent,
+})
+
+/** A refusal is a result that the model reads, not an error of the protocol. */
+export const refusal = (sentence: string): ToolResult<never> => ({
+  content: [{ type: 'text', text: sentence.replaceAll('GET /api/v1/models', 'list_models') }],
+  isError: true,
+})
+
+/** Changes nothing, and sees nothing but this service. */
+export const READS = { readOnlyHint: true, openWorldHint: false } as const

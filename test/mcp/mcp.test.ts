@@ -1,0 +1,406 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import sharp from 'sharp'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Answer, call, PROMPT } from '../support/client.js'
+import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+import { until } from '../support/until.js'
+
+const SMALL = { prompt: 'a lighthouse at dusk', width: 256, height: 256, steps: 1 }
+const MANY = { RATE_LIMIT_MAX: '100000' }
+
+/** The SDK's own client, as an agent has it. */
+async function agentOf(url: string, { key }: Pick<GivenUser, 'key'>) {
+  const client = new Client({ name: 'test', version: '1' })
+  const requestInit = { headers: { authorization: `Bearer ${key}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }) as never)
+  onTestFinished(() => client.close())
+  return client
+}
+
+type Result = CallToolResult & { structuredContent?: Record<string, never> }
+type CallOptions = Parameters<Client['callTool']>[2]
+
+const use = async (agent: Client, name: string, args: object = {}, options?: CallOptions) =>
+  (await agent.callTool({ name, arguments: { ...args } }, undefined, options)) as Result
+
+const wordsOf = ({ content }: Result) => content.flatMap((it) => (it.type === 'text' ? [it.text] : [])).join('\n')
+
+/** A single message without the SDK. */
+const post = (url: string, body: unknown, key?: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  call(url, 'POST', '/mcp', {
+    body,
+    ...(key !== undefined && { key }),
+    headers: { accept: 'application/json, text/event-stream', ...headers },
+  })
+
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+function expectRefused(result: Result, sentence: RegExp): void {
+  expect(wordsOf(result)).toMatch(sentence)
+  expect(result.isError).toBe(true)
+}
+
+describe('with a worker', () => {
+  const context = useService({ worker: true, env: MANY })
+
+  it('an agent reads what it may call, draws with progress, and finds the image again', async () => {
+    const { url, db } = context.service
+    const user = await givenUser(db)
+    const agent = await agentOf(url, user)
+    const { tools } = await agent.listTools()
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      ...['check_prompt', 'generate_image', 'get_account', 'get_generation', 'list_images', 'list_models'],
+    ])
+    for (const { description, outputSchema, annotations } of tools) {
+      expect(description?.length).toBeGreaterThan(60)
+      expect(outputSchema).toBeDefined()
+      expect(annotations).toMatchObject({ openWorldHint: false })
+    }
+    const generate = tools.find(({ name }) => name === 'generate_image')
+    expect(generate?.inputSchema.required).toEqual(['prompt'])
+    expect(JSON.stringify(generate?.inputSchema)).not.toContain('null')
+
+    const told: { progress: number; message?: string | undefined }[] = []
+    const done = await use(
+      agent,
+      'generate_image',
+      { ...SMALL, batch_size: 2, seed: 7 },
+      {
+        onprogress: ({ progress, message }) => told.push({ progress, message }),
+      },
+    )
+    expect(done.isError).toBeUndefined()
+    const { id, images } = done.structuredContent as unknown as { id: string; images: { id: string; url: string }[] }
+    // The first model that Create Image serves.
+    expect(done.structuredContent).toMatchObject({
+      ...{ status: 'succeeded', seed: 7, model_version_id: 1, credits_charged: 2, credits_left: 98, error: null },
+      images: images.map(({ id: slug }) => ({
+        ...{ id: slug, url: `http://easel.test/cdn/${slug}.png`, page_url: `http://easel.test/image/${slug}` },
+      })),
+    })
+    expect(images).toHaveLength(2)
+    expect(wordsOf(done)).toContain(images[0]?.url)
+    expect(done.content.map(({ type }) => type)).toEqual(['image', 'image', 'text'])
+    for (const it of done.content) {
+      if (it.type !== 'image') continue
+      const bytes = Buffer.from(it.data, 'base64')
+      expect(await sharp(bytes).metadata()).toMatchObject({ width: 256, height: 256 })
+    }
+    expect(told[0]?.message).toMatch(/^Queued, place \d+\.$|^Drawing/)
+    expect(told.map(({ progress }) => progress)).toEqual(
+      [...new Set(told.map(({ progress }) => progress))].sort((a, b) => a - b),
+    )
+
+    const again = await use(agent, 'get_generation', { id })
+    expect(again.structuredContent).toMatchObject({ id, status: 'succeeded', seed: 7 })
+    expect(again.content.map(({ type }) => type)).toEqual(['image', 'image', 'text'])
+    const { structuredContent: account } = await use(agent, 'get_account')
+    expect(account).toMatchObject({ username: user.username, credits: 98, subscription: { status: 'active' } })
+    const first = await use(agent, 'list_images', { limit: 1 })
+    const { next_cursor: cursor } = first.structuredContent as unknown as { next_cursor: string }
+    const second = await use(agent, 'list_images', { limit: 1, cursor })
+    const listed = [first, second].flatMap((page) => page.structuredContent?.images)
+    expect(listed).toMatchObject(images.map((it) => ({ id: it.id, prompt: SMALL.prompt, generation_id: id })))
+    expect(second.structuredContent).toMatchObject({ next_cursor: null })
+  })
+
+  it('lists the models with prices and the default', async () => {
+    const { url, db } = context.service
+    const { structuredContent } = await use(await agentOf(url, await givenUser(db)), 'list_models')
+    const models = structuredContent?.models as unknown as {
+      id: number
+      is_default: boolean
+      credits_per_image: number
+    }[]
+    expect(models.filter(({ is_default }) => is_default)).toMatchObject([{ id: 1, credits_per_image: 1 }])
+    expect(models).toHaveLength(10)
+  })
+
+  it('large images are shown small enough for a model, and their URLs have all of it', async () => {
+    const { url, db } = context.service
+    const agent = await agentOf(url, await givenUser(db))
+    const done = await use(agent, 'generate_image', { prompt: 'a stormy sea', batch_size: 4 })
+    const shown = done.content.flatMap((it) => (it.type === 'image' ? [it] : []))
+    expect(shown.map(({ mimeType }) => mimeType)).toEqual(Array(4).fill('image/webp'))
+    const { format, height } = await sharp(Buffer.from(shown[0]?.data ?? '', 'base64')).metadata()
+    expect({ format, height }).toEqual({ format: 'webp', height: 1024 })
+    expect(shown.reduce((bytes, { data }) => bytes + data.length, 0)).toBeLessThan(1_000_000)
+    expect(wordsOf(done)).toContain('the URL has the full PNG')
+  })
+
+  it('two agents at once do not meet', async () => {
+    const { url, db } = context.service
+    const users = await Promise.all([givenUser(db), givenUser(db)])
+    const agents = await Promise.all(users.map((user) => agentOf(url, user)))
+    const done = await Promise.all(agents.map((agent, n) => use(agent, 'generate_image', { ...SMALL, seed: n + 1 })))
+    expect(done.map(({ structuredContent }) => structuredContent)).toMatchObject([{ seed: 1 }, { seed: 2 }])
+    const [first] = done.map(({ structuredContent }) => (structuredContent as unknown as { id: string }).id)
+    const [, other] = agents as [Client, Client]
+    expectRefused(await use(other, 'get_generation', { id: first }), /Generation not found/)
+    expect((await use(other, 'list_images')).structuredContent).toMatchObject({ images: [{ seed: 2 }] })
+  })
+
+  it('a repeat of the same request, or under the same key, is charged once', async () => {
+    const { url, db } = context.service
+    const user = await givenUser(db)
+    const agent = await agentOf(url, user)
+    const keyed = { ...SMALL, idempotency_key: 'mine' }
+    const twice = [await use(agent, 'generate_image', keyed), await use(agent, 'generate_image', keyed)]
+    expect(new Set(twice.map((it) => (it.structuredContent as unknown as { id: string }).id)).size).toBe(1)
+    expect(wordsOf(twice[1] as Result)).toContain('nothing was charged again')
+
+    const session = { 'mcp-session-id': crypto.randomUUID() }
+    const send = (args: object) =>
+      post(
+        url,
+        { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'generate_image', arguments: args } },
+        user.key,
+        session,
+      )
+    const idIn = ({ body }: Answer) => /"id":"(gen_\w+)"/.exec(body)?.[1]
+    expect(idIn(await send(SMALL))).toBe(idIn(await send(SMALL)))
+    // A client that counts from the start again asks for something else.
+    expect(idIn(await send({ ...SMALL, seed: 8 }))).not.toBe(idIn(await send(SMALL)))
+    expect(await chargesOf(db, user)).toEqual([...Array(3)].map(() => ['charge', -1]))
+  })
+})
+
+describe('while generations wait', () => {
+  const context = useService({ env: MANY })
+
+  /** A call that waits, and the generation it waits for. */
+  async function waitingCall(options: { user?: GivenUser; url?: string; args?: object; call?: CallOptions } = {}) {
+    const { service } = context
+    const user = options.user ?? (await givenUser(service.db))
+    const agent = await agentOf(options.url ?? service.url, user)
+    const result = use(agent, 'generate_image', { ...SMALL, ...options.args }, options.call)
+    result.catch(() => undefined)
+    const find = 'SELECT id FROM generations WHERE user_id = $1'
+    const id = await until(async () => (await service.db.pool.query(find, [user.id])).rows[0]?.id as string, 'a submit')
+    return { user, agent, result, id }
+  }
+
+  it('a client that cancels gets its credits back, and may go on at once', async () => {
+    const { db } = context.service
+    const stop = new AbortController()
+    const { user, agent, result, id } = await waitingCall({ call: { signal: stop.signal } })
+    stop.abort('changed my mind')
+    await expect(result).rejects.toThrow('changed my mind')
+    await until(async () => (await creditsOf(db, user)) === 100, 'the refund')
+    expect(await rowOf(db, { id })).toMatchObject({ status: 'failed', error: 'Canceled.' })
+    expect((await use(agent, 'get_generation', { id })).structuredContent).toMatchObject({ status: 'failed' })
+  })
+
+  it('a cancellation that reaches another server works, too', async () => {
+    const { service } = context
+    const { url: other } = await service.server()
+    const user = await givenUser(service.db)
+    const session = { 'mcp-session-id': crypto.randomUUID() }
+    const params = { name: 'generate_image', arguments: SMALL }
+    const waited = post(service.url, { jsonrpc: '2.0', id: 0, method: 'tools/call', params }, user.key, session)
+    await until(async () => (await creditsOf(service.db, user)) === 99, 'the charge')
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 0 } }
+    // Neither another account's, nor another session's.
+    await post(other, cancel, (await givenUser(service.db)).key, session)
+    await post(other, cancel, user.key, { 'mcp-session-id': crypto.randomUUID() })
+    expect(await creditsOf(service.db, user)).toBe(99)
+    expect(await post(other, cancel, user.key, session)).toMatchObject({ status: 202 })
+    expect((await waited).body).toContain('Canceled.')
+    expect(await creditsOf(service.db, user)).toBe(100)
+  })
+
+  it('a cancellation that overtakes its call works, too: nothing is charged', async () => {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const session = { 'mcp-session-id': crypto.randomUUID() }
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } }
+    await post(service.url, cancel, user.key, session)
+    const params = { name: 'generate_image', arguments: SMALL }
+    const canceled = await post(
+      service.url,
+      { jsonrpc: '2.0', id: 'a', method: 'tools/call', params },
+      user.key,
+      session,
+    )
+    expect(canceled.body).toContain('Canceled.')
+    expect(await chargesOf(service.db, user)).toEqual([])
+  })
+
+  it('a client that only hangs up has not canceled: the image is made', async () => {
+    const { service } = context
+    const { user, agent, id } = await waitingCall()
+    await agent.close()
+    const worker = standInWorker(service.db)
+    const claimed = await worker.claim()
+    expect(claimed.id).toBe(id)
+    await worker.succeed(claimed)
+    const later = await use(await agentOf(service.url, user), 'get_generation', { id })
+    expect(later.structuredContent).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('a generation that fails says why, and that the credits came back', async () => {
+    const { db } = context.service
+    const { result } = await waitingCall()
+    const worker = standInWorker(db)
+    await worker.fail(await worker.claim(), 'The GPU is on fire.')
+    expectRefused(await result, /^The GPU is on fire\. The credits were given back\.$/)
+  })
+
+  it('one that takes too long goes on, and get_generation waits for its end', async () => {
+    const { service } = context
+    const { url } = await service.server({ createImageTimeoutSeconds: 1 })
+    const { agent, result, id } = await waitingCall({ url })
+    const late = await result
+    expect(late.isError).toBeUndefined()
+    expect(wordsOf(late)).toMatch(`Not ready after 1 s. The generation goes on: call get_generation with id "${id}"`)
+    expect(late.structuredContent).toMatchObject({ id, status: 'queued', queue_position: 1, images: [] })
+    const waited = use(agent, 'get_generation', { id, wait_seconds: 60 })
+    const worker = standInWorker(service.db)
+    await worker.fail(await worker.claim(), 'Broken.')
+    expect((await waited).structuredContent).toMatchObject({ status: 'failed', error: 'Broken.' })
+  })
+
+  it('a server that leaves tells those who wait where to go on', async () => {
+    const { service } = context
+    const { url, stop } = await service.server({ waitersMs: 100 })
+    const { user, result } = await waitingCall({ url })
+    await stop()
+    expect(wordsOf(await result)).toMatch(/^This server is restarting\. .* call get_generation/)
+    expect(await creditsOf(service.db, user)).toBe(99)
+  })
+
+  it('a key that is revoked ends the wait and opens nothing any more', async () => {
+    const { service } = context
+    const { user, agent, result } = await waitingCall()
+    await service.db.pool.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [user.keyId])
+    expectRefused(await result, /unknown or has been revoked/)
+    await expect(use(agent, 'get_account')).rejects.toThrow(/revoked/)
+  })
+
+  it('an account may have eight calls waiting', async () => {
+    const { agent, id } = await waitingCall()
+    const more = Array.from({ length: 8 }, () => use(agent, 'get_generation', { id, wait_seconds: 60 }))
+    for (const each of more) each.catch(() => undefined)
+    expectRefused(await Promise.race(more), /You already have 8/)
+    expect((await use(agent, 'get_account')).isError).toBeUndefined()
+  })
+})
+
+describe('refusals that a model reads', () => {
+  const context = useService({ env: MANY })
+  const agentWith = async (options?: Parameters<typeof givenUser>[1]) => {
+    const user = await givenUser(context.service.db, options)
+    return { user, agent: await agentOf(context.service.url, user) }
+  }
+
+  it('say what to do, and charge nothing', async () => {
+    const { user, agent } = await agentWith()
+    for (const [args, sentence] of [
+      [{ prompt: 'a naked child' }, /^Prompt flagged by moderation: /],
+      [{ ...SMALL, model_version_id: 999 }, /^Model version 999 not found\. list_models lists/],
+      [{ ...SMALL, steps: 0 }, /^steps must be an integer from 1 to 100\.$/],
+      [{ ...SMALL, num_images: 2 }, /^Unknown field "num_images": did you mean "batch_size"\?$/],
+      [{ width: 2048, height: 2048, prompt: 'x' }, /^width × height must be at most/],
+      [{}, /^prompt is required/],
+      [{ ...SMALL, idempotency_key: ' ' }, /^idempotency_key must be/],
+    ] as const)
+      expectRefused(await use(agent, 'generate_image', args), sentence)
+    expectRefused(await use(agent, 'get_generation', { id: 'gen_nothing' }), /^Generation not found/)
+    expectRefused(await use(agent, 'list_images', { cursor: 'broken' }), /^cursor must be a next_cursor/)
+    expectRefused(await use(agent, 'list_images', { model_version_id: 1e300 }), /^model_version_id must be an integer/)
+    await expect(use(agent, 'draw')).rejects.toThrow(/Unknown tool: draw/)
+    expect(await chargesOf(context.service.db, user)).toEqual([])
+  })
+
+  it('name missing credits, a missing subscription and an active generation', async () => {
+    const poor = await agentWith({ credits: 0 })
+    expectRefused(await use(poor.agent, 'generate_image', SMALL), /^Insufficient credits/)
+    const none = await agentWith({ subscription: null })
+    expectRefused(await use(none.agent, 'generate_image', SMALL), /^No active subscription/)
+    const busy = await agentWith()
+    const { id } = await givenGeneration(context.service.db, busy.user)
+    expectRefused(await use(busy.agent, 'generate_image', SMALL), new RegExp(`active generation \\(${id}\\)`))
+  })
+
+  it('a flagged prompt can be checked for free', async () => {
+    const { user, agent } = await agentWith()
+    const flagged = await use(agent, 'check_prompt', { prompt: 'a naked child' })
+    expect(flagged.structuredContent).toMatchObject({ flagged: true, parameter: 'prompt' })
+    expect(wordsOf(flagged)).toMatch(/^The prompt would be refused \(/)
+    const fine = await use(agent, 'check_prompt', { prompt: SMALL.prompt })
+    expect(fine.structuredContent).toMatchObject({ flagged: false, matched: [] })
+    expect(await creditsOf(context.service.db, user)).toBe(100)
+  })
+})
+
+describe('the door', () => {
+  const context = useService()
+
+  it('is open to personal keys only, and says 401 without one', async () => {
+    const { url, db } = context.service
+    const without = await post(url, LIST)
+    expect(without.status).toBe(401)
+    expect(without.headers.get('www-authenticate')).toBe('Bearer')
+    expect(without.body).toMatchObject({
+      jsonrpc: '2.0',
+      id: null,
+      error: { message: expect.stringContaining('API key') },
+    })
+    const developer = await givenUser(db, { developer: { concurrency: 1 } })
+    expect(await post(url, LIST, developer.key)).toMatchObject({ status: 403 })
+    await expect(agentOf(url, { key: 'easel_no' })).rejects.toThrow()
+  })
+
+  it('refuses pages of other websites, whatever their key', async () => {
+    const { url, db } = context.service
+    const { key } = await givenUser(db)
+    for (const origin of ['https://evil.test', 'null', 'http://easel.test.evil.test', 'https://easel.test'])
+      expect(await post(url, LIST, key, { origin })).toMatchObject({ status: 403 })
+    expect(await post(url, LIST, key, { origin: 'http://easel.test' })).toMatchObject({ status: 200 })
+  })
+
+  it('takes POST only: it keeps no sessions and has nothing to tell by itself', async () => {
+    const { url, db } = context.service
+    const { key } = await givenUser(db)
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await call(url, method, '/mcp', { key, headers: { accept: 'text/event-stream' } })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toBe('POST')
+    }
+  })
+
+  it('answers what is no JSON-RPC message with its errors', async () => {
+    const { url, db } = context.service
+    const { key } = await givenUser(db)
+    for (const [body, status, code] of [
+      ['{broken', 400, -32700],
+      ['null', 400, -32700],
+      ['"text"', 400, -32700],
+      [{ jsonrpc: '1.0', id: 1, method: 'tools/list' }, 400, -32700],
+      [[LIST, LIST], 400, -32700],
+      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 7 } }, 200, -32602],
+      [{ jsonrpc: '2.0', id: 1, method: 'nothing' }, 200, -32601],
+    ] as const) {
+      const answer = await post(url, body, key)
+      expect([answer.status, answer.body.error?.code], JSON.stringify(body)).toEqual([status, code])
+    }
+    const long = { ...LIST, params: { text: 'x'.repeat(70_000) } }
+    expect(await post(url, long, (await givenUser(db)).key)).toMatchObject({ status: 413 })
+  })
+
+  it('counts into the bucket of the Personal Access API', async () => {
+    const { url, db } = context.service
+    const { key } = await givenUser(db)
+    for (let n = 0; n < 5; n++) await call(url, 'GET', '/api/v1/account', { key })
+    for (let n = 0; n < 5; n++) expect(await post(url, LIST, key)).toMatchObject({ status: 200 })
+    const refused = await post(url, LIST, key)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused.body.error.message).toMatch(/rate limit of 10 requests/)
+    expect((await call(url, 'POST', '/api/v1/generate', { key, body: PROMPT })).status).toBe(429)
+  })
+})
