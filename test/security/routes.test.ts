@@ -41,6 +41,8 @@ const STREAMS = ['GET /api/v1/generate/:id/events']
 const WITHOUT_KEY = [
   'GET /',
   'GET /cdn/:file',
+  'GET /docs',
+  'GET /docs.md',
   'GET /health',
   'GET /image/:slug',
   'GET /llms.txt',
