@@ -13,7 +13,8 @@ languages.addEventListener('change', ({ target }) => {
   } catch {}
 })
 
-const links = new Map([...document.querySelectorAll('.contents a')].map((link) => [link.hash.slice(1), link]))
+const contents = document.querySelector('.contents nav')
+const links = new Map([...contents.querySelectorAll('a')].map((link) => [link.hash.slice(1), link]))
 const seen = new IntersectionObserver(
   (entries) => {
     const top = entries.find(({ isIntersecting }) => isIntersecting)
@@ -21,6 +22,7 @@ const seen = new IntersectionObserver(
     if (!link) return
     for (const other of links.values()) other.removeAttribute('aria-current')
     link.setAttribute('aria-current', 'true')
+    contents.scrollTop = link.offsetTop - contents.clientHeight / 2
   },
   { rootMargin: '-15% 0px -80%' },
 )

@@ -2,26 +2,25 @@ import type { ApiDocument, Schema } from './api-document.js'
 import { resolved } from './fields.js'
 
 type Schemas = ApiDocument['components']['schemas']
-const WIDTH = 60
+const WIDTH = 50
 
-/** What an answer looks like: the schema's examples, or one that is made up where it has none. */
+/** What an answer looks like: the schema's examples, or one that is put together from those of its parts. */
 export function exampleOf(schema: Schema, schemas: Schemas): string | undefined {
   const { examples = [madeUp(schema, schemas)] } = resolved(schema, schemas)
+  if (examples[0] === undefined) return undefined
   const texts = examples.map((example) => (typeof example === 'string' ? example.trim() : json(example)))
-  return texts.join('\n')
+  return texts.join('\n\n')
 }
 
+/** Undefined where a part has no example. */
 function madeUp(schema: Schema, schemas: Schemas): unknown {
-  const found = resolved(schema, schemas)
-  const { type, items, properties = {}, examples, nullable } = found
+  const { type, items, properties = {}, examples, nullable } = resolved(schema, schemas)
   if (examples) return examples[0]
   if (nullable || (typeof type === 'object' && type.includes('null'))) return null
-  if (found.const !== undefined) return found.const
-  if (found.enum) return found.enum[0]
-  if (type === 'array') return items ? [madeUp(items, schemas)] : []
-  if (type === 'object')
-    return Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, madeUp(one, schemas)]))
-  return type === 'string' ? '…' : type === 'boolean' ? true : 1
+  const item = items && madeUp(items, schemas)
+  if (item !== undefined) return [item]
+  const parts = Object.entries(properties).map(([name, part]) => [name, madeUp(part, schemas)] as const)
+  return parts.length === 0 || parts.some(([, part]) => part === undefined) ? undefined : Object.fromEntries(parts)
 }
 
 /** As JSON.stringify, but what fits into a line stands in one. */

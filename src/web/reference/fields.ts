@@ -5,7 +5,8 @@ export interface Field {
   /** With its parents: `output.images[].url`. */
   readonly name: string
   readonly type: string
-  /** In words: required, the default, the range, the values. */
+  readonly required: boolean
+  /** In words: the default, the range, the values. */
   readonly notes: readonly string[]
   readonly description: string
 }
@@ -39,7 +40,8 @@ export function parameterField(parameter: ApiParameter, schemas: Schemas): Field
   return {
     name: shown,
     type: typeOf(found, schemas, true),
-    notes: [place, ...(required ? ['required'] : []), ...notesOf(found, true)],
+    required: required ?? false,
+    notes: [`in the ${place}`, ...notesOf(found, true)],
     description,
   }
 }
@@ -59,18 +61,16 @@ function fieldsOf(schema: Schema, schemas: Schemas, asked: boolean, prefix = '')
     const found = resolved(property, schemas)
     const required = having.every((variant) => variant.required?.includes(name))
     const notes = [
-      ...(asked && required ? ['required'] : []),
       ...(!asked && !required ? ['may be absent'] : []),
       ...(having.length < variants.length ? [`only with ${having.map(statusOf).join(', ')}`] : []),
       ...notesOf(found, asked),
     ]
-    const own = {
-      name: prefix + name,
-      type: typeOf(found, schemas, asked),
-      notes,
-      description: found.description ?? '',
-    }
-    return [own, ...fieldsOf(found, schemas, asked, `${prefix}${name}.`)]
+    const { description = '' } = found
+    const type = typeOf(found, schemas, asked)
+    const inner = fieldsOf(found, schemas, asked, `${prefix}${name}.`)
+    // The names of the inner ones say that it is there.
+    if (inner.length > 0 && `${notes}${description}` === '' && !type.includes(' or ')) return inner
+    return [{ name: prefix + name, type, required: asked && required, notes, description }, ...inner]
   })
 }
 

@@ -60,16 +60,17 @@ const fieldParts = (heading: string, fields: readonly Field[]) =>
 const fieldTable = (fields: readonly Field[]) =>
   table(
     ['Name', 'Type', 'Description'],
-    fields.map(({ name, type, notes, description }) => [
+    fields.map(({ name, type, required, notes, description }) => [
       `\`${name}\``,
       type,
-      [notes.join('; '), description].filter((text) => text !== '').join('. '),
+      [[...(required ? ['required'] : []), ...notes].join('; '), description].filter(Boolean).join('. '),
     ]),
   )
 
-function answerParts({ status, description, contentType, fields, like, headers, example }: Answer): string[] {
+function answerParts({ status, meaning, description, contentType, fields, like, headers, example }: Answer): string[] {
   return [
-    `**Answer ${status}**${contentType ? ` (\`${contentType}\`)` : ''}: ${asText(description)}`,
+    `**Answer ${status}**${contentType ? ` (\`${contentType}\`)` : ''}: ${asText(meaning)}`,
+    ...(description ? [asText(description)] : []),
     ...(like ? [`The fields are those of [${like.summary}](#${like.id}).`] : []),
     ...(fields.length > 0 ? [fieldTable(fields)] : []),
     ...(headers.length > 0

@@ -172,24 +172,15 @@ const OperationPart = (operation: Operation) => {
         <p>
           <Marked>{description}</Marked>
         </p>
-        {parameters.length > 0 && <Fields heading="Parameters" fields={parameters} />}
-        {body.length > 0 && <Fields heading="Body" fields={body} />}
+        <Fields heading="Parameters" fields={parameters} />
+        <Fields heading="Body" fields={body} />
         {answers.map((answer) => (
           <AnswerPart {...answer} />
         ))}
         {errors.length > 0 && (
-          <>
-            <h4>
-              Further <a href="#errors">errors</a>
-            </h4>
-            <ul class="errors">
-              {errors.map((error) => (
-                <li>
-                  <b>{error.status}</b> <Marked>{error.description}</Marked>
-                </li>
-              ))}
-            </ul>
-          </>
+          <p class="quiet small">
+            Further <a href="#errors">errors</a>: {errors.map(({ status }) => status).join(', ')}
+          </p>
         )}
       </div>
       <div class="side">
@@ -208,46 +199,54 @@ const OperationPart = (operation: Operation) => {
   )
 }
 
-const AnswerPart = ({ status, description, contentType, fields, like, headers }: Answer) => (
+const AnswerPart = ({ status, meaning, description, contentType, fields, like, headers }: Answer) => (
   <>
     <h4>
-      Answer {status} {contentType && contentType !== 'application/json' && <code>{contentType}</code>}
+      Answer {status}: {meaning} {contentType && contentType !== 'application/json' && <code>{contentType}</code>}
     </h4>
-    <p>
-      <Marked>{description}</Marked>
-      {like && (
-        <>
-          . The fields are those of <a href={`#${like.id}`}>{like.summary}</a>
-        </>
-      )}
-    </p>
-    {fields.length > 0 && <FieldList fields={fields} />}
-    {headers.length > 0 && <FieldList fields={headers.map((header) => ({ ...header, type: 'header', notes: [] }))} />}
+    {description && (
+      <p>
+        <Marked>{description}</Marked>
+      </p>
+    )}
+    {like && (
+      <p>
+        The fields are those of <a href={`#${like.id}`}>{like.summary}</a>.
+      </p>
+    )}
+    <FieldList
+      fields={[...fields, ...headers.map((header) => ({ ...header, type: 'header', required: false, notes: [] }))]}
+    />
   </>
 )
 
-const Fields = ({ heading, fields }: { heading: string; fields: readonly Field[] }) => (
-  <>
-    <h4>{heading}</h4>
-    <FieldList fields={fields} />
-  </>
-)
+const Fields = ({ heading, fields }: { heading: string; fields: readonly Field[] }) =>
+  fields.length > 0 && (
+    <>
+      <h4>{heading}</h4>
+      <FieldList fields={fields} />
+    </>
+  )
 
-const FieldList = ({ fields }: { fields: readonly Field[] }) => (
-  <dl>
-    {fields.map(({ name, type, notes, description }) => (
-      <div>
-        <dt>
-          <code>{name}</code> {type}
-          {notes.includes('required') && <b> required</b>}
-        </dt>
-        <dd>
-          <Marked>{[...notes.filter((note) => note !== 'required'), description].filter(Boolean).join(' · ')}</Marked>
-        </dd>
-      </div>
-    ))}
-  </dl>
-)
+const FieldList = ({ fields }: { fields: readonly Field[] }) =>
+  fields.length > 0 && (
+    <dl>
+      {fields.map(({ name, type, required, notes, description }) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>
+            {required && <b>required </b>}
+            <Marked>{[type, ...notes].join(' · ')}</Marked>
+          </dd>
+          {description && (
+            <dd>
+              <Marked>{description}</Marked>
+            </dd>
+          )}
+        </div>
+      ))}
+    </dl>
+  )
 
 const SampleBlocks = ({ id, samples }: { id: string; samples: Samples }) => (
   <>
@@ -255,7 +254,7 @@ const SampleBlocks = ({ id, samples }: { id: string; samples: Samples }) => (
       <figure class={language}>
         <figcaption>
           {name}
-          <button type="button" class="plain small" data-copy={`#${id}-${language}`}>
+          <button type="button" class="plain" data-copy={`#${id}-${language}`}>
             Copy
           </button>
         </figcaption>

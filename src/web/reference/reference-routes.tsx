@@ -17,7 +17,9 @@ export function referenceRoutes(app: App, options: WebsiteOptions, describe: () 
       return shown
     }
   }
-  const body = once((reference) => render(<ReferenceBody {...reference} />))
+  // No attribute here holds what a person wrote; in text a quote needs no escape, and there are thousands.
+  const lean = (html: string) => html.replace(/>[^<>]+</g, (text) => text.replaceAll('&quot;', '"'))
+  const body = once((reference) => lean(render(<ReferenceBody {...reference} />)))
   const markdown = once(referenceMarkdown)
 
   app.get('/docs', async ({ signedIn }, reply) =>

@@ -45,11 +45,14 @@ export interface Operation {
 
 export interface Answer {
   readonly status: string
-  readonly description: string
+  readonly meaning: string
+  /** Where there is more to say than its fields do. */
+  readonly description: string | undefined
   readonly contentType: string | undefined
   readonly fields: readonly Field[]
   /** The operation above whose answer has the same fields. */
   readonly like: { readonly id: string; readonly summary: string } | undefined
+  /** Those that not every answer has. */
   readonly headers: readonly { readonly name: string; readonly description: string }[]
   readonly example: string | undefined
 }
@@ -141,15 +144,19 @@ function shown(
   const answers = Object.entries(responses)
     .filter(([status]) => Number(status) < 400)
     .map(([status, answer]): Answer => {
+      const first = responses['200']?.headers ?? {}
       const [[contentType, content] = []] = Object.entries(answer.content ?? {})
       const name = content?.schema.$ref && nameOf(content.schema.$ref)
       const like = name === undefined ? undefined : described.get(name)
       if (name && !like) described.set(name, { id, summary })
       const text = content && (content.schema.$ref ? schemas[name as string] : content.schema)?.description
-      const headers = Object.entries(answer.headers ?? {}).filter(([header]) => !COMMON_HEADERS.test(header))
+      const headers = Object.entries(answer.headers ?? {}).filter(
+        ([header]) => !COMMON_HEADERS.test(header) && !(status === '304' && header in first),
+      )
       return {
         status,
-        description: withBase(text ?? answer.description),
+        meaning: answer.description,
+        description: text && withBase(text),
         contentType,
         fields:
           content && !like
@@ -173,7 +180,7 @@ function shown(
     description: withBase(description),
     parameters: parameters
       .map((parameter) => parameterField(parameter, schemas))
-      .sort((a, b) => PLACES.indexOf(a.notes[0] ?? '') - PLACES.indexOf(b.notes[0] ?? '')),
+      .sort((a, b) => placeOf(a) - placeOf(b)),
     body: body ? bodyFields(body, schemas) : [],
     answers,
     errors: Object.entries(responses)
@@ -188,7 +195,7 @@ function shown(
   }
 }
 
-const PLACES = ['path', 'query', 'header']
+const placeOf = ({ notes: [place = ''] }: Field) => ['in the path', 'in the query'].indexOf(place) >>> 0
 
 const sampleBody = ({ required = [] }: Schema): object =>
   Object.fromEntries(required.map((name) => [name, VALUES[name]]))

@@ -66,14 +66,10 @@ function typescript({ method, url, body, contentType }: SampleRequest): string {
     'image/png':
       "const { writeFile } = await import('node:fs/promises')\nawait writeFile('image.png', new Uint8Array(await answer.arrayBuffer()))",
   }
-  const json = body ? ["    'content-type': 'application/json',"] : []
   return [
     `const answer = await fetch('${url}', {`,
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    '  headers: {',
-    `    authorization: \`Bearer \${process.env.EASEL_KEY}\`,`,
-    ...json,
-    '  },',
+    `  headers: { authorization: \`Bearer \${process.env.EASEL_KEY}\`${body ? ", 'content-type': 'application/json'" : ''} },`,
     ...(body
       ? [
           `  body: JSON.stringify(${oneLine(body)
@@ -97,14 +93,16 @@ export const wholePrograms = (baseUrl: string): Samples => ({
 auth="Authorization: Bearer $EASEL_KEY"
 
 model=$(curl -sS $api/models -H "$auth" |
-  grep -o '"id":[0-9]*' | head -n 1 | cut -d : -f 2)
+  grep -o '"id":[0-9]*' | head -n 1 | cut -d: -f2)
 job=$(curl -sS $api/generate -H "$auth" \\
   -H "Content-Type: application/json" \\
   -d '{"prompt": "a lighthouse at dusk",
        "model_version_id": '$model'}')
-id=$(echo "$job" | grep -o 'gen_[0-9a-z]*' | head -n 1)
+id=$(echo "$job" |
+  grep -o 'gen_[0-9a-z]*' | head -n 1)
 
-while echo "$job" | grep -qE '"(queued|processing)"'; do
+while echo "$job" |
+  grep -qE '"(queued|processing)"'; do
   sleep 2.5
   job=$(curl -sS $api/generate/$id -H "$auth")
 done
