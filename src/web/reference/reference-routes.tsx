@@ -4,8 +4,9 @@ import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import type { ApiDocument } from './api-document.js'
 import { type Reference, referenceOf } from './reference.js'
+import { ReferenceBody } from './reference-body.js'
 import { referenceMarkdown } from './reference-markdown.js'
-import { ReferenceBody, ReferencePage } from './reference-page.js'
+import { ReferencePage } from './reference-page.js'
 
 /** The API reference, as a page and as Markdown; each is made once, when it is first asked for. */
 export function referenceRoutes(app: App, options: WebsiteOptions, describe: () => Promise<unknown>): void {

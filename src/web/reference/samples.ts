@@ -66,10 +66,13 @@ function typescript({ method, url, body, contentType }: SampleRequest): string {
     'image/png':
       "const { writeFile } = await import('node:fs/promises')\nawait writeFile('image.png', new Uint8Array(await answer.arrayBuffer()))",
   }
+  const key = `authorization: \`Bearer \${process.env.EASEL_KEY}\``
   return [
     `const answer = await fetch('${url}', {`,
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    `  headers: { authorization: \`Bearer \${process.env.EASEL_KEY}\`${body ? ", 'content-type': 'application/json'" : ''} },`,
+    ...(body
+      ? ['  headers: {', `    ${key},`, "    'content-type': 'application/json',", '  },']
+      : [`  headers: { ${key} },`]),
     ...(body
       ? [
           `  body: JSON.stringify(${oneLine(body)
