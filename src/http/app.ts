@@ -18,8 +18,8 @@ import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
   pages(app: App, describe: DescribeApi): Promise<void>
-  /** Answers a browser that asks for what no route has. */
-  notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply
+  /** Answers a browser that asks for what no route has, or in a way that it does not take. */
+  notFound(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
 export interface AppOptions {

@@ -47,7 +47,8 @@ export function website(options: WebsiteOptions): Website {
         operators.addHook('onRequest', requireOperator)
       })
     },
-    notFound: (request, reply) => showError(noSuchPage(), request, reply.headers(headers)),
+    notFound: (error, request, reply) =>
+      showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers)),
   }
 }
 

@@ -41,9 +41,9 @@ export const HomePage = ({ baseUrl }: { baseUrl: string }) => (
           <a href="/docs#begin">whole program</a> is in curl, Python and TypeScript.
         </p>
       </div>
-      <pre>{`curl ${baseUrl}/api/v1/generate -H "Authorization: Bearer $EASEL_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"prompt": "a lighthouse at dusk", "model_version_id": 10}'`}</pre>
+      <pre>{`curl ${baseUrl}/api/v1/generate \\
+  -H "Authorization: Bearer $EASEL_KEY" \\
+  --json '{"prompt": "a lighthouse at dusk", "model_version_id": 10}'`}</pre>
     </section>
   </Layout>
 )

@@ -86,11 +86,13 @@ export function referenceOf(document: ApiDocument, options: ReferenceOptions): R
     programs: wholePrograms(baseUrl),
     chapters: chapters({ ...options, statuses }),
     groups: document.tags.map(({ name, description }) => ({
-      id: idOf(name),
+      // An operation may have the name of its group.
+      id: `about-${idOf(name)}`,
       name,
       description,
       operations: operations
         .filter(({ operation }) => operation.tags.includes(name))
+        .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
         .map((found) => shown(found, document, statuses, described, options)),
     })),
   }
