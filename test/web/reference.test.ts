@@ -86,11 +86,10 @@ describe('the API reference', () => {
     expect(await (await get('/llms.txt')).text()).toContain(`${ORIGIN}/docs.md`)
   })
 
-  it('names each interface’s own origin where they differ', async () => {
+  it.skipIf(!findProgram('curl'))('names each interface’s own origin where they differ', async () => {
     const split = await context.service.server({}, { API_BASE_URL: 'http://api.easel.test' })
     const { port } = new URL(split.url)
-    const program = ['-sS', '--resolve', `easel.test:${port}:127.0.0.1`, '-H', 'Host: easel.test']
-    const { stdout } = await run('curl', [...program, `http://127.0.0.1:${port}/docs.md`])
+    const { stdout } = await run('curl', ['-sS', '-H', 'Host: easel.test', `http://127.0.0.1:${port}/docs.md`])
     expect(stdout).toContain('`POST /v1/images/generate` at `http://api.easel.test`')
     expect(stdout).toContain('curl -sS http://api.easel.test/v1/images/generate \\')
     expect(stdout).toContain('curl -sS http://easel.test/api/v1/generate \\')

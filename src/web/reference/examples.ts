@@ -2,7 +2,7 @@ import type { ApiDocument, Schema } from './api-document.js'
 import { resolved } from './fields.js'
 
 type Schemas = ApiDocument['components']['schemas']
-const WIDTH = 50
+const WIDTH = 46
 
 /** What an answer looks like: the schema's examples, or one that is put together from those of its parts. */
 export function exampleOf(schema: Schema, schemas: Schemas): string | undefined {
