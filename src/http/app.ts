@@ -11,15 +11,15 @@ import { type CreateImageApiOptions, createImageApi } from './create-image-api/p
 import { handleErrors, handleNotFound } from './error-answers.js'
 import { type App, schemaController } from './fastify-app.js'
 import { healthRoutes } from './health-routes.js'
-import { describeApi } from './openapi.js'
+import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
-  pages(app: App): Promise<void>
-  /** Answers a browser that asks for what no route has. */
-  notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply
+  pages(app: App, describe: DescribeApi): Promise<void>
+  /** Answers a browser that asks for what no route has, or in a way that it does not take. */
+  notFound(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
 export interface AppOptions {
@@ -70,14 +70,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
-  describeApi(app, options)
+  const describe = describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
   await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
-    await scope.register(options.website.pages)
     await scope.register(options.agents)
+    await scope.register((pages: App) => options.website.pages(pages, describe))
   })
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.apiBaseUrl)

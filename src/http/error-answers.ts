@@ -38,7 +38,7 @@ export function answerError(error: AppError, reply: FastifyReply): FastifyReply 
  */
 export function handleNotFound(
   app: App,
-  showPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+  showPage: (error: AppError, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
 ): void {
   const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
@@ -51,12 +51,12 @@ export function handleNotFound(
     const matching = routes.filter(({ pattern }) => pattern.test(path))
     const allowed = [...new Set(matching.flatMap(({ methods }) => methods))].sort()
     const isPage = request.headers.accept?.includes('text/html') && !/^\/(api|v1|cdn|mcp)(\/|$)/.test(path)
-    if (allowed.length === 0 && isPage) return showPage(request, reply)
+    const show = isPage ? showPage : handleErrors
     // The method may be allowed where the same path belongs to the other host.
     if (allowed.length === 0 || allowed.includes(request.method))
-      return handleErrors(endpointNotFound(request.method, path), request, reply)
+      return show(endpointNotFound(request.method, path), request, reply)
     const list = allowed.join(', ')
-    return handleErrors(methodNotAllowed(request.method, path, list), request, reply.header('allow', list))
+    return show(methodNotAllowed(request.method, path, list), request, reply.header('allow', list))
   })
 }
 

@@ -12,6 +12,8 @@ interface ApiOrigins {
   readonly apiBaseUrl: string
 }
 
+export type DescribeApi = () => Promise<OpenAPIV3_1.Document>
+
 /** The parts of the API, as its description groups them. A route without one of these tags is not described. */
 const TAGS = {
   Account: 'Who you are, your credits, and what may be asked for',
@@ -105,8 +107,9 @@ function headersOf(operationId: string | undefined, status: number): Record<stri
 /**
  * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
  * and in short as /llms.txt. Call it before the routes are registered.
+ * @returns makes the document once they are: its generator is loaded when it is first asked for
  */
-export function describeApi(app: App, origins: ApiOrigins): void {
+export function describeApi(app: App, origins: ApiOrigins): DescribeApi {
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => {
     if (route.schema?.tags && route.method !== 'HEAD') routes.push(route)
@@ -127,6 +130,7 @@ export function describeApi(app: App, origins: ApiOrigins): void {
       .type('text/plain; charset=utf-8')
       .send(llmsText(await document())),
   )
+  return document
 }
 
 /** Declares the routes again, on an app that serves nothing: the generator takes memory and time that few servers need. */
@@ -195,7 +199,8 @@ Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\
 \`Retry-After\` seconds. To make an image: GET /api/v1/models, POST /api/v1/generate with the \`id\` of one as
 \`model_version_id\` and an \`Idempotency-Key\`, then GET the \`poll_url\` until \`status\` is \`succeeded\` or \`failed\`.
 
-The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json).
+The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json). The same to read, with samples and
+advice: [the reference as Markdown](${server?.url}/docs.md).
 
 ${sections.join('\n')}`
 }

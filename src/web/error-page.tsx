@@ -4,16 +4,19 @@ import { Layout } from './layout.js'
 
 const HEADINGS: Partial<Record<ErrorCode, string>> = {
   not_found: 'Nothing here',
+  method_not_allowed: 'Not this way',
   forbidden: 'Not allowed',
   invalid_request: 'That did not work',
   rate_limited: 'Too fast',
   unavailable: 'Back in a moment',
 }
 const headingOf = ({ code }: AppError) => HEADINGS[code] ?? 'Something went wrong'
+const sentenceOf = ({ code, message }: AppError) =>
+  code === 'internal' ? 'The fault is ours. Try again; if it stays, tell the operator the request below.' : message
 
 export const ErrorPage = ({ error, request }: { error: AppError; request: FastifyRequest }) => (
   <NoticePage heading={headingOf(error)} request={request} requestId={request.id}>
-    {error.message}
+    {sentenceOf(error)}
   </NoticePage>
 )
 

@@ -18,6 +18,8 @@ export interface WebsiteOptions {
   readonly baseUrl: string
   /** The origin of Create Image. */
   readonly apiBaseUrl: string
+  /** Of each interface; the pages count towards neither. */
+  readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   /** What keys begin with, before the underscore. */
   readonly keyPrefix: string
   /** Aborts when this server must stop waiting. */

@@ -11,6 +11,7 @@ import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
 import type { WebsiteOptions } from './ports.js'
+import { referenceRoutes } from './reference/reference-routes.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
 
@@ -24,7 +25,7 @@ import { signInRoutes } from './sign-in/sign-in-routes.js'
 export function website(options: WebsiteOptions): Website {
   const headers = securityHeaders(options)
   return {
-    async pages(app) {
+    async pages(app, describe) {
       await app.register(cookie)
       await app.register(formbody)
       app.addHook('onSend', (_request, reply, payload, next) => {
@@ -36,6 +37,7 @@ export function website(options: WebsiteOptions): Website {
       assetRoutes(app)
       homeRoutes(app, options)
       imagePageRoutes(app, options)
+      referenceRoutes(app, options, describe)
       signInRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
@@ -45,7 +47,8 @@ export function website(options: WebsiteOptions): Website {
         operators.addHook('onRequest', requireOperator)
       })
     },
-    notFound: (request, reply) => showError(noSuchPage(), request, reply.headers(headers)),
+    notFound: (error, request, reply) =>
+      showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers)),
   }
 }
 

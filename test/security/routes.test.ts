@@ -42,6 +42,8 @@ const FOR_AGENTS = ['POST /mcp']
 const WITHOUT_KEY = [
   'GET /',
   'GET /cdn/:file',
+  'GET /docs',
+  'GET /docs.md',
   'GET /health',
   'GET /image/:slug',
   'GET /llms.txt',

@@ -6,7 +6,7 @@ const context = useService()
 const browser = useBrowser()
 
 /** For anybody. */
-const PAGES = ['/', '/sign-in', '/no-such-page']
+const PAGES = ['/', '/sign-in', '/docs', '/no-such-page']
 
 describeInBrowser('a page', () => {
   it.each(PAGES)('%s has no accessibility violation in light and dark, and fits a phone', async (path) => {

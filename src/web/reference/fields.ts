@@ -1,0 +1,113 @@
+import type { ApiDocument, ApiParameter, Schema } from './api-document.js'
+
+/** One line of a table of parameters or fields. */
+export interface Field {
+  /** With its parents: `output.images[].url`. */
+  readonly name: string
+  readonly type: string
+  readonly required: boolean
+  /** In words: the default, the range, the values. */
+  readonly notes: readonly string[]
+  readonly description: string
+}
+
+type Schemas = ApiDocument['components']['schemas']
+/** More values than these are listed for requests alone, where one has to choose. */
+const FEW = 6
+
+/** What a reference stands for, and what `null` is an alternative to. */
+export function resolved(schema: Schema, schemas: Schemas): Schema & { readonly nullable?: boolean } {
+  if (schema.$ref) return resolved(schemas[nameOf(schema.$ref)] ?? {}, schemas)
+  const [only, ...others] = schema.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  if (!only || others.length > 0 || only === schema) return schema
+  const { anyOf, ...own } = schema
+  return { ...resolved(only, schemas), ...own, nullable: anyOf?.length !== 1 }
+}
+
+/** The name of a schema that others refer to. */
+export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
+
+/** The fields of a request's body. Null counts as left out there, so it goes without saying. */
+export const bodyFields = (schema: Schema, schemas: Schemas): Field[] => fieldsOf(schema, schemas, true)
+
+/** The fields of an answer, with those inside of others. */
+export const answerFields = (schema: Schema, schemas: Schemas): Field[] => fieldsOf(schema, schemas, false)
+
+export function parameterField(parameter: ApiParameter, schemas: Schemas): Field {
+  const { name, in: place, required, description = '', schema } = parameter
+  const shown = place === 'header' ? name.replace(/(^|-)\w/g, (letters) => letters.toUpperCase()) : name
+  const found = resolved(schema, schemas)
+  return {
+    name: shown,
+    type: typeOf(found, schemas, true),
+    required: required ?? false,
+    notes: [`in the ${place}`, ...notesOf(found, true)],
+    description,
+  }
+}
+
+function fieldsOf(schema: Schema, schemas: Schemas, asked: boolean, prefix = ''): Field[] {
+  const whole = resolved(schema, schemas)
+  if (whole.type === 'array' && whole.items) return fieldsOf(whole.items, schemas, asked, `${prefix.slice(0, -1)}[].`)
+  const variants = whole.oneOf?.map((variant) => resolved(variant, schemas)) ?? [whole]
+  const names = new Set(variants.flatMap(({ properties = {} }) => Object.keys(properties)))
+  return [...names].flatMap((name) => {
+    const having = variants.filter(({ properties = {} }) => name in properties)
+    const [first] = having.map(({ properties = {} }) => properties[name] as Schema)
+    if (!first) return []
+    const values = having.map(({ properties = {} }) => properties[name]?.const)
+    // Variants are told apart by `status`: it has the values of them all.
+    const property = values.length > 1 && !values.includes(undefined) ? { type: 'string', enum: values } : first
+    const found = resolved(property, schemas)
+    const required = having.every((variant) => variant.required?.includes(name))
+    const notes = [
+      ...(!asked && !required ? ['may be absent'] : []),
+      ...(having.length < variants.length ? [`only with ${having.map(statusOf).join(', ')}`] : []),
+      ...notesOf(found, asked),
+    ]
+    const { description = '' } = found
+    const type = typeOf(found, schemas, asked)
+    const inner = fieldsOf(found, schemas, asked, `${prefix}${name}.`)
+    // The names of the inner ones say that it is there.
+    if (inner.length > 0 && `${notes}${description}` === '' && !type.includes(' or ')) return inner
+    return [{ name: prefix + name, type, required: asked && required, notes, description }, ...inner]
+  })
+}
+
+const statusOf = ({ properties = {} }: Schema): string => `\`${String(properties.status?.const)}\``
+
+function typeOf(schema: Schema & { readonly nullable?: boolean }, schemas: Schemas, asked: boolean): string {
+  const { type, format, items, nullable, enum: values } = schema
+  const types = typeof type === 'string' ? [type] : (type ?? [typeof values?.[0]])
+  const words = types.filter((one) => one !== 'null').map((one) => wordOf(one, format, items, schemas))
+  const orNull = !asked && (nullable || types.includes('null'))
+  return (words.length > 0 ? [...words, ...(orNull ? ['null'] : [])] : ['null']).join(' or ')
+}
+
+function wordOf(type: string, format: string | undefined, items: Schema | undefined, schemas: Schemas): string {
+  if (type === 'array' && items) return `list of ${typeOf(resolved(items, schemas), schemas, true)}s`
+  return format === 'date-time' ? 'date-time' : type
+}
+
+function notesOf(schema: Schema, asked: boolean): string[] {
+  const { minimum, maximum, multipleOf, minLength, maxLength } = schema
+  const values = schema.items?.enum ?? schema.enum ?? (schema.const === undefined ? [] : [schema.const])
+  const notes = asked || values.length <= FEW ? [values.map(inCode).join(', ')] : []
+  // Zod bounds every integer by what a double holds, which says nothing.
+  const [least, most] = [minimum, maximum].map((bound) => (Number.isSafeInteger((bound ?? 0) * 2) ? bound : undefined))
+  if (asked) {
+    notes.push(rangeOf(least, most), multipleOf ? `a multiple of ${multipleOf}` : '')
+    const range = rangeOf(minLength, maxLength)
+    notes.push(range && `${range} characters`)
+    if (schema.default !== undefined) notes.push(`default ${inCode(schema.default)}`)
+  }
+  return notes.filter((note) => note !== '')
+}
+
+const inCode = (value: unknown): string => `\`${typeof value === 'string' && value ? value : JSON.stringify(value)}\``
+
+function rangeOf(least: number | undefined, most: number | undefined): string {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}`
+  if (most !== undefined) return `at most ${most}`
+  return least === undefined ? '' : `at least ${least}`
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { useService } from '../support/service.js'
+
+const context = useService()
+
+async function ask(method: string, path: string, accept = 'text/html,*/*') {
+  const answer = await fetch(context.service.url + path, { method, headers: { accept }, redirect: 'manual' })
+  const { status, headers } = answer
+  return { status, headers, text: await answer.text() }
+}
+
+describe('an error of the website', () => {
+  it('is a page with the request’s ID for people, and JSON for programs', async () => {
+    const { status, headers, text } = await ask('GET', '/nothing')
+    expect(status).toBe(404)
+    expect(text).toContain('<h1>Nothing here</h1>')
+    expect(text).toContain(`<code>${headers.get('x-request-id')}</code>`)
+    const program = await ask('GET', '/nothing', 'application/json')
+    expect(JSON.parse(program.text)).toEqual({ error: 'No such endpoint: GET /nothing.' })
+  })
+
+  it('says which methods an address takes: as a page, and in Allow', async () => {
+    const { status, headers, text } = await ask('GET', '/sign-out')
+    expect([status, headers.get('allow')]).toEqual([405, 'POST'])
+    expect(text).toContain('<h1>Not this way</h1>')
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    const program = await ask('DELETE', '/docs', '*/*')
+    expect([program.status, program.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    expect(JSON.parse(program.text)).toEqual({ error: 'Method DELETE is not allowed on /docs: use GET, HEAD.' })
+  })
+
+  it('tells a HEAD the same without the page', async () => {
+    for (const [path, status] of [
+      ['/', 200],
+      ['/docs', 200],
+      ['/docs.md', 200],
+      ['/nothing', 404],
+    ] as const) {
+      const answer = await ask('HEAD', path)
+      expect([answer.status, answer.text]).toEqual([status, ''])
+    }
+  })
+
+  it('shows an over-long or hostile address as text, and no more of it than fits', async () => {
+    const { status, text } = await ask('GET', `/${'<script>'.repeat(1000)}`)
+    expect(status).toBe(404)
+    expect(text).not.toContain('<script>')
+    const program = await ask('GET', `/${'a'.repeat(8000)}`, '*/*')
+    expect([program.status, program.text.length < 200]).toEqual([404, true])
+  })
+
+  it('tells nothing internal when it is the server’s own', async () => {
+    const { db } = context.service
+    await db.pool.query('ALTER TABLE images RENAME COLUMN removed_at TO elsewhere')
+    try {
+      const { status, headers, text } = await ask('GET', `/image/${'a'.repeat(22)}`)
+      expect(status).toBe(500)
+      expect(text).toContain('The fault is ours.')
+      expect(text).toContain(`<code>${headers.get('x-request-id')}</code>`)
+      expect(text).not.toMatch(/removed_at|column|SELECT|postgres| at /i)
+    } finally {
+      await db.pool.query('ALTER TABLE images RENAME COLUMN elsewhere TO removed_at')
+    }
+  })
+})

@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { transform } from 'esbuild'
+import type { OpenAPI3 } from 'openapi-typescript'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
+import { givenUser } from '../support/givens.js'
+import { findProgram } from '../support/programs.js'
+import { useService } from '../support/service.js'
+
+const ORIGIN = 'http://easel.test'
+const context = useService({
+  worker: true,
+  env: { BASE_URL: ORIGIN, RATE_LIMIT_MAX: '50', INFERENCE_URL: 'preview:' },
+})
+const run = promisify(execFile)
+let html: string
+let markdown: string
+let operations: { method: string; path: string; id: string; summary: string }[]
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(context.service.url + path, { headers: { accept: 'text/html', ...headers }, redirect: 'manual' })
+
+beforeAll(async () => {
+  html = await (await get('/docs')).text()
+  markdown = await (await get('/docs.md')).text()
+  const { paths = {} }: OpenAPI3 = await (await get('/openapi.json')).json()
+  operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, { operationId: string; summary: string }>).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      id: operation.operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+      summary: operation.summary,
+    })),
+  )
+})
+
+/** The text of an element that has no elements inside. */
+const textOf = (id: string): string =>
+  (new RegExp(` id="${id}">([^<]*)<`).exec(html)?.[1] ?? '').replaceAll('&lt;', '<').replaceAll('&amp;', '&')
+
+describe('the API reference', () => {
+  it('has every operation of the document, on the page and in the Markdown, with samples in three languages', () => {
+    expect(operations.length).toBeGreaterThan(20)
+    for (const { method, path, id, summary } of operations) {
+      expect(html).toContain(`<h3 id="${id}"><a href="#${id}">${summary}</a></h3>`)
+      expect(html).toContain(`>${method}</b> <code>${path}</code>`)
+      expect(markdown).toContain(`### ${summary}\n\n\`${method} ${path}\``)
+      for (const language of ['curl', 'python', 'typescript'])
+        expect(textOf(`${id}-${language}`)).toContain(path.split('{')[0])
+    }
+  })
+
+  it('says of a field its type, default, range and whether it is required, in both forms', () => {
+    expect(html).toContain('<dt>prompt</dt><dd><b>required </b>string · 1 to 2000 characters</dd><dd>What to draw</dd>')
+    expect(html).toMatch(/<dt>steps<\/dt><dd>integer · 1 to 100 · default <code>30<\/code>/)
+    expect(markdown).toContain('| `prompt` | string | required; 1 to 2000 characters. What to draw |')
+    expect(markdown).toContain('| `output.images[].url` | string | Permanent and public |')
+  })
+
+  it('has no link that leads nowhere, and no two places of one name', async () => {
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    const links = [...html.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href as string)
+    const missing = links.filter((href) => href.startsWith('#') && !ids.includes(href.slice(1)))
+    expect(missing).toEqual([])
+    const inMarkdown = [...markdown.matchAll(/\]\(http:\/\/easel\.test\/docs#([^)]+)\)/g)].map(([, id]) => id)
+    expect(inMarkdown.filter((id) => !ids.includes(id))).toEqual([])
+    // Of other pages, those that are not behind a session.
+    const paths = new Set(links.filter((href) => /^\/(?!\/)/.test(href) && href !== '/keys'))
+    const statuses = await Promise.all([...paths].map(async (path) => [path, (await get(path)).status]))
+    expect(statuses.filter(([, status]) => status !== 200)).toEqual([])
+    expect([...paths]).toContain('/openapi.json')
+  })
+
+  it('is listed, names its other forms, and is smaller than 100 KB', async () => {
+    expect(html).toContain('<link rel="alternate" type="text/markdown" href="/docs.md"/>')
+    expect(html).toContain(`<link rel="canonical" href="${ORIGIN}/docs"/>`)
+    expect(html).toContain('<meta name="description"')
+    expect(html).not.toContain('noindex')
+    const cookie = await givenSession(context.service.db, await givenUser(context.service.db))
+    const signedIn = await (await get('/docs', { cookie })).text()
+    expect(signedIn).toContain('<a href="/keys">create a key</a>')
+    expect(Buffer.byteLength(signedIn)).toBeLessThan(100_000)
+    expect((await get('/docs.md')).headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+    expect(await (await get('/llms.txt')).text()).toContain(`${ORIGIN}/docs.md`)
+  })
+
+  it.skipIf(!findProgram('curl'))('names each interface’s own origin where they differ', async () => {
+    const split = await context.service.server({}, { API_BASE_URL: 'http://api.easel.test' })
+    const { port } = new URL(split.url)
+    const { stdout } = await run('curl', ['-sS', '-H', 'Host: easel.test', `http://127.0.0.1:${port}/docs.md`])
+    expect(stdout).toContain('`POST /v1/images/generate` at `http://api.easel.test`')
+    expect(stdout).toContain('curl -sS http://api.easel.test/v1/images/generate \\')
+    expect(stdout).toContain('curl -sS http://easel.test/api/v1/generate \\')
+  })
+})
+
+/** A program of the page, as somebody runs it who has a key. */
+async function printed(command: string, flag: string, language: string, more: readonly string[] = []) {
+  const { key } = await givenUser(context.service.db)
+  const source = textOf(`begin-${language}`).replaceAll(ORIGIN, context.service.url)
+  expect(source).toMatch(/2\.5|2500/)
+  const text = language === 'typescript' ? (await transform(source, { loader: 'ts', format: 'esm' })).code : source
+  const { stdout } = await run(command, [...more, flag, text], {
+    env: { ...process.env, EASEL_KEY: key },
+    timeout: 30_000,
+  })
+  return stdout
+}
+
+const hasRequests = await run('python3', ['-c', 'import requests']).then(
+  () => true,
+  () => false,
+)
+if (!hasRequests) console.log('python3 has no requests: the sample in Python is not run. Install python3-requests.')
+
+describe.concurrent('the whole program on the page submits, polls and prints the image’s address', () => {
+  const IMAGE = /http:\/\/easel\.test\/cdn\/[\w-]{22}\.png/
+
+  it.skipIf(!findProgram('curl'))('in curl', async ({ expect }) => {
+    expect(await printed('sh', '-c', 'curl')).toMatch(IMAGE)
+  })
+  it.skipIf(!hasRequests)('in Python', async ({ expect }) => {
+    expect(await printed('python3', '-c', 'python')).toMatch(IMAGE)
+  })
+  it('in TypeScript', async ({ expect }) => {
+    expect(await printed(process.execPath, '-e', 'typescript', ['--input-type=module'])).toMatch(IMAGE)
+  })
+})
+
+describe('a sample of a single request', () => {
+  it.skipIf(!findProgram('curl'))('is one that the server understands', async () => {
+    const { key } = await givenUser(context.service.db)
+    const samples = operations.filter(({ method, path }) => method === 'GET' && !path.includes('{'))
+    const answers = await Promise.all(
+      samples.map(async ({ id }) => {
+        const source = textOf(`${id}-curl`).replaceAll(ORIGIN, context.service.url)
+        const { stdout } = await run('sh', ['-c', `${source} -w '\\n%{http_code}'`], {
+          env: { ...process.env, EASEL_KEY: key },
+        })
+        return `${id} ${stdout.split('\n').at(-1)}`
+      }),
+    )
+    expect(answers.filter((answer) => !answer.endsWith(' 200'))).toEqual([])
+    expect(answers.length).toBeGreaterThan(5)
+  })
+})
+
+const browser = useBrowser()
+
+describeInBrowser('the page of the API reference', () => {
+  it('changes the language of all samples with the keyboard, remembers it, and copies', async () => {
+    const { page, context: tabs } = await browser.open(context.service.url)
+    await tabs.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto('/docs')
+    expect(await page.locator('#submit-generation-curl').isVisible()).toBe(true)
+    await page.getByRole('radio', { name: 'curl' }).focus()
+    await page.keyboard.press('ArrowRight')
+    for (const id of ['begin', 'submit-generation', 'create-image']) {
+      expect(await page.locator(`#${id}-python`).isVisible()).toBe(true)
+      expect(await page.locator(`#${id}-curl`).isVisible()).toBe(false)
+    }
+    await page.reload()
+    expect(await page.getByRole('radio', { name: 'Python' }).isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Copy' }).first().click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('import os, time, requests')
+  })
+
+  it('changes the language without scripts, too', async () => {
+    const { page } = await browser.open(context.service.url, undefined, { javaScriptEnabled: false })
+    await page.goto('/docs')
+    await page.getByText('TypeScript', { exact: true }).first().click()
+    expect(await page.locator('#begin-typescript').isVisible()).toBe(true)
+    expect(await page.locator('#begin-curl').isVisible()).toBe(false)
+  })
+
+  it('fits a phone, where its contents are folded', async () => {
+    const { page, violations, scrollsSideways } = await browser.open(context.service.url, undefined, {
+      viewport: { width: 390, height: 844 },
+    })
+    await page.goto('/docs')
+    expect(await scrollsSideways()).toBe(false)
+    const link = page.getByRole('link', { name: 'POST /generate', exact: true })
+    expect(await link.isVisible()).toBe(false)
+    await page.getByText('Contents', { exact: true }).click()
+    await link.click()
+    expect(new URL(page.url()).hash).toBe('#submit-generation')
+    expect(await violations()).toEqual([])
+  })
+})
