@@ -10,6 +10,7 @@ import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
+import { playgroundRoutes } from './playground/playground-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
@@ -39,6 +40,7 @@ export function website(options: WebsiteOptions): Website {
       signInRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
+        playgroundRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)
