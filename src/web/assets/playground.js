@@ -2,6 +2,7 @@
 
 const form = document.querySelector('#create')
 const prompt = form.elements.prompt
+const stage = document.querySelector('#stage')
 const code = document.querySelector('#code')
 const codeText = document.querySelector('#code-text')
 const defaults = JSON.parse(code.dataset.defaults)
@@ -80,7 +81,8 @@ const SAMPLES = {
   -d ${quoted(json(request))}
 
 # With the id of the answer, until its status is succeeded or failed:
-curl -s '${api}/generate/<id>?wait=30' -H "Authorization: Bearer $EASEL_KEY"`,
+curl -s '${api}/generate/<id>?wait=30' \\
+  -H "Authorization: Bearer $EASEL_KEY"`,
 
   Python: (api, request) => `import os, time, requests
 
@@ -160,7 +162,9 @@ document.addEventListener(
   true,
 )
 
-document.querySelector('#stage').addEventListener('click', (event) => {
+// The button Cancel goes away with what it cancels.
+stage.addEventListener('submit', () => stage.focus())
+stage.addEventListener('click', (event) => {
   const link = event.target.closest('[data-prompt], [data-seed]')
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
   event.preventDefault()
@@ -168,8 +172,10 @@ document.querySelector('#stage').addEventListener('click', (event) => {
   else fill(form.elements.seed, link.dataset.seed)
 })
 
-document.addEventListener('htmx:after:swap', () => {
+document.addEventListener('htmx:after:swap', ({ target }) => {
   show()
+  // On a phone it is below the form.
+  if (target === form && isRunning()) stage.scrollIntoView({ block: 'nearest' })
   const wrong = document.querySelector('#problem [data-field]')
   if (!wrong) return
   const field = form.elements[wrong.dataset.field]
@@ -182,6 +188,7 @@ document.addEventListener('htmx:after:swap', () => {
 // ---- What the network does ----------------------------------------------------------------------------------------
 
 // The session has ended: the page leads to where one signs in.
+stage.addEventListener('signed-out', () => location.reload())
 document.addEventListener('htmx:sse:error', ({ detail }) => {
   if (detail.status === 401) location.reload()
 })

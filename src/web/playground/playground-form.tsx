@@ -136,11 +136,13 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
           <NumberField name="seed" label="Seed" value={form.seed} min={0} max={MAX_SEED} placeholder="Random" />
         </div>
       </details>
-      <div id="problem" aria-live="assertive">
-        {problem && <ProblemNotice problem={problem} />}
-      </div>
-      <div id="act">
-        <Generate running={running} cost={cost} held={credits} />
+      <div class="foot">
+        <div id="problem" aria-live="assertive">
+          {problem && <ProblemNotice problem={problem} />}
+        </div>
+        <div id="act">
+          <Generate running={running} cost={cost} held={credits} />
+        </div>
       </div>
     </form>
   )
@@ -177,7 +179,7 @@ interface ChoiceProps {
 
 const Choice = ({ name, value, checked, data, children }: ChoiceProps) => (
   <label class="choice">
-    <input type="radio" class="hidden-visually" name={name} value={value} checked={checked} {...data} />
+    <input type="radio" name={name} value={value} checked={checked} {...data} />
     {children}
   </label>
 )
@@ -193,11 +195,11 @@ const ModelChoice = ({ model, checked }: { model: ModelVersion; checked: boolean
       <bdi>{model.modelName}</bdi>
     </b>
     <span class="small quiet">
-      <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi>
-    </span>
-    <span class="small quiet">
-      {creditsText(model.creditsPerImage)}
-      {model.nsfw && ' · 18+'}
+      <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi> ·{' '}
+      <span class="price">
+        {creditsText(model.creditsPerImage)}
+        {model.nsfw && ' · 18+'}
+      </span>
     </span>
   </Choice>
 )

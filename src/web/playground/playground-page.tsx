@@ -39,7 +39,7 @@ export const PlaygroundPage = ({ signedIn, active, ended, imageUrl, baseUrl, ...
       <PlaygroundForm {...form} credits={signedIn.caller.account.credits} running={active !== undefined} />
     </section>
     <div class="stack">
-      <section id="stage" class="stage" role="status" aria-label="Generation" aria-atomic="false">
+      <section id="stage" class="stage" role="status" tabindex={-1} aria-label="Generation" aria-atomic="false">
         {active ? (
           <ActiveStage active={active} />
         ) : ended ? (
@@ -86,11 +86,9 @@ const Code = ({ baseUrl }: { baseUrl: string }) => (
         </button>
       </div>
     </div>
-    <div id="code-panel" role="tabpanel" aria-labelledby="tab-curl" tabindex={0}>
-      <pre>
-        <code id="code-text" />
-      </pre>
-    </div>
+    <pre id="code-panel" role="tabpanel" aria-labelledby="tab-curl" tabindex={0}>
+      <code id="code-text" />
+    </pre>
     <p class="small quiet">
       It reads your key from <code>EASEL_KEY</code>: <a href="/keys">create one</a>, or see the{' '}
       <a href="/docs">API reference</a>.

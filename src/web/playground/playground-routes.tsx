@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fragment, h } from 'preact'
 import { z } from 'zod'
+import type { Account } from '../../account/account.js'
 import { type ModelVersion, requireAvailable } from '../../catalog/model-version.js'
-import { AppError } from '../../errors.js'
+import { AppError, noActiveSubscription } from '../../errors.js'
 import { cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { hasEnded, pollGeneration } from '../../generation/follow/poll.js'
@@ -51,7 +52,8 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const shown = await asked(models, latest && formOf(latest))
     const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
     const props = { signedIn, models, active, ended, baseUrl, imageUrl: ports.images.url }
-    return sendPage(reply, <PlaygroundPage {...props} {...shown} />)
+    const problem = shown.problem ?? planProblem(signedIn.caller.account)
+    return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
   }
 
   app.get('/playground', { schema: { querystring: query } }, (request, reply) =>
@@ -170,13 +172,19 @@ async function formFor(
     ...(prompt && { prompt: prompt }),
   }
   const example = before.prompt === form.prompt && !image && !latest
-  const problem = problemOfForm(from !== '' && !image, isOffered(form))
+  const problem = models.length === 0 ? NO_MODELS : problemOfForm(from !== '' && !image, isOffered(form))
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
     example,
     problem,
   }
 }
+
+/** Said before anybody writes a prompt in vain. */
+const planProblem = ({ subscription }: Account): Problem | undefined =>
+  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription())
+
+const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
 
 function problemOfForm(isLost: boolean, isOffered: boolean): Problem | undefined {
   if (isLost) return { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }

@@ -118,8 +118,8 @@ export const EndedStage = ({ of: generation, imageUrl }: { of: PastGeneration; i
       )}
       <p class="row apart">
         <span>
-          <b>{generation.images.length > 0 ? 'Done' : 'Removed'}</b> · <bdi>{generation.modelName}</bdi> ·{' '}
-          {generation.width} × {generation.height}
+          <b>{generation.images.length > 0 ? `Done${tookText(generation)}` : 'Removed'}</b> ·{' '}
+          <bdi>{generation.modelName}</bdi> · {generation.width} × {generation.height}
         </span>
         <a href="/gallery">All your images</a>
       </p>
@@ -131,6 +131,9 @@ export const EndedStage = ({ of: generation, imageUrl }: { of: PastGeneration; i
       <p>{refundText(generation)}</p>
     </div>
   )
+
+const tookText = ({ startedAt, finishedAt }: PastGeneration) =>
+  startedAt && finishedAt ? ` in ${Math.max(0.1, (+finishedAt - +startedAt) / 1000).toFixed(1)} s` : ''
 
 const refundText = ({ refunded }: PastGeneration) =>
   refunded === 0

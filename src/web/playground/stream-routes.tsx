@@ -69,7 +69,7 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
         told = told.then(() => showChange(change)).catch(() => stream.end('connect anew'))
       })
     if (!hasEnded(first.now)) stream.once('close', follow())
-    sessionEnded(request, reply).addEventListener('abort', () => stream.end('the session of this stream has ended'))
+    sessionEnded(request, reply).addEventListener('abort', () => stream.end({ event: 'signed-out', data: 'end' }))
     // A proxy must not buffer the events.
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
     return reply.send(stream as never)
