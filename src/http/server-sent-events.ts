@@ -36,7 +36,7 @@ export class EventStream extends Readable {
     this.#full = !this.push(eventText(event, data))
   }
 
-  /** Sends an event that the next one of its kind may replace. */
+  /** Sends an event that the next one of its kind, by default its name, may replace. */
   show(event: string, data: EventData, kind = event): void {
     this.#put(kind, eventText(event, data))
   }

@@ -67,7 +67,10 @@ export function useBrowser() {
         await route.fulfill({ response: await route.fetch({ url: origin + pathname }) })
       })
       const page = await context.newPage()
-      page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
+      page.on('pageerror', ({ message }) => {
+        // Of a page that was left before its transition had ended.
+        if (message !== 'Transition was skipped') problems.push(`error: ${message}`)
+      })
       page.on('console', (message) => {
         // A page that is refused is also an error to the console.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))

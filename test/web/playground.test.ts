@@ -88,7 +88,7 @@ describeInBrowser('the playground', () => {
     await page.keyboard.press('Control+Enter')
     const image = stage.getByRole('img', { name: example })
     await image.waitFor()
-    await until(() => image.evaluate((img: { naturalWidth: number }) => img.naturalWidth === 832), 'the image')
+    await until(() => image.evaluate((img) => 'naturalWidth' in img && img.naturalWidth === 832), 'the image')
     await real.stop()
     expect(await page.locator('#credits').innerText()).toBe('99 credits')
     expect(await creditsOf(context.service.db, user)).toBe(99)

@@ -204,6 +204,7 @@ const remembered = tabs.find((tab) => tab.textContent === localStorage.getItem(L
 code.hidden = false
 choose(remembered ?? tabs[0])
 if (prompt.dataset.example !== undefined) prompt.select()
+else prompt.setSelectionRange(prompt.value.length, prompt.value.length)
 const models = form.querySelector('.models')
 const chosen = models.querySelector('.choice:has(:checked)')
 if (chosen) models.scrollTop = chosen.offsetTop - models.offsetTop - 8

@@ -53,6 +53,7 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       noValidate
       hx-post="/playground"
       hx-target="#problem"
+      hx-sync="drop"
     >
       <div class="field">
         <label for="prompt">Prompt</label>

@@ -10,6 +10,8 @@ export interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> 
   readonly active: Active | undefined
   /** The latest one, where none is active. */
   readonly ended: PastGeneration | undefined
+  /** Whether anything was ever drawn. */
+  readonly returning: boolean
   readonly imageUrl: ImageUrl
   /** Of the API. */
   readonly baseUrl: string
@@ -18,7 +20,7 @@ export interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> 
 const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
 
 /** Where images are made: the form, what comes of it, and the same request as code. */
-export const PlaygroundPage = ({ signedIn, active, ended, imageUrl, baseUrl, ...form }: PlaygroundProps) => (
+export const PlaygroundPage = ({ signedIn, active, ended, returning, imageUrl, baseUrl, ...form }: PlaygroundProps) => (
   <Layout
     title="Create"
     signedIn={signedIn}
@@ -45,7 +47,7 @@ export const PlaygroundPage = ({ signedIn, active, ended, imageUrl, baseUrl, ...
         ) : ended ? (
           <EndedStage of={ended} imageUrl={imageUrl} />
         ) : (
-          <EmptyStage />
+          <EmptyStage returning={returning} />
         )}
       </section>
       <Code baseUrl={baseUrl} />

@@ -51,7 +51,8 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const latest = active?.generation ?? items[0]
     const shown = await asked(models, latest && formOf(latest))
     const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
-    const props = { signedIn, models, active, ended, baseUrl, imageUrl: ports.images.url }
+    const returning = latest !== undefined
+    const props = { signedIn, models, active, ended, returning, baseUrl, imageUrl: ports.images.url }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
     return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
   }

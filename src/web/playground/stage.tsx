@@ -116,13 +116,13 @@ export const EndedStage = ({ of: generation, imageUrl }: { of: PastGeneration; i
           ))}
         </div>
       )}
-      <p class="row apart">
+      <div class="row apart">
         <span>
           <b>{generation.images.length > 0 ? `Done${tookText(generation)}` : 'Removed'}</b> ·{' '}
           <bdi>{generation.modelName}</bdi> · {generation.width} × {generation.height}
         </span>
         <a href="/gallery">All your images</a>
-      </p>
+      </div>
     </div>
   ) : (
     <div class="empty">
@@ -172,10 +172,10 @@ export const EXAMPLES = [
   'A lone tree on a hill under the northern lights, wide view',
 ] as const
 
-/** Before the first image. */
-export const EmptyStage = () => (
+/** Before the first image, and after a break. */
+export const EmptyStage = ({ returning }: { returning: boolean }) => (
   <div class="empty">
-    <h2>Nothing on the easel yet</h2>
+    <h2>{returning ? 'The easel is free' : 'Nothing on the easel yet'}</h2>
     <p>Write a prompt, or begin with one of these:</p>
     <ul class="examples">
       {EXAMPLES.map((prompt) => (
@@ -186,6 +186,7 @@ export const EmptyStage = () => (
         </li>
       ))}
     </ul>
+    {returning && <a href="/gallery">All your images</a>}
   </div>
 )
 

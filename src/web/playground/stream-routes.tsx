@@ -66,7 +66,12 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
     let told = Promise.resolve()
     const follow = () =>
       ports.following.follow(first.now, true, (change) => {
-        told = told.then(() => showChange(change)).catch(() => stream.end('connect anew'))
+        told = told
+          .then(() => showChange(change))
+          .catch((err) => {
+            request.log.warn({ err }, 'a stream of the playground was broken off')
+            stream.end('connect anew')
+          })
       })
     if (!hasEnded(first.now)) stream.once('close', follow())
     sessionEnded(request, reply).addEventListener('abort', () => stream.end({ event: 'signed-out', data: 'end' }))
