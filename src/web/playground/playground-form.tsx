@@ -98,6 +98,14 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
           </textarea>
         </div>
       </details>
+      <div class="foot">
+        <div id="problem" aria-live="assertive">
+          {problem && <ProblemNotice problem={problem} />}
+        </div>
+        <div id="act">
+          <Generate running={running} cost={cost} held={credits} />
+        </div>
+      </div>
       <Choices of="Model" class="models">
         {models.map((model) => (
           <ModelChoice model={model} checked={`${model.id}` === form.model_version_id} />
@@ -137,14 +145,6 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
           <NumberField name="seed" label="Seed" value={form.seed} min={0} max={MAX_SEED} placeholder="Random" />
         </div>
       </details>
-      <div class="foot">
-        <div id="problem" aria-live="assertive">
-          {problem && <ProblemNotice problem={problem} />}
-        </div>
-        <div id="act">
-          <Generate running={running} cost={cost} held={credits} />
-        </div>
-      </div>
     </form>
   )
 }
