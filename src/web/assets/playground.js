@@ -180,10 +180,16 @@ document.addEventListener('htmx:after:swap', ({ target }) => {
   if (!wrong) return
   const field = form.elements[wrong.dataset.field]
   delete wrong.dataset.field
-  const details = field?.closest?.('details')
-  if (details) details.open = true
-  field?.focus?.()
+  // Not the radio buttons, which have nothing to correct.
+  if (field instanceof HTMLElement) {
+    const details = field.closest('details')
+    if (details) details.open = true
+    field.ariaInvalid = 'true'
+    field.focus({ preventScroll: true })
+  }
+  wrong.scrollIntoView({ block: 'nearest' })
 })
+form.addEventListener('input', ({ target }) => target.removeAttribute('aria-invalid'))
 
 // ---- What the network does ----------------------------------------------------------------------------------------
 
