@@ -38,6 +38,11 @@ const IMAGE = {
   ...pick(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
 }
 
+const FIND_GENERATION = statement<PastGeneration & Place>('find_own_generation')`
+  SELECT ${GENERATION} FROM ${g} WHERE ${g.id} = ${param('id')} AND ${g.userId} = ${param('accountId')}`
+
+const toGeneration = ({ at: _at, seq: _seq, ...generation }: PastGeneration & Place): PastGeneration => generation
+
 const FIND_IMAGE = statement<OwnImage>('find_own_image')`
   SELECT ${named(IMAGE)} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
    WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
@@ -53,13 +58,17 @@ const matching = (accountId: string, { status, modelVersionId, since, until }: G
   )
 
 export const historyStore = ({ pool }: Database): HistoryStore => ({
+  async generation(accountId, id) {
+    const row = await FIND_GENERATION.first(pool, { id, accountId })
+    return row && toGeneration(row)
+  },
+
   async generations(accountId, filter, { limit, after }) {
     const where = and(matching(accountId, filter), after && sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
     const rows = await queryOnce<PastGeneration & Place>(
       pool,
       sql`SELECT ${GENERATION} FROM ${g} WHERE ${where} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
     )
-    const toGeneration = ({ at: _at, seq: _seq, ...generation }: (typeof rows)[number]) => generation
     return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
   },
 

@@ -30,24 +30,24 @@ export class EventStream extends Readable {
   }
 
   /** Sends an event that must arrive; drops what still waits, which is outdated then. */
-  tell(event: string, data: object): void {
+  tell(event: string, data: EventData): void {
     if (this.#over) return
     this.#waiting.clear()
     this.#full = !this.push(eventText(event, data))
   }
 
-  /** Sends an event that the next one of its kind may replace. */
-  show(event: string, data: object): void {
-    this.#put(event, eventText(event, data))
+  /** Sends an event that the next one of its kind, by default its name, may replace. */
+  show(event: string, data: EventData, kind = event): void {
+    this.#put(kind, eventText(event, data))
   }
 
   /** Keeps the connection alive. */
   comment(text: string): void {
-    this.#put('', commentText(text))
+    this.#put(':', commentText(text))
   }
 
   /** Sends a last comment or event. */
-  end(last: string | { readonly event: string; readonly data: object }): void {
+  end(last: string | { readonly event: string; readonly data: EventData }): void {
     if (this.#over) return
     this.#over = true
     this.#waiting.clear()
@@ -62,7 +62,15 @@ export class EventStream extends Readable {
   }
 }
 
-const eventText = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+/** An object is sent as JSON, a text as it is. */
+type EventData = object | string
+
+/** @param event empty: a message, which has no name */
+function eventText(event: string, data: EventData): string {
+  // A line break would end the data, so each line gets a field of its own.
+  const text = typeof data === 'string' ? data.replace(/\r\n?|\n/g, '\ndata: ') : JSON.stringify(data)
+  return `${event && `event: ${event}\n`}data: ${text}\n\n`
+}
 const commentText = (text: string) => `: ${text}\n\n`
 
 export interface StreamTimes {

@@ -30,10 +30,14 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
   app.addHook('onRequest', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request)) throw crossSite()
     const token = request.cookies[name]
-    const signedIn = token ? await sessions.find(hashToken(token)) : undefined
+    if (!token) return
+    const tokenHash = hashToken(token)
+    const signedIn = await sessions.find(tokenHash)
     if (!signedIn) return
     request.signedIn = signedIn
     request.caller = signedIn.caller
+    // As a key's, so that open streams can look again.
+    request.keyHash = tokenHash
   })
 
   return {

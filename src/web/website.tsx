@@ -10,6 +10,7 @@ import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
+import { playgroundRoutes } from './playground/playground-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { referenceRoutes } from './reference/reference-routes.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
@@ -41,6 +42,7 @@ export function website(options: WebsiteOptions): Website {
       signInRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
+        playgroundRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)

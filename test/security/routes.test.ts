@@ -36,7 +36,7 @@ const WEBHOOKS = [
   'POST /api/v1/webhooks/:id/test',
 ]
 /** Streams, which have no HEAD. */
-const STREAMS = ['GET /api/v1/generate/:id/events']
+const STREAMS = ['GET /api/v1/generate/:id/events', 'GET /playground/:id/events']
 const FOR_AGENTS = ['POST /mcp']
 /** Without a key: health checks, the API's description, images for those who have their link, the website. */
 const WITHOUT_KEY = [
@@ -53,7 +53,10 @@ const WITHOUT_KEY = [
 ]
 
 /** Of the website, for people; those that change anything refuse what another website sends. */
-const PAGES = ['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out']
+const PAGES = [
+  ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out'],
+  ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)

@@ -16,6 +16,8 @@ const ARGUMENTS = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'],
 ]
+/** Of the images, by the tests' BASE_URL; the server under test listens elsewhere. */
+const IMAGES = 'http://easel.test/cdn/'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** A session cookie, as a browser has it that signed in. */
@@ -60,8 +62,15 @@ export function useBrowser() {
         const [name = '', value = ''] = cookie.split('=')
         await context.addCookies([{ name, value, url: origin, httpOnly: true, sameSite: 'Lax' }])
       }
+      await context.route(`${IMAGES}*`, async (route) => {
+        const { pathname } = new URL(route.request().url())
+        await route.fulfill({ response: await route.fetch({ url: origin + pathname }) })
+      })
       const page = await context.newPage()
-      page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
+      page.on('pageerror', ({ message }) => {
+        // Of a page that was left before its transition had ended.
+        if (message !== 'Transition was skipped') problems.push(`error: ${message}`)
+      })
       page.on('console', (message) => {
         // A page that is refused is also an error to the console.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
@@ -69,7 +78,8 @@ export function useBrowser() {
       })
       page.on('request', (request) => {
         const url = request.url()
-        if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) problems.push(`asked elsewhere: ${url}`)
+        if (![`${origin}/`, IMAGES].some((own) => url.startsWith(own)) && !/^(data|blob):/.test(url))
+          problems.push(`asked elsewhere: ${url}`)
       })
       return { page, context, violations: () => violationsOf(page), scrollsSideways: () => scrolls(page) }
     },

@@ -45,6 +45,7 @@ export interface OwnImage extends Stored<Drawing>, Pick<Generation, 'modelVersio
 }
 
 export interface HistoryStore {
+  generation(accountId: string, id: string): Promise<PastGeneration | undefined>
   /** Ordered by submit time. */
   generations(accountId: string, filter: GenerationFilter, page: PageRequest): Promise<Page<PastGeneration>>
   /** Ordered by their generations' submit times, then in batch order; without removed images. */

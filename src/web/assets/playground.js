@@ -1,0 +1,216 @@
+// The playground: what the form costs, the counter, the keys, and the same request as code.
+
+const form = document.querySelector('#create')
+const prompt = form.elements.prompt
+const stage = document.querySelector('#stage')
+const code = document.querySelector('#code')
+const codeText = document.querySelector('#code-text')
+const defaults = JSON.parse(code.dataset.defaults)
+const LANGUAGE = 'easel.language'
+let language = 'curl'
+
+// ---- The form -----------------------------------------------------------------------------------------------------
+
+const credits = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'credit' : 'credits'}`
+const isRunning = () => document.querySelector('#generate').ariaDisabled === 'true'
+
+function showCost() {
+  const model = form.querySelector('[name=model_version_id]:checked')
+  const cost = Number(model?.dataset.prices.split(' ')[form.elements.batch_size.value - 1])
+  const button = document.querySelector('#generate')
+  const known = Number.isFinite(cost)
+  document.querySelector('#cost').textContent = isRunning() ? '· 1 running' : known ? `· ${credits(cost)}` : ''
+  document.querySelector('#too-dear').hidden = isRunning() || !known || cost <= Number(button.dataset.held)
+}
+
+function showCount() {
+  const count = document.querySelector('#count')
+  // Code points, as the server counts them.
+  const length = [...prompt.value].length
+  count.textContent = `${length} / ${count.dataset.max}`
+  count.classList.toggle('bad', length > Number(count.dataset.max))
+}
+
+/** Everything that follows from the form. */
+function show() {
+  showCost()
+  showCount()
+  codeText.textContent = SAMPLES[language](code.dataset.api, requestOf(form))
+}
+
+function fill(field, value) {
+  field.value = value
+  const details = field.closest('details')
+  if (details) details.open = true
+  field.focus()
+  // For htmx, which asks moderation.
+  field.dispatchEvent(new Event('input', { bubbles: true }))
+}
+
+// ---- Code ---------------------------------------------------------------------------------------------------------
+
+/** The API's request: what is required, and what differs from the defaults. */
+function requestOf({ elements }) {
+  const [width, height] = elements.shape.value.split('x').map(Number)
+  const number = ({ value }) => (value.trim() === '' ? undefined : Number(value))
+  const asked = {
+    negative_prompt: elements.negative_prompt.value,
+    width,
+    height,
+    batch_size: number(elements.batch_size),
+    steps: number(elements.steps),
+    cfg_scale: number(elements.cfg_scale),
+    sampler: elements.sampler.value,
+    seed: number(elements.seed),
+  }
+  const differs = ([name, value]) => value !== undefined && value !== defaults[name]
+  return {
+    prompt: prompt.value,
+    model_version_id: number(elements.model_version_id),
+    ...Object.fromEntries(Object.entries(asked).filter(differs)),
+  }
+}
+
+const json = (request, indent = '') => JSON.stringify(request, null, 2).replaceAll('\n', `\n${indent}`)
+/** In single quotes a shell changes nothing; a quote itself is written outside of them. */
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
+
+const SAMPLES = {
+  curl: (api, request) => `curl -s ${api}/generate \\
+  -H "Authorization: Bearer $EASEL_KEY" -H 'Content-Type: application/json' \\
+  -d ${quoted(json(request))}
+
+# With the id of the answer, until its status is succeeded or failed:
+curl -s '${api}/generate/<id>?wait=30' \\
+  -H "Authorization: Bearer $EASEL_KEY"`,
+
+  Python: (api, request) => `import os, time, requests
+
+http = requests.Session()
+http.headers["Authorization"] = f"Bearer {os.environ['EASEL_KEY']}"
+answer = http.post("${api}/generate", json=${json(request)})
+answer.raise_for_status()
+job = answer.json()
+while job["status"] in ("queued", "processing"):
+    time.sleep(2.5)
+    job = http.get(f"${api}/generate/{job['id']}").json()
+print(job)`,
+
+  TypeScript: (api, request) => `const headers = {
+  authorization: \`Bearer \${process.env.EASEL_KEY}\`,
+  'content-type': 'application/json',
+}
+const body = JSON.stringify(${json(request)})
+const answer = await fetch('${api}/generate', { method: 'POST', headers, body })
+if (!answer.ok) throw new Error(await answer.text())
+let job = await answer.json()
+while (job.status === 'queued' || job.status === 'processing') {
+  await new Promise((resolve) => setTimeout(resolve, 2500))
+  job = await (await fetch(\`${api}/generate/\${job.id}\`, { headers })).json()
+}
+console.log(job)`,
+}
+
+const tabs = [...code.querySelectorAll('[role=tab]')]
+
+function choose(tab) {
+  language = tab.textContent
+  for (const other of tabs) {
+    other.ariaSelected = String(other === tab)
+    other.tabIndex = other === tab ? 0 : -1
+  }
+  document.querySelector('#code-panel').setAttribute('aria-labelledby', tab.id)
+  localStorage.setItem(LANGUAGE, language)
+  show()
+}
+
+code.addEventListener('click', ({ target }) => {
+  if (tabs.includes(target)) choose(target)
+})
+code.addEventListener('keydown', (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+  const at = tabs.indexOf(event.target)
+  if (!step || at < 0) return
+  event.preventDefault()
+  const next = tabs[(at + step + tabs.length) % tabs.length]
+  choose(next)
+  next.focus()
+})
+
+// ---- Keys and clicks ----------------------------------------------------------------------------------------------
+
+form.addEventListener('input', show)
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault()
+    form.requestSubmit()
+  }
+  const typing = event.target.closest('input:not([type=radio]), textarea, select, [contenteditable]')
+  if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return
+  event.preventDefault()
+  prompt.focus()
+})
+
+// Before htmx: the button stays focusable while a generation runs, and does nothing.
+document.addEventListener(
+  'submit',
+  (event) => {
+    if (event.target !== form || !isRunning()) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+  },
+  true,
+)
+
+// The button Cancel goes away with what it cancels.
+stage.addEventListener('submit', () => stage.focus())
+stage.addEventListener('click', (event) => {
+  const link = event.target.closest('[data-prompt], [data-seed]')
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
+  event.preventDefault()
+  if (link.dataset.prompt) fill(prompt, link.dataset.prompt)
+  else fill(form.elements.seed, link.dataset.seed)
+})
+
+document.addEventListener('htmx:after:swap', ({ target }) => {
+  show()
+  // On a phone it is below the form.
+  if (target === form && isRunning()) stage.scrollIntoView({ block: 'nearest' })
+  const wrong = document.querySelector('#problem [data-field]')
+  if (!wrong) return
+  const field = form.elements[wrong.dataset.field]
+  delete wrong.dataset.field
+  // Not the radio buttons, which have nothing to correct.
+  if (field instanceof HTMLElement) {
+    const details = field.closest('details')
+    if (details) details.open = true
+    field.ariaInvalid = 'true'
+    field.focus({ preventScroll: true })
+  }
+  wrong.scrollIntoView({ block: 'nearest' })
+})
+form.addEventListener('input', ({ target }) => target.removeAttribute('aria-invalid'))
+
+// ---- What the network does ----------------------------------------------------------------------------------------
+
+// The session has ended: the page leads to where one signs in.
+stage.addEventListener('signed-out', () => location.reload())
+document.addEventListener('htmx:sse:error', ({ detail }) => {
+  if (detail.status === 401) location.reload()
+})
+document.addEventListener('htmx:error', ({ target }) => {
+  if (target !== form) return
+  const sentence = document.createElement('p')
+  sentence.className = 'problem'
+  sentence.textContent = 'Easel could not be reached. Check your connection, then press Generate again.'
+  document.querySelector('#problem').replaceChildren(sentence)
+})
+
+const remembered = tabs.find((tab) => tab.textContent === localStorage.getItem(LANGUAGE))
+code.hidden = false
+choose(remembered ?? tabs[0])
+if (prompt.dataset.example !== undefined) prompt.select()
+else prompt.setSelectionRange(prompt.value.length, prompt.value.length)
+const models = form.querySelector('.models')
+const chosen = models.querySelector('.choice:has(:checked)')
+if (chosen) models.scrollTop = chosen.offsetTop - models.offsetTop - 8
