@@ -12,6 +12,9 @@ export interface OperatorAct {
   readonly reason: string
 }
 
+/** Who does it, and why. */
+export type By = Pick<OperatorAct, 'actor' | 'reason'>
+
 export interface OperatorAction extends OperatorAct {
   readonly id: number
   readonly at: Date

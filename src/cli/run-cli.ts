@@ -10,6 +10,7 @@ import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
+import { queueCommands } from './queue-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 
 type Output = { write(text: string): unknown }
@@ -63,6 +64,7 @@ export async function runCli(
   keyCommands(program, run)
   modelCommands(program, run)
   jobCommands(program, run)
+  queueCommands(program, run)
   usageCommand(program, run)
   imageCommands(program, run)
   auditCommand(program, run)

@@ -1,4 +1,4 @@
-import type { OperatorAct } from '../../account/operator-actions.js'
+import type { By } from '../../account/operator-actions.js'
 import { AppError } from '../../errors.js'
 
 export const PAUSE_SCOPES = ['all', 'model', 'backend'] as const
@@ -14,9 +14,6 @@ export interface Pause extends Pausable {
   readonly reason: string
   readonly pausedAt: Date
 }
-
-/** Who does it, and why. */
-export type By = Pick<OperatorAct, 'actor' | 'reason'>
 
 /** Both record the act with it. False: it was so before, and nothing was changed. */
 export interface PauseStore {
