@@ -101,25 +101,30 @@ const GENERATION = {
 const FRESH_MS = 1000
 const PAST_FRESH_MS = 5000
 const TIMES = 20
+/** Then it is used until the next one is ready; after this time nobody has looked, and who comes waits for a new one. */
+const USABLE_MS = 30_000
 
 function shared<T>(freshMs: number, take: () => Promise<T>): () => Promise<T> {
-  let current: Promise<T> | undefined
-  let freshUntil = 0
-  return () => {
-    if (current && performance.now() < freshUntil) return current
+  let latest: { readonly seen: T; readonly freshUntil: number; readonly usableUntil: number } | undefined
+  let taking: Promise<T> | undefined
+  const takeNext = async () => {
     const begun = performance.now()
-    freshUntil = Number.POSITIVE_INFINITY
-    current = take()
-    current.then(
-      () => {
-        const now = performance.now()
-        freshUntil = now + Math.max(freshMs, (now - begun) * TIMES)
-      },
-      () => {
-        current = undefined
-      },
-    )
-    return current
+    const seen = await take()
+    const now = performance.now()
+    const freshUntil = now + Math.max(freshMs, (now - begun) * TIMES)
+    latest = { seen, freshUntil, usableUntil: Math.max(freshUntil, now + USABLE_MS) }
+    return seen
+  }
+  return async () => {
+    const now = performance.now()
+    if (latest && now < latest.freshUntil) return latest.seen
+    taking ??= takeNext().finally(() => {
+      taking = undefined
+    })
+    if (!latest || now > latest.usableUntil) return taking
+    // Whoever waits for it gets its error.
+    taking.catch(() => undefined)
+    return latest.seen
   }
 }
 

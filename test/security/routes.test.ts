@@ -51,6 +51,19 @@ const WITHOUT_KEY = [
 
 /** Of the website, for people; those that change anything refuse what another website sends. */
 const PAGES = ['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out']
+const OPERATOR_PAGES = [
+  'GET /operator',
+  'GET /operator/generations/:id',
+  'GET /operator/live',
+  'GET /operator/log',
+  'GET /operator/models',
+  'GET /operator/models/:id',
+  'POST /operator/generations/:id/cancel',
+  'POST /operator/generations/:id/run-again',
+  'POST /operator/models/:id',
+  'POST /operator/pause',
+  'POST /operator/resume',
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)
@@ -74,7 +87,15 @@ describe('the routes of the server', () => {
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))
     await app.close()
-    const known = [...OF_THE_SPEC, ...OF_PERSONAL_API, ...WEBHOOKS, ...OF_OPENAI, ...WITHOUT_KEY, ...PAGES]
+    const known = [
+      ...OF_THE_SPEC,
+      ...OF_PERSONAL_API,
+      ...WEBHOOKS,
+      ...OF_OPENAI,
+      ...WITHOUT_KEY,
+      ...PAGES,
+      ...OPERATOR_PAGES,
+    ]
     const heads = known.filter((route) => route.startsWith('GET ')).map((route) => route.replace('GET', 'HEAD'))
     expect(routes.filter((route) => !isAsset(route)).sort()).toEqual([...known, ...STREAMS, ...heads].sort())
   })

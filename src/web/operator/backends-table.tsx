@@ -5,7 +5,15 @@ import { isPaused, PauseLink, spanOf, Table } from './operator-parts.js'
 export const BackendsTable = ({ overview }: { overview: Overview }) => (
   <Table
     name="Backends"
-    columns={[['Backend'], ['State'], ['Loaded model'], ['Models', 'number'], ['Heartbeat'], ['Last error'], ['']]}
+    columns={[
+      ['Backend'],
+      ['State'],
+      ['Loaded model'],
+      ['Models', 'number'],
+      ['Heartbeat'],
+      ['Last error'],
+      ['Pause', 'act'],
+    ]}
     empty="No worker has reported a backend: start one."
   >
     {overview.backends.map((backend) => (

@@ -5,7 +5,7 @@ import { GenerationLink, spanOf, Table } from './operator-parts.js'
 export const FailuresTables = ({ overview: { failures, failed, at } }: { overview: Overview }) => (
   <>
     <Table
-      name="Failures by reason, last 24 hours"
+      name="Why generations failed in the last 24 hours"
       columns={[['Reason'], ['Generations', 'number']]}
       empty="Nothing has failed."
     >
@@ -20,7 +20,7 @@ export const FailuresTables = ({ overview: { failures, failed, at } }: { overvie
     </Table>
     {failed.length > 0 && (
       <Table
-        name="Failed last"
+        name="The newest failures"
         columns={[['Generation'], ['Account'], ['Model'], ['Reason'], ['When', 'number']]}
         empty=""
       >

@@ -15,7 +15,7 @@ export const ModelsPage = ({ models, backends, signedIn }: ModelsPageProps) => (
   <OperatorLayout title="Models" signedIn={signedIn} path="/operator/models">
     <Table
       name="Model versions"
-      columns={[['Model'], ['File'], ['Offered'], ['Credits per image', 'number'], ['Served by'], ['']]}
+      columns={[['Model'], ['File'], ['Offered'], ['Credits per image', 'number'], ['Served by'], ['Change', 'act']]}
       empty="There are no model versions: import some with “easel models import FILE.json”."
     >
       {models.map((model) => (

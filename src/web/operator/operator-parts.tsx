@@ -31,6 +31,7 @@ export function spanOf(from: Date, to: Date): string {
 
 export interface TableProps {
   readonly name: string
+  /** `act` is the class of a column of buttons, whose name nobody needs to see. */
   readonly columns: readonly (readonly [name: string, className?: string])[]
   /** Said where there are no rows. */
   readonly empty: string
@@ -48,7 +49,7 @@ export const Table = ({ name, columns, empty, children }: TableProps) => (
         <tr>
           {columns.map(([column, className]) => (
             <th scope="col" class={className}>
-              {column}
+              {className === 'act' ? <span class="hidden-visually">{column}</span> : column}
             </th>
           ))}
         </tr>
@@ -70,14 +71,18 @@ export const Table = ({ name, columns, empty, children }: TableProps) => (
 
 /** Leads to the form above with this chosen. */
 export const PauseLink = ({ scope, target }: Pausable) => (
-  <a class="button small" href={`/operator?what=${encodeURIComponent(`${scope} ${target}`)}#pause`}>
-    Pause…<span class="hidden-visually"> {target}</span>
+  <a
+    class="button small"
+    href={`/operator?what=${encodeURIComponent(`${scope} ${target}`)}#pause`}
+    aria-label={`Pause… ${target}`}
+  >
+    Pause…
   </a>
 )
 
 /** Shows the end of the ID, which is enough to tell them apart. */
 export const GenerationLink = ({ id }: { id: string }) => (
-  <a class="mono" href={`/operator/generations/${id}`} title={id}>
+  <a class="mono nowrap" href={`/operator/generations/${id}`} title={id}>
     <span class="hidden-visually">Generation </span>…{id.slice(-8)}
   </a>
 )

@@ -73,7 +73,14 @@ const Pauses = ({ pauses }: { pauses: readonly Pause[] }) => (
 const QueueTable = ({ overview }: { overview: Overview }) => (
   <Table
     name="Queue"
-    columns={[['Lane'], ['Model'], ['Waiting', 'number'], ['Oldest wait', 'number'], ['Places', 'number'], ['']]}
+    columns={[
+      ['Lane'],
+      ['Model'],
+      ['Waiting', 'number'],
+      ['Oldest wait', 'number'],
+      ['Places', 'number'],
+      ['Pause', 'act'],
+    ]}
     empty="Nothing is waiting."
   >
     {overview.queue.map(({ lane, filename, count, oldestAt, firstPlace, lastPlace }) => (
