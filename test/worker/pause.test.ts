@@ -66,7 +66,7 @@ it('while everything is paused nothing starts, and what runs goes on', async () 
   await pauses().pause(all, BY)
   const users = await Promise.all(Array.from({ length: 3 }, () => givenUser(context.service.db)))
   const ids = await Promise.all(users.map((user) => submit(user, 10)))
-  // Each call is a claim of every idle backend; more than the two polls of two seconds.
+  // Each call makes every idle backend claim.
   for (let n = 0; n < 10; n++) {
     await context.service.db.pool.query(`SELECT pg_notify('generation_waiting', '')`)
     await new Promise((resolve) => setTimeout(resolve, 50))
