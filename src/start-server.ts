@@ -11,8 +11,11 @@ import { generationWatch, pollStore } from './db/generation-views.js'
 import { historyStore } from './db/history-store.js'
 import { idempotencyStore } from './db/idempotency-store.js'
 import { imageRemovals, publishedImages } from './db/image-records.js'
-import { modelStore } from './db/model-store.js'
+import { modelStore, operatorModelStore } from './db/model-store.js'
 import { listenTo } from './db/notices.js'
+import { operatorActionStore } from './db/operator-action-store.js'
+import { oversight } from './db/oversight-store.js'
+import { pauseStore } from './db/pause-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
 import { submissionStore } from './db/submission-store.js'
@@ -102,6 +105,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     sessions: sessionStore(db),
     credentials: credentialStore(db),
     publishedImages: published,
+    operatorActions: operatorActionStore(db),
+    oversight: oversight(db),
+    pauses: pauseStore(db),
+    catalog: operatorModelStore(db),
     guesses: counter,
   }
   const app = await buildApp({

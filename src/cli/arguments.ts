@@ -1,5 +1,6 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
+import { MAX_REASON_LENGTH } from '../account/operator-actions.js'
 import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
 import type { Database } from '../db/client.js'
 import { OperatorError } from './operator-error.js'
@@ -46,6 +47,17 @@ export const words = (name: string, maxLength: number) => (text: string) => {
   const value = text.trim()
   if (isLine(value, maxLength)) return value
   throw new OperatorError(`${name} must be one line of 1 to ${maxLength} characters.`)
+}
+
+/** `option(...REASON)`: every act is recorded, with its reason. */
+export const REASON = [
+  '--reason <text>',
+  'why; kept in the log of what operators did',
+  words('--reason', MAX_REASON_LENGTH),
+] as const
+
+export interface ReasonOption {
+  readonly reason?: string
 }
 
 export const oneOf = (name: string, values: readonly string[]) => (text: string) => {

@@ -1,9 +1,12 @@
 /** Where the command line finds its database, and what it opens for one command. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import type { By } from '../account/operator-actions.js'
 import { type Config, parseConfig } from '../config.js'
 import { createDatabase, type Database } from '../db/client.js'
+import { operatorActionStore } from '../db/operator-action-store.js'
 import { createLogger } from '../logger.js'
 import { requireOwn } from '../own-directory.js'
 import { type Foundation, openFoundation } from '../wiring.js'
@@ -37,6 +40,10 @@ export interface Operator {
   readonly config: Config
   /** Connects at the first query. */
   readonly db: Database
+  /** Who did something, on the command line, and why. */
+  by(reason: string | undefined): By
+  /** Records what was done. */
+  record(action: string, target: string, reason: string | undefined): Promise<void>
   /** With the queue and the locks, for commands that end generations. Opened at the first call. */
   foundation(): Promise<Foundation>
 }
@@ -58,9 +65,26 @@ export async function withOperator<T>(config: Config, work: (operator: Operator)
     return opened
   }
   try {
-    return await work({ config, db, foundation })
+    const by = (reason = '') => ({ actor: `command line (${userName()})`, reason })
+    const { record } = operatorActionStore(db)
+    return await work({
+      config,
+      db,
+      foundation,
+      by,
+      record: (action, target, reason) => record({ ...by(reason), action, target }),
+    })
   } finally {
     await opened?.then((it) => it.close()).catch(() => undefined)
     await db.pool.end().catch(() => undefined)
+  }
+}
+
+/** In a container the user may have a number and no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `${process.getuid?.() ?? 'unknown'}`
   }
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { operatorCreditStore } from '../db/credit-store.js'
-import { MAX_CREDITS, requireUser, wholeNumber, words } from './arguments.js'
+import { MAX_CREDITS, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
-import { jsonOf, table } from './output.js'
+import { jsonOf, plural, table } from './output.js'
 
 export function creditCommands(program: Command, run: Runner): void {
   const credits = program.command('credits').description('what users can spend')
@@ -17,13 +17,14 @@ export function creditCommands(program: Command, run: Runner): void {
       'your own reference, like an invoice number: the same one grants a user once',
       words('--ref', 200),
     )
+    .option(...REASON)
     .action(run(grantCredits))
   credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
 }
 
-type Reason = { readonly note?: string; readonly ref?: string }
+type GrantOptions = ReasonOption & { readonly note?: string; readonly ref?: string }
 
-async function grantCredits({ db }: Operator, name: string, n: number, { note, ref }: Reason) {
+async function grantCredits({ db, record }: Operator, name: string, n: number, { note, ref, reason }: GrantOptions) {
   const { id, username } = await requireUser(db, name)
   const granted = await operatorCreditStore(db).grant(id, n, { note, ref })
   if (!('balance' in granted))
@@ -32,6 +33,7 @@ async function grantCredits({ db }: Operator, name: string, n: number, { note, r
         ? `User "${username}" was deleted.`
         : `User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`,
     )
+  if (granted.outcome === 'granted') await record(`granted ${plural(n, 'credit')}`, username, reason)
   const before = granted.outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
   const { balance: credits } = granted
   return { json: { username, credits }, text: `${username} now holds ${credits} credits.${before}` }

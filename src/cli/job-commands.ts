@@ -10,7 +10,7 @@ import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import { removeImage } from '../generation/library/takedown.js'
 import { fileImageStore } from '../images/file-image-store.js'
 import { createImageStore } from '../images/open-image-store.js'
-import { oneOf, requireUser, wholeNumber, words } from './arguments.js'
+import { oneOf, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
@@ -31,6 +31,7 @@ export function jobCommands(program: Command, run: Runner): void {
   jobs
     .command('cancel <id>')
     .description('end a queued or running job and give its credits back')
+    .option(...REASON)
     .action(run(cancelJob))
 }
 
@@ -121,7 +122,7 @@ async function showJob({ db, config }: Operator, id: string) {
   return { json, text: parts.filter(Boolean).join('\n\n') }
 }
 
-async function cancelJob(operator: Operator, id: string) {
+async function cancelJob(operator: Operator, id: string, { reason }: ReasonOption) {
   const jobs = operatorGenerationStore(operator.db)
   const status = await jobs.statusOf(id)
   if (!status) throw noSuchJob(id)
@@ -130,6 +131,7 @@ async function cancelJob(operator: Operator, id: string) {
     throw new OperatorError(
       `Job ${id} has already ended (${await jobs.statusOf(id)}): only a queued or processing one can be canceled.`,
     )
+  await operator.record('canceled generation', id, reason)
   const text = `Job ${id} is canceled; its credits were given back.`
   return { json: { id, status: 'failed', error: CANCELED }, text }
 }
@@ -141,12 +143,13 @@ export async function cancelAsOperator({ db, config, foundation }: Operator, id:
   return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
 }
 
-async function takeDown({ db, config }: Operator, slug: string, { reason }: { readonly reason?: string }) {
+async function takeDown({ db, config, record }: Operator, slug: string, { reason }: ReasonOption) {
   const removals = imageRemovals(db)
   // Opened after the row is marked: a store that is away then only leaves the file.
   const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
   const removed = await removeImage({ removals, images }, slug, { reason })
   if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
+  await record('removed image', slug, reason)
   return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import type { Config } from '../config.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
-import { moment, requireUser, wholeNumber, words } from './arguments.js'
+import { moment, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
@@ -17,19 +17,25 @@ export function keyCommands(program: Command, run: Runner): void {
     .option('--name <text>', 'what it is for', words('--name', 100))
     .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
     .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
+    .option(...REASON)
     .action(run(createKey))
   key.command('list <username>').description("list a user's keys").action(run(listKeys))
   key
     .command('revoke')
     .description('refuse a key from now on')
     .argument('<id>', 'its ID from "easel key list"')
+    .option(...REASON)
     .action(run(revokeKey))
 }
 
-type CreateOptions = { readonly name?: string; readonly developer?: boolean; readonly concurrency?: number }
+type CreateOptions = ReasonOption & {
+  readonly name?: string
+  readonly developer?: boolean
+  readonly concurrency?: number
+}
 
-async function createKey({ db, config }: Operator, username: string, options: CreateOptions) {
-  const { name = '', developer, concurrency } = options
+async function createKey({ db, config, record }: Operator, username: string, options: CreateOptions) {
+  const { name = '', developer, concurrency, reason } = options
   if (concurrency !== undefined && !developer)
     throw new OperatorError('--concurrency is for developer keys: give --developer too.')
   const user = await requireUser(db, username)
@@ -37,6 +43,7 @@ async function createKey({ db, config }: Operator, username: string, options: Cr
   const kind = developer ? 'developer' : 'personal'
   const stored = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency }
   const id = await operatorKeyStore(db).create({ userId: user.id, kind, name, ...stored })
+  await record(`created ${kind} key ${id}`, user.username, reason)
   return { json: { id, key }, text: `${facts({ key, id })}\nStore the key now: it is not shown again.` }
 }
 
@@ -61,9 +68,10 @@ async function listKeys({ db, config }: Operator, username: string) {
 
 const hintOf = ({ hint }: { readonly hint: string }, { keyPrefix }: Config) => `${keyPrefix}_…${hint}`
 
-async function revokeKey({ db }: Operator, id: string) {
+async function revokeKey({ db, record }: Operator, id: string, { reason }: ReasonOption) {
   const revokedAt = z.guid().safeParse(id).success ? await operatorKeyStore(db).revoke(id) : undefined
   if (!revokedAt) throw new OperatorError(`No key has the ID "${id}": "easel key list USERNAME" shows them.`)
+  await record('revoked key', id, reason)
   return { json: { id, revoked_at: revokedAt }, text: `Key ${id} is revoked.` }
 }
 

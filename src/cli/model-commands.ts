@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { type ImportedModel, operatorModelStore } from '../db/model-store.js'
+import { MAX_PRICE } from '../generation/oversight/catalog.js'
 import { CREATE_IMAGE_MODELS } from '../http/create-image-api/presets.js'
-import { isLine, wholeNumber } from './arguments.js'
+import { isLine, REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { jsonOf, plural, table } from './output.js'
@@ -14,6 +15,7 @@ export function modelCommands(program: Command, run: Runner): void {
   models
     .command('import')
     .description('add model versions, or update those whose ID is there already')
+    .option(...REASON)
     .argument('<file>', 'a JSON array in the fields of "easel models list --json"')
     .action(run(importModels))
   models.command('list').description('list all model versions, disabled ones too').action(run(listModels))
@@ -21,19 +23,30 @@ export function modelCommands(program: Command, run: Runner): void {
     models
       .command(name)
       .description(description)
-      .argument('<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
-      .action(run((operator, id: number) => setEnabled(operator, id, enabled)))
+      .argument(...VERSION)
+      .option(...REASON)
+      .action(run((operator, id: number, { reason }: ReasonOption) => setEnabled(operator, id, enabled, reason)))
   enabling('enable', 'offer a model version', true)
   enabling('disable', 'offer a model version no longer; what is queued still runs', false)
+  models
+    .command('price')
+    .description('set what an image costs, for what is submitted from now on')
+    .argument(...VERSION)
+    .argument('<n>', 'credits per image', wholeNumber('N', 0, MAX_PRICE))
+    .option(...REASON)
+    .action(run(setPrice))
 }
 
-async function importModels({ db }: Operator, file: string) {
+const VERSION = ['<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER)] as const
+
+async function importModels({ db, record }: Operator, file: string, { reason }: ReasonOption) {
   const models = await readModelFile(file)
   const imported = await operatorModelStore(db).import(models)
   if (imported.outcome === 'taken')
     throw new OperatorError(
       `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
     )
+  await record(`imported ${plural(models.length, 'model version')}`, '', reason)
   return { json: { imported: models.length }, text: `Imported ${plural(models.length, 'model version')}.` }
 }
 
@@ -52,14 +65,24 @@ async function listModels({ db }: Operator) {
   }
 }
 
-async function setEnabled({ db }: Operator, id: number, enabled: boolean) {
-  if (!(await operatorModelStore(db).setEnabled(id, enabled)))
-    throw new OperatorError(`No model version has the ID ${id}: "easel models list" shows them.`)
+async function setEnabled({ db, by }: Operator, id: number, enabled: boolean, reason: string | undefined) {
+  if (!(await operatorModelStore(db).setEnabled(id, enabled, by(reason)))) throw noSuchVersion(id)
   return { json: { id, enabled }, text: `Model version ${id} is ${enabled ? 'enabled' : 'disabled'}.` }
 }
 
+async function setPrice({ db, by }: Operator, id: number, credits: number, { reason }: ReasonOption) {
+  if (!(await operatorModelStore(db).setPrice(id, credits, by(reason)))) throw noSuchVersion(id)
+  return {
+    json: { id, credits_per_image: credits },
+    text: `An image of model version ${id} costs ${plural(credits, 'credit')}.`,
+  }
+}
+
+const noSuchVersion = (id: number) =>
+  new OperatorError(`No model version has the ID ${id}: "easel models list" shows them.`)
+
 const ID = 'must be a whole number from 1'
-const PRICE = 'must be a whole number from 0 to 1000000'
+const PRICE = `must be a whole number from 0 to ${MAX_PRICE}`
 const text = z.string('must be a text').refine((value) => isLine(value, 255), 'must be one line of 1 to 255 characters')
 const flag = z.boolean('must be true or false')
 
@@ -73,7 +96,7 @@ const entry = z.strictObject({
   cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
   nsfw: flag.optional(),
   enabled: flag.optional(),
-  credits_per_image: z.int(PRICE).min(0, PRICE).max(1_000_000, PRICE).optional(),
+  credits_per_image: z.int(PRICE).min(0, PRICE).max(MAX_PRICE, PRICE).optional(),
   create_image_model: z.enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`).nullish(),
 })
 

@@ -9,6 +9,7 @@ import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
+import { queueCommands } from './queue-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 import { version } from './version.js'
 
@@ -64,6 +65,7 @@ export async function runCli(
   keyCommands(program, run)
   modelCommands(program, run)
   jobCommands(program, run)
+  queueCommands(program, run)
   usageCommand(program, run)
   imageCommands(program, run)
   auditCommand(program, run)

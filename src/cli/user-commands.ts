@@ -7,7 +7,17 @@ import { operatorImageStore } from '../db/image-records.js'
 import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
-import { MAX_CREDITS, moment, newUsername, requireUser, subscriptionStatus, wholeNumber, words } from './arguments.js'
+import {
+  MAX_CREDITS,
+  moment,
+  newUsername,
+  REASON,
+  type ReasonOption,
+  requireUser,
+  subscriptionStatus,
+  wholeNumber,
+  words,
+} from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
@@ -22,6 +32,7 @@ export function userCommands(program: Command, run: Runner): void {
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
     .option('--plan <name>', 'begin an active subscription to this plan', words('--plan', 100))
     .option('--until <date>', 'its end, one year on unless given', moment('--until'))
+    .option(...REASON)
     .action(run(createUser))
   user
     .command('show <username>')
@@ -32,10 +43,12 @@ export function userCommands(program: Command, run: Runner): void {
     .command('delete <username>')
     .description('delete a user: keys stop working, what was generated stays')
     .option('--purge', "wipe the user's prompts and images too, also of a user deleted before")
+    .option(...REASON)
     .action(run(deleteUser))
   user
     .command('rotate-webhook-secret <username>')
     .description("replace what signs a user's webhook_url, and show the new secret")
+    .option(...REASON)
     .action(run(rotateWebhookSecret))
 }
 
@@ -49,17 +62,20 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
     .option('--until <date>', 'its end; a new subscription ends one year on unless given', moment('--until'))
     .option('--none', 'take the subscription away')
+    .option(...REASON)
     .action(run(setSubscription))
 }
 
-type SubscriptionOptions = { readonly plan?: string; readonly until?: Date }
+type SubscriptionOptions = ReasonOption & { readonly plan?: string; readonly until?: Date }
 type CreateOptions = SubscriptionOptions & { readonly credits?: number }
 
-async function createUser({ db }: Operator, username: string, { credits = 0, plan, until }: CreateOptions) {
+async function createUser({ db, record }: Operator, username: string, options: CreateOptions) {
+  const { credits = 0, plan, until, reason } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
   const id = await operatorUserStore(db).create(username, credits, subscription)
   if (id === undefined) throw new OperatorError(`User "${username}" already exists.`)
+  await record('created user', username, reason)
   const user = await requireUser(db, username)
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
 }
@@ -102,7 +118,7 @@ const userFacts = ({ id, username, credits, subscription }: OperatorUser) => ({
 
 const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })
 
-async function rotateWebhookSecret({ db }: Operator, name: string) {
+async function rotateWebhookSecret({ db, record }: Operator, name: string, { reason }: ReasonOption) {
   const { id, username } = await requireUser(db, name)
   const secret = newWebhookSecret()
   const until = await operatorWebhookStore(db).rotateSecret(id, secret, OLD_SECRET_HOURS)
@@ -110,6 +126,7 @@ async function rotateWebhookSecret({ db }: Operator, name: string) {
     throw new OperatorError(
       `User "${username}" has no webhook secret yet: the first request with a webhook_url makes it.`,
     )
+  await record('rotated webhook secret', username, reason)
   const advice =
     'Put it in place of the old one at every receiver of webhook_url: until then they believe whoever has that.'
   const text = `${facts({ secret, 'old signs until': until })}\n${advice}`
@@ -119,13 +136,16 @@ async function rotateWebhookSecret({ db }: Operator, name: string) {
 /** Files removed at a time. */
 const AT_ONCE = 8
 
+type DeleteOptions = ReasonOption & { readonly purge?: boolean }
+
 /** The user first, so that nothing new can be charged, then webhooks and active jobs. Every step can be repeated. */
-async function deleteUser(operator: Operator, name: string, { purge = false }: { readonly purge?: boolean }) {
-  const { db } = operator
+async function deleteUser(operator: Operator, name: string, { purge = false, reason }: DeleteOptions) {
+  const { db, record } = operator
   const { id, username, deletedAt: before } = await requireUser(db, name, { orDeleted: true })
   if (before && !purge)
     throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
   const deletedAt = await operatorUserStore(db).delete(id)
+  await record(purge ? 'deleted user and everything of theirs' : 'deleted user', username, reason)
   await operatorWebhookStore(db).endAllOf(id)
   const canceled: string[] = []
   for (const job of await operatorGenerationStore(db).activeOf(id))
@@ -160,7 +180,8 @@ async function purgeUser({ db, config }: Operator, userId: string) {
 
 type SetOptions = SubscriptionOptions & { readonly status?: string; readonly none?: boolean }
 
-async function setSubscription({ db }: Operator, name: string, { none, plan, status, until }: SetOptions) {
+async function setSubscription({ db, record }: Operator, name: string, options: SetOptions) {
+  const { none, plan, status, until, reason } = options
   const isEmpty = plan === undefined && status === undefined && until === undefined
   if (none && !isEmpty) throw new OperatorError('--none takes the subscription away: give it alone.')
   if (!none && isEmpty) throw new OperatorError('Nothing to set: give --plan, --status, --until or --none.')
@@ -168,9 +189,12 @@ async function setSubscription({ db }: Operator, name: string, { none, plan, sta
   const subscriptions = operatorSubscriptionStore(db)
   if (none) {
     await subscriptions.remove(id)
+    await record('took the subscription away', username, reason)
     return { json: { username, subscription: null }, text: `${username} has no subscription.` }
   }
   const subscription = await subscriptions.set(id, { plan, status, endDate: until }, inOneYear())
   if (!subscription) throw new OperatorError(`User "${username}" has no subscription yet: give --plan to begin one.`)
+  const { status: now, plan: its, endDate } = subscription
+  await record(`set the subscription: ${its}, ${now}, until ${endDate.toISOString().slice(0, 10)}`, username, reason)
   return { json: { username, subscription }, text: facts({ username, ...subscriptionFacts(subscription) }) }
 }

@@ -6,6 +6,7 @@ import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { BackendRegistry } from '../generation/run/claim.js'
 import { SAMPLERS } from '../generation/sampler.js'
 import type { Database } from './client.js'
+import { ALL_PAUSED, PAUSED_BACKEND } from './pause-store.js'
 import { backends as b } from './process-schema.js'
 import { generations as g } from './schema.js'
 import { assign, given, insertInto, list, param, pick, statement } from './statement.js'
@@ -22,30 +23,38 @@ const excluded = alias(b, 'excluded')
 
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backend')`
-  ${insertInto(b, given(b, 'worker', 'name', 'up', ...ABILITIES))}
+  ${insertInto(b, {
+    ...given(b, 'worker', 'name', 'up', 'loaded', 'error', ...ABILITIES),
+    errorAt: sql`CASE WHEN ${param('error')}::text IS NOT NULL THEN now() END`,
+  })}
   ON CONFLICT (worker, name) DO UPDATE SET ${assign(b, {
-    ...pick(excluded, 'up', ...ABILITIES),
+    ...pick(excluded, 'up', 'loaded', 'error', ...ABILITIES),
     seenAt: sql`now()`,
+    errorAt: sql`CASE WHEN ${b.error} IS NOT DISTINCT FROM ${excluded.error} AND (${excluded.up} OR NOT ${b.up})
+      THEN ${b.errorAt} ELSE ${excluded.errorAt} END`,
     changedAt: sql`CASE WHEN ${b.seenAt} < now() - ${ALIVE}
       OR (${abilitiesOf(b)}) IS DISTINCT FROM (${abilitiesOf(excluded)}) THEN now() ELSE ${b.changedAt} END`,
   })}`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  announce: (worker, name, up, serves) => ANNOUNCE.run(pool, { worker, name, up, maxCfgScale: undefined, ...serves }),
+  async announce(worker, name, up, serves, { loaded, error } = { loaded: undefined, error: undefined }) {
+    await ANNOUNCE.run(pool, { worker, name, up, loaded, error, maxCfgScale: undefined, ...serves })
+  },
 })
 
 // A backend that is down might have any model, so generations wait for it, unless it has refused from the start: then
 // it is announced without models.
 const seenWithin = (time: SQL) => sql`SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${time}`
 const ALIVE_BACKEND = seenWithin(ALIVE)
-const RECENT_BACKEND = seenWithin(MISSING)
+// One that is paused may be away for as long as the operator likes.
+const RECENT_BACKEND = sql`SELECT FROM ${b} WHERE (${b.seenAt} > now() - ${MISSING} OR ${PAUSED_BACKEND})`
 const MAY_SERVE = sql`(NOT ${b.up} AND ${b.models} IS DISTINCT FROM '{}' OR ${b.models} IS NULL
   OR ${g.filename} = ANY (${b.models}))`
 // Just started or back: after an outage others, which serve more, may not be back yet.
 const CHANGED = sql`${b.changedAt} > now() - ${MISSING}`
 
-/** False if one live backend serves everything: then the queue need not be searched. */
-export const SOME_UNSERVED = sql`EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND ${b.models} IS NULL
+/** False while everything is paused, or if one live backend serves everything: then the queue need not be searched. */
+export const SOME_UNSERVED = sql`NOT ${ALL_PAUSED} AND EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND ${b.models} IS NULL
   AND ${b.samplers} @> ARRAY[${list(SAMPLERS.map((sampler) => sql`${sampler}`))}]
   AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
 
@@ -103,4 +112,4 @@ export function backendAbilities({ pool }: Database): Abilities {
 
 /** Deletes the backends of workers that no longer run. */
 export const CLEAN_BACKENDS = statement('forget_backends')`
-  DELETE FROM ${b} WHERE ${b.seenAt} < now() - interval '10 minutes'`
+  DELETE FROM ${b} WHERE ${b.seenAt} < now() - interval '10 minutes' AND NOT ${PAUSED_BACKEND}`

@@ -4,6 +4,7 @@ import type { Lane } from '../generation/generation.js'
 import { type Pace, paceOf, type Sample } from '../generation/inference-pace.js'
 import { ALIVE } from './backend-store.js'
 import type { Database } from './client.js'
+import { ALL_PAUSED, PAUSED_BACKEND, PAUSED_MODELS } from './pause-store.js'
 import { backends as b } from './process-schema.js'
 import { generations as g } from './schema.js'
 import { statement } from './statement.js'
@@ -42,7 +43,12 @@ const WORKLOAD = statement<WorkloadRow>('workload')`
   )
   SELECT ${listOf(sql`json_build_array(filename, samples)`, sql`pace WHERE samples IS NOT NULL`)} AS samples,
          ${listOf(sql`waiting`, sql`waiting`)} AS queued, ${listOf(sql`running`, sql`running`)} AS running,
-         ${listOf(sql`${b.models}`, sql`${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}`)} AS backends`
+         ${listOf(
+           sql`${b.models}`,
+           sql`${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}
+           AND NOT ${ALL_PAUSED} AND NOT ${PAUSED_BACKEND}`,
+         )} AS backends,
+         ${PAUSED_MODELS} AS paused`
 
 /** Estimates from one snapshot per process, taken only while there are callers. */
 export function durationEstimates({ pool }: Database): DurationEstimates {

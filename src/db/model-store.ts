@@ -1,10 +1,12 @@
-import { and, eq, exists, gte, inArray, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm'
+import { and, eq, exists, gte, inArray, isNotNull, isNull, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import { batched } from '../batch.js'
-import type { ModelStore, ModelVersion } from '../catalog/model-version.js'
+import type { ModelStore } from '../catalog/model-version.js'
+import type { CatalogChanges } from '../generation/oversight/catalog.js'
 import { type Database, withTransaction } from './client.js'
+import { recordingOf } from './operator-action-store.js'
 import { backends as b } from './process-schema.js'
 import { modelVersions as m } from './schema.js'
-import { pick } from './statement.js'
+import { assign, param, pick, statement } from './statement.js'
 
 /** The contract's order: by lower(model_name) in byte order, then lower(name), then id. */
 const CATALOG_ORDER = [sql`lower(${m.modelName}) COLLATE "C"`, sql`lower(${m.name}) COLLATE "C"`, m.id]
@@ -33,6 +35,13 @@ export const modelStore = ({ orm }: Database): ModelStore => {
   }
 }
 
+interface OperatorModelStore extends CatalogChanges {
+  /** All or nothing. Frees the Create Image models of the import first, so that versions can swap them. */
+  import(models: readonly ImportedModel[]): Promise<ImportOutcome>
+  /** Enabled ones that a backend has which was up within so many ms. A backend that lists no models has all. */
+  listServedIds(withinMs: number): Promise<number[]>
+}
+
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
 export type ImportedModel = typeof m.$inferInsert
 
@@ -41,9 +50,17 @@ type ImportOutcome =
   /** The Create Image model is served by a version that is not in the import. */
   | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
 
-export const operatorModelStore = (db: Database) => ({
-  /** All or nothing. Frees the Create Image models of the import first, so that versions can swap them. */
-  import: (models: readonly ImportedModel[]): Promise<ImportOutcome> =>
+const OF_ID = sql`WHERE ${m.id} = ${param('id')}::bigint RETURNING ${m.id}`
+const recorded = (done: SQL) => sql`WITH done AS (${done}), recorded AS (${recordingOf(sql`done`)}) SELECT FROM done`
+
+const SET_ENABLED = statement('set_model_enabled')`${recorded(sql`
+  UPDATE ${m} SET ${assign(m, { enabled: sql`${param('enabled')}::boolean` })} ${OF_ID}`)}`
+
+const SET_PRICE = statement('set_model_price')`${recorded(sql`
+  UPDATE ${m} SET ${assign(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
+
+export const operatorModelStore = (db: Database): OperatorModelStore => ({
+  import: (models) =>
     withTransaction(db, async (tx) => {
       const assigning = models.filter(({ createImageModel }) => createImageModel !== undefined)
       const assigned = assigning.flatMap(({ createImageModel }) => createImageModel ?? [])
@@ -60,15 +77,13 @@ export const operatorModelStore = (db: Database) => ({
       return { outcome: 'imported' }
     }),
 
-  /** Disabled ones too, in the catalog's order. */
-  list: (): Promise<ModelVersion[]> =>
+  list: () =>
     db.orm
       .select()
       .from(m)
       .orderBy(...CATALOG_ORDER),
 
-  /** Enabled ones that a backend has which was up within so many ms. A backend that lists no models has all. */
-  async listServedIds(withinMs: number): Promise<number[]> {
+  async listServedIds(withinMs) {
     const seen = gte(b.seenAt, sql`now() - ${withinMs} * interval '1 ms'`)
     const has = or(isNull(b.models), sql`${m.filename} = ANY (${b.models})`)
     const serving = db.orm
@@ -82,7 +97,13 @@ export const operatorModelStore = (db: Database) => ({
     return (await served).map(({ id }) => id)
   },
 
-  /** False if there is no such version. */
-  setEnabled: async (id: number, enabled: boolean): Promise<boolean> =>
-    (await db.orm.update(m).set({ enabled }).where(eq(m.id, id))).rowCount === 1,
+  setEnabled: async (id, enabled, by) => {
+    const action = enabled ? 'enabled model version' : 'disabled model version'
+    return (await SET_ENABLED.count(db.pool, { ...by, action, target: `${id}`, id, enabled })) === 1
+  },
+
+  setPrice: async (id, credits, by) => {
+    const action = `set the price to ${credits} of model version`
+    return (await SET_PRICE.count(db.pool, { ...by, action, target: `${id}`, id, credits })) === 1
+  },
 })

@@ -6,7 +6,7 @@ import { statement } from './statement.js'
 export const MOVED = 'generation_moved'
 /** For ends; the workers listen to it, too. */
 export const FINISHED = 'generation_finished'
-const WAITING = 'generation_waiting'
+export const WAITING = 'generation_waiting'
 
 const RECONNECT_MS = 500
 

@@ -8,6 +8,7 @@ import { type FailureRule, failingInPages, failureRule } from './failure-store.j
 import { CLEAN_BOARDS } from './live-boards.js'
 import { CLEAN_MISSING_JOBS, markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { MOVED } from './notices.js'
+import { pausedModel } from './pause-store.js'
 import { unenqueued } from './process-schema.js'
 import { BACK_IN_QUEUE } from './run-store.js'
 import { generations as g, idempotencyKeys as r } from './schema.js'
@@ -48,7 +49,7 @@ const UNSERVED = Object.fromEntries(
     lacking,
     failureRule(
       `fail_for_${lacking}`,
-      sql`${g.status} = 'queued' AND ${SOME_UNSERVED} AND ${lacks}`,
+      sql`${g.status} = 'queued' AND ${SOME_UNSERVED} AND NOT ${pausedModel(g.filename)} AND ${lacks}`,
       sql`replace(${LACKING[lacking as Lacking]}, '%', (${asked})::text)`,
       sql`${g.lane}, ${g.seq}`,
     ),

@@ -7,6 +7,7 @@ import type { Database } from './client.js'
 import { failStatement } from './failure-store.js'
 import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
+import { ALL_PAUSED, pausedBackend, pausedModel } from './pause-store.js'
 import { queueTurn } from './process-schema.js'
 import { generations as g, images, usage } from './schema.js'
 import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
@@ -16,12 +17,16 @@ export const LEASE_SECONDS = 7
 
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
+/** None while everything or this backend is paused. */
+const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
+  WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}) AS lanes`
+
 /** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
 const KIND = sql`${g.filename}, ${g.sampler},
   generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
 
-/** Whether this backend serves the kind `k`: it has the model and the sampler, and meets all needs. */
-const SERVES = sql`(${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
+/** Whether this backend serves the kind `k`: it has the model, which is not paused, and the sampler, and meets all needs. */
+const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
   AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0`
 
 /** It has no retry delay left, and its deadline has not passed. */
@@ -51,12 +56,12 @@ const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
-    SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${LANES} CROSS JOIN LATERAL (
+    SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${OPEN_LANES} CROSS JOIN LATERAL (
       SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
        WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
      WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
   ), sought AS (
-    SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${LANES}
+    SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
   ), kinds (model, lane, filename, sampler, needs) AS (
     SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
       SELECT ${KIND} FROM ${g}

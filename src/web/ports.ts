@@ -1,6 +1,10 @@
 /** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
+import type { OperatorActions } from '../account/operator-actions.js'
 import type { CredentialStore, SessionStore } from '../account/session.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { CatalogChanges } from '../generation/oversight/catalog.js'
+import type { Oversight } from '../generation/oversight/overview.js'
+import type { PauseStore } from '../generation/oversight/pauses.js'
 import type { EventCounter } from '../http/authentication.js'
 import type { PersonalApiPorts } from '../http/ports.js'
 
@@ -8,6 +12,10 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
   readonly publishedImages: PublishedImages
+  readonly operatorActions: OperatorActions
+  readonly oversight: Oversight
+  readonly pauses: PauseStore
+  readonly catalog: CatalogChanges
   /** Counts the tries to sign in. */
   readonly guesses: EventCounter
 }

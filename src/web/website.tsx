@@ -10,6 +10,10 @@ import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
+import { overseenGenerationRoutes } from './operator/generation-routes.js'
+import { logRoutes } from './operator/log-routes.js'
+import { modelRoutes } from './operator/models-routes.js'
+import { overviewRoutes } from './operator/overview-routes.js'
 import { playgroundRoutes } from './playground/playground-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { referenceRoutes } from './reference/reference-routes.js'
@@ -47,6 +51,10 @@ export function website(options: WebsiteOptions): Website {
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)
         operators.addHook('onRequest', requireOperator)
+        overviewRoutes(operators, options)
+        overseenGenerationRoutes(operators, options)
+        modelRoutes(operators, options)
+        logRoutes(operators, options)
       })
     },
     notFound: (error, request, reply) =>

@@ -4,6 +4,7 @@ import { accountStore } from '../../src/db/account-store.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { pollStore } from '../../src/db/generation-views.js'
 import { historyStore } from '../../src/db/history-store.js'
+import { oversight } from '../../src/db/oversight-store.js'
 import { queuePositions } from '../../src/db/queue-positions.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
@@ -38,6 +39,11 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'history of a model': ['generations_history_of_model', 'images_generation_id_idx_key'],
   // There are few in here.
   images: ['generations_history_of_status', 'images_generation_id_idx_key', 'all of images'],
+  // Of the past only the newest are read; of the present all, like positions.
+  overview: [
+    ...['generations_processing', 'generations_newest_succeeded', 'generations_newest_failed', 'users_pkey'],
+    ...['generations_queue', 'all of generations'],
+  ],
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
   failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
@@ -178,6 +184,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
   await ask('images', () => history.images(past.id, {}, page))
+  await ask('overview', () => oversight(db).overview())
   for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())

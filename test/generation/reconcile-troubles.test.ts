@@ -3,15 +3,17 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { backendRegistry } from '../../src/db/backend-store.js'
 import { dutyLease } from '../../src/db/duty-lease.js'
 import { cancelStore } from '../../src/db/failure-store.js'
+import { pauseStore } from '../../src/db/pause-store.js'
 import { type ReconcileStoreOptions, reconcileStore } from '../../src/db/reconcile-store.js'
 import { cancelGeneration } from '../../src/generation/cancel.js'
 import { DEADLINE_PASSED } from '../../src/generation/failure-reason.js'
+import type { Pausable } from '../../src/generation/oversight/pauses.js'
 import { type ReconcilerPorts, reconcile, startReconciler } from '../../src/generation/repair/reconcile.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import type { Delivery } from '../../src/generation/shared-ports.js'
 import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
-import { chargesOf, givenGeneration, givenUser, givenWaiting, rowOf } from '../support/givens.js'
+import { chargesOf, givenGeneration, givenUser, givenWaiting, MODEL, rowOf } from '../support/givens.js'
 import { until } from '../support/until.js'
 
 const context = useDatabase()
@@ -85,6 +87,36 @@ describe('a generation that one backend of two can serve', () => {
       ['charge', -1],
       ['refund', 1],
     ])
+  })
+})
+
+describe('a generation that no backend can serve', () => {
+  const serves = { models: ['another.safetensors'], samplers: [...SAMPLERS], maxSeed: 4294967295, sizeMultiple: 8 }
+  const announce = (name: string, models: string[]) =>
+    backendRegistry(context.db).announce('w', name, true, { ...serves, models })
+  const by = { actor: 'test', reason: 'because' }
+
+  it.each<Pausable>([
+    { scope: 'all', target: '' },
+    { scope: 'model', target: MODEL.filename },
+    { scope: 'backend', target: 'able' },
+  ])('is not given up while $scope is paused', async (what) => {
+    const pauses = pauseStore(context.db)
+    const user = await givenUser(context.db)
+    await query('DELETE FROM backends')
+    await announce('able', [MODEL.filename])
+    const generation = await givenGeneration(context.db, user)
+    await pauses.pause(what, by)
+    await age('backends', ['seen_at', 'changed_at'], 3600)
+    await store().clean()
+    await announce('unable', serves.models)
+    await age('backends', ['changed_at'], 90)
+    await age('generations', ['created_at'], 90)
+    await pass()
+    expect(await statusOf(generation)).toBe('queued')
+    await pauses.resume(what, by)
+    await pass()
+    expect(await statusOf(generation)).toBe('failed')
   })
 })
 

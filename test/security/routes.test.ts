@@ -57,6 +57,19 @@ const PAGES = [
   ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
 ]
+const OPERATOR_PAGES = [
+  'GET /operator',
+  'GET /operator/generations/:id',
+  'GET /operator/live',
+  'GET /operator/log',
+  'GET /operator/models',
+  'GET /operator/models/:id',
+  'POST /operator/generations/:id/cancel',
+  'POST /operator/generations/:id/run-again',
+  'POST /operator/models/:id',
+  'POST /operator/pause',
+  'POST /operator/resume',
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)
@@ -88,6 +101,7 @@ describe('the routes of the server', () => {
       ...FOR_AGENTS,
       ...WITHOUT_KEY,
       ...PAGES,
+      ...OPERATOR_PAGES,
     ]
     const heads = known.filter((route) => route.startsWith('GET ')).map((route) => route.replace('GET', 'HEAD'))
     expect(routes.filter((route) => !isAsset(route)).sort()).toEqual([...known, ...STREAMS, ...heads].sort())

@@ -13,8 +13,10 @@ export interface Workload {
   /** The front of the queue, summed by checkpoint. */
   readonly queued: readonly { readonly filename: string; readonly count: number; readonly pixelSteps: number }[]
   readonly running: readonly { readonly filename: string; readonly pixelSteps: number; readonly elapsedMs: number }[]
-  /** The file names that each backend serves that is up; null: any. */
+  /** The file names that each backend serves that is up and not paused; null: any. */
   readonly backends: readonly (readonly string[] | null)[]
+  /** Model files that nothing starts of. */
+  readonly paused?: readonly string[]
 }
 
 export interface DurationEstimates {
@@ -47,7 +49,7 @@ const expectedMs = (workload: Workload, work: WorkOfModel): number | undefined =
 export function queuedEtaMs(workload: Workload, work: WorkOfModel, place: number): number | undefined {
   const own = expectedMs(workload, work)
   const servers = workload.backends.filter((models) => models === null || models.includes(work.filename)).length
-  if (own === undefined || servers === 0) return undefined
+  if (own === undefined || servers === 0 || workload.paused?.includes(work.filename)) return undefined
   const before = place - 1
   if (workload.running.length + before < servers) return own
   const { meanQueuedMs = own, runningMs } = totalsOf(workload)

@@ -51,6 +51,8 @@ export function backendLoop(
   let serves = UNKNOWN
   /** The model of the last inference, which the server therefore has loaded. */
   let loaded: string | undefined
+  /** Why it was last down. */
+  let lastError: string | undefined
   let up = false
   let storeFailed = false
   let warnedOfOthers = false
@@ -168,6 +170,7 @@ export function backendLoop(
       ? 'backend is paused until images can be stored again: make room where STORAGE_URL points'
       : 'backend is down'
     if (up || outages === 0) warn(error, sentence)
+    lastError = error instanceof Error ? error.message : String(error)
     up = false
     loaded = undefined
     // The pauses grow until a generation finishes: a server that answers the probe may still fail its work.
@@ -195,7 +198,7 @@ export function backendLoop(
       limit.clear()
     }
     await backends
-      .announce(worker, backend.name, up, refuses ? NOTHING : serves)
+      .announce(worker, backend.name, up, refuses ? NOTHING : serves, { loaded, error: lastError })
       .catch((err) => warn(err, 'backend could not be announced'))
     if (!up) return
     // Claims what was enqueued while the backend was down or busy.

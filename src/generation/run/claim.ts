@@ -52,11 +52,19 @@ export interface RunStore {
   requeue(generation: ClaimedGeneration, options: { countTry: boolean; delayMs: number }): Promise<number | undefined>
 }
 
+/** What the operator is told of a backend. */
+export interface BackendCondition {
+  /** The model file that it has loaded, if that is known. */
+  readonly loaded: string | undefined
+  /** Why it was last down, in the words of the log. */
+  readonly error: string | undefined
+}
+
 /** Which backends are alive and what they serve, readable by all processes. */
 export interface BackendRegistry {
   /**
    * Reports one backend; `serves` is what it was last known to serve. No generation waits for a backend that is down
    * and has no models. A report outlives its worker for a while, because the worker may be restarting.
    */
-  announce(worker: string, backend: string, up: boolean, serves: Serves): Promise<void>
+  announce(worker: string, backend: string, up: boolean, serves: Serves, condition?: BackendCondition): Promise<void>
 }

@@ -1,0 +1,50 @@
+import { type SQLWrapper, sql } from 'drizzle-orm'
+import type { Pause, PauseStore } from '../generation/oversight/pauses.js'
+import type { Database } from './client.js'
+import { WAITING } from './notices.js'
+import { recordingOf } from './operator-action-store.js'
+import { backends as b } from './process-schema.js'
+import { modelVersions as m } from './schema.js'
+import { given, insertInto, param, pick, statement } from './statement.js'
+import { pauses as p } from './website-schema.js'
+
+// Each reads a table of a few rows, once per statement: none of them depends on a row.
+const targetsOf = (scope: 'model' | 'backend') => sql`ARRAY(SELECT ${p.target} FROM ${p} WHERE ${p.scope} = ${scope})`
+
+export const PAUSED_MODELS = targetsOf('model')
+export const ALL_PAUSED = sql`EXISTS (SELECT FROM ${p} WHERE ${p.scope} = 'all')`
+export const pausedModel = (filename: SQLWrapper) => sql`(${filename} = ANY (${PAUSED_MODELS}))`
+export const pausedBackend = (name: SQLWrapper) => sql`(${name} = ANY (${targetsOf('backend')}))`
+/** Over a row `b` of backends. */
+export const PAUSED_BACKEND = pausedBackend(b.name)
+
+const PAUSE = statement('pause')`
+  WITH done AS (
+    ${insertInto(p, given(p, 'scope', 'target', 'reason'))} ON CONFLICT DO NOTHING RETURNING scope
+  ), recorded AS (${recordingOf(sql`done`)})
+  SELECT FROM done`
+
+const RESUME = statement('resume')`
+  WITH done AS (
+    DELETE FROM ${p} WHERE ${p.scope} = ${param('scope')} AND ${p.target} = ${param('target')} RETURNING scope
+  ), recorded AS (${recordingOf(sql`done`)})
+  SELECT pg_notify(${WAITING}, '') FROM done`
+
+const KNOWS = statement('knows_pausable')`
+  SELECT WHERE CASE ${param('scope')}::text
+    WHEN 'model' THEN EXISTS (SELECT FROM ${m} WHERE ${m.filename} = ${param('target')}::text)
+    WHEN 'backend' THEN EXISTS (SELECT FROM ${b} WHERE ${b.name} = ${param('target')}::text) ELSE true END`
+
+export const pauseStore = ({ orm, pool }: Database): PauseStore => ({
+  pause: async (what, by) => (await PAUSE.count(pool, { ...what, ...by, action: `paused ${NOUN[what.scope]}` })) === 1,
+  resume: async (what, by) =>
+    (await RESUME.count(pool, { ...what, ...by, action: `resumed ${NOUN[what.scope]}` })) === 1,
+  knows: async (what) => (await KNOWS.count(pool, what)) === 1,
+  list: (): Promise<Pause[]> =>
+    orm
+      .select(pick(p, 'scope', 'target', 'reason', 'pausedAt'))
+      .from(p)
+      .orderBy(p.scope, p.target),
+})
+
+const NOUN = { all: 'everything', model: 'model', backend: 'backend' } as const

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact'
+import type { SignedIn } from '../../account/session.js'
+import type { OverseenGeneration } from '../../generation/oversight/overview.js'
+import { Moment, OperatorLayout, ReasonField } from './operator-layout.js'
+import { LANE_NAMES } from './operator-parts.js'
+
+interface OverseenGenerationProps {
+  readonly generation: OverseenGeneration
+  readonly signedIn: SignedIn
+}
+
+/** Without the prompt: it is its owner's. */
+export const OverseenGenerationPage = ({ generation: it, signedIn }: OverseenGenerationProps) => (
+  <OperatorLayout title="Generation" signedIn={signedIn} path="/operator" aside={<Status of={it} />}>
+    <section class="card stack">
+      {it.error && <p class="problem">{it.error}</p>}
+      <dl class="facts">
+        <Fact name="ID">
+          <code>{it.id}</code>
+        </Fact>
+        <Fact name="Account">
+          <a href={`/operator/users/${encodeURIComponent(it.username)}`}>
+            <bdi>{it.username}</bdi>
+          </a>
+        </Fact>
+        <Fact name="Interface">{LANE_NAMES[it.lane]}</Fact>
+        <Fact name="Model">
+          <bdi>{it.modelName}</bdi>, <bdi class="mono">{it.filename}</bdi>
+        </Fact>
+        <Fact name="Images">
+          {it.batchSize} of {it.width} × {it.height}, {it.steps} steps, {it.sampler}, seed {it.seed}
+        </Fact>
+        <Fact name="Charged">{it.metered ? 'metered' : `${it.cost} ${it.cost === 1 ? 'credit' : 'credits'}`}</Fact>
+        <Fact name="Attempt">{it.attempt}</Fact>
+        {it.backend && (
+          <Fact name="Backend">
+            <bdi class="mono">{it.backend}</bdi>, <bdi>{it.worker}</bdi>
+          </Fact>
+        )}
+        <Fact name="Submitted">
+          <Moment at={it.createdAt} />
+        </Fact>
+        {it.startedAt && (
+          <Fact name="Started">
+            <Moment at={it.startedAt} />
+          </Fact>
+        )}
+        {it.finishedAt && (
+          <Fact name="Ended">
+            <Moment at={it.finishedAt} />
+          </Fact>
+        )}
+      </dl>
+    </section>
+    <Act of={it} />
+  </OperatorLayout>
+)
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const Status = ({ of: { status } }: { of: OverseenGeneration }) => (
+  <span class={`badge ${status === 'failed' ? 'bad' : status === 'succeeded' ? 'good' : ''}`}>{status}</span>
+)
+
+/** What can be done to it now. */
+const Act = ({ of: { id, status } }: { of: OverseenGeneration }) => {
+  if (status === 'succeeded') return null
+  const [path, name, hint] =
+    status === 'failed'
+      ? ['run-again', 'Run again', 'Submits the same request anew for the account, which is charged for it as usual.']
+      : ['cancel', 'Cancel it', 'Ends it and gives its credits back.']
+  return (
+    <form class="card stack" method="post" action={`/operator/generations/${id}/${path}`}>
+      <p>{hint}</p>
+      <ReasonField id="reason" />
+      <button class={status === 'failed' ? 'primary' : 'danger'} type="submit">
+        {name}
+      </button>
+    </form>
+  )
+}

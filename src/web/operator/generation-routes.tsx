@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.js'
+import { cancelGeneration } from '../../generation/cancel.js'
+import { CANCELED } from '../../generation/failure-reason.js'
+import { GENERATION_ID } from '../../generation/generation.js'
+import { noSuchGeneration, runAgain } from '../../generation/oversight/run-again.js'
+import type { App } from '../../http/fastify-app.js'
+import { sendPage } from '../layout.js'
+import type { WebsiteOptions } from '../ports.js'
+import { sessionOf } from '../session-cookie.js'
+import { OverseenGenerationPage } from './generation-page.js'
+import { byOf, reason } from './operator-forms.js'
+
+const params = z.object({ id: z.string() })
+const body = z.object({ reason })
+
+/** One generation: what it is, and canceling it or running it again. */
+export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { oversight, operatorActions } = ports
+  const pathOf = (id: string) => `/operator/generations/${id}`
+
+  app.get(pathOf(':id'), { schema: { params } }, async (request, reply) => {
+    const { id } = request.params
+    const generation = GENERATION_ID.test(id) ? await oversight.generation(id) : undefined
+    if (!generation) throw noSuchGeneration()
+    return sendPage(reply, <OverseenGenerationPage generation={generation} signedIn={sessionOf(request)} />)
+  })
+
+  app.post(`${pathOf(':id')}/cancel`, { schema: { params, body } }, async (request, reply) => {
+    const { id } = request.params
+    if (!(await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })))
+      throw new AppError('invalid_request', 'It has ended already, so there is nothing to cancel.')
+    const by = byOf(request, request.body.reason)
+    await operatorActions.record({ ...by, action: 'canceled generation', target: id })
+    return reply.redirect(pathOf(id), 303)
+  })
+
+  app.post(`${pathOf(':id')}/run-again`, { schema: { params, body } }, async (request, reply) => {
+    const { id } = request.params
+    const submitted = await runAgain(ports, id)
+    const by = byOf(request, request.body.reason)
+    await operatorActions.record({ ...by, action: `ran again as ${submitted.id}`, target: id })
+    return reply.redirect(pathOf(submitted.id), 303)
+  })
+}

@@ -1,0 +1,45 @@
+import type { OperatorAction } from '../../account/operator-actions.js'
+import type { SignedIn } from '../../account/session.js'
+import type { Page } from '../../page.js'
+import { Moment, OperatorLayout } from './operator-layout.js'
+import { Table } from './operator-parts.js'
+
+interface LogPageProps {
+  readonly page: Page<OperatorAction>
+  readonly isFirst: boolean
+  readonly signedIn: SignedIn
+}
+
+export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPageProps) => (
+  <OperatorLayout title="Log" signedIn={signedIn} path="/operator/log">
+    <Table
+      name="What operators did"
+      columns={[['When'], ['Who'], ['What'], ['Why']]}
+      empty={isFirst ? 'Nothing yet: every act of an operator appears here.' : 'This is the end of the log.'}
+    >
+      {items.map(({ at, actor, action, target, reason }) => (
+        <tr>
+          <td class="nowrap">
+            <Moment at={at} />
+          </td>
+          <td>
+            <bdi>{actor}</bdi>
+          </td>
+          <td>
+            {action}
+            {target && (
+              <div>
+                <bdi class="mono">{target}</bdi>
+              </div>
+            )}
+          </td>
+          <td>{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
+        </tr>
+      ))}
+    </Table>
+    <nav class="row apart" aria-label="Pages of the log">
+      {isFirst ? <span /> : <a href="/operator/log">Newest</a>}
+      {next && <a href={`/operator/log?before=${next[0]}`}>Older</a>}
+    </nav>
+  </OperatorLayout>
+)

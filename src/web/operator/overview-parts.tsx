@@ -1,0 +1,137 @@
+import { type Overview, totalsOf } from '../../generation/oversight/overview.js'
+import type { Pause } from '../../generation/oversight/pauses.js'
+import { BackendsTable } from './backends-table.js'
+import { FailuresTables } from './failures-tables.js'
+import { Moment } from './operator-layout.js'
+import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from './operator-parts.js'
+
+/** What the page shows anew every two seconds. */
+export const OverviewParts = ({ overview }: { overview: Overview }) => (
+  <>
+    <Tiles overview={overview} />
+    {overview.pauses.length > 0 && <Pauses pauses={overview.pauses} />}
+    <QueueTable overview={overview} />
+    <RunningTable overview={overview} />
+    <BackendsTable overview={overview} />
+    <FailuresTables overview={overview} />
+  </>
+)
+
+const Tiles = ({ overview }: { overview: Overview }) => {
+  const { waiting, oldestAt } = totalsOf(overview)
+  const tiles = [
+    [waiting.toLocaleString('en'), 'waiting'],
+    [overview.runningCount.toLocaleString('en'), 'running'],
+    [oldestAt ? spanOf(oldestAt, overview.at) : '–', 'oldest wait'],
+    [overview.imagesLastHour.toLocaleString('en'), 'images in the last hour'],
+    [overview.failedLastHour.toLocaleString('en'), 'failed in the last hour'],
+  ]
+  return (
+    <div class="tiles">
+      {tiles.map(([value, name]) => (
+        <p class="card tile">
+          <b>{value}</b>
+          <span class="quiet">{name}</span>
+        </p>
+      ))}
+    </div>
+  )
+}
+
+const Pauses = ({ pauses }: { pauses: readonly Pause[] }) => (
+  <section class="card stack paused" aria-labelledby="paused">
+    <h2 id="paused">Paused</h2>
+    <ul class="plain-list">
+      {pauses.map(({ scope, target, reason, pausedAt }) => {
+        const what = scope === 'all' ? 'all' : `${scope} ${target}`
+        const id = `why-${encodeURIComponent(what)}`
+        return (
+          <li id={`paused-${encodeURIComponent(what)}`} class="row apart">
+            <div>
+              <b>{scope === 'all' ? 'Everything' : <bdi class="mono">{target}</bdi>}</b>
+              <p class="quiet small">
+                <bdi>{reason}</bdi> · since <Moment at={pausedAt} />
+              </p>
+            </div>
+            <form class="row" method="post" action="/operator/resume">
+              <input type="hidden" name="what" value={what} />
+              <label class="hidden-visually" for={id}>
+                Why resume {scope === 'all' ? 'everything' : target}
+              </label>
+              <input id={id} name="reason" maxlength={500} placeholder="Why? (optional)" autocomplete="off" />
+              <button class="primary small" type="submit">
+                Resume
+              </button>
+            </form>
+          </li>
+        )
+      })}
+    </ul>
+  </section>
+)
+
+const QueueTable = ({ overview }: { overview: Overview }) => (
+  <Table
+    name="Queue"
+    columns={[
+      ['Lane'],
+      ['Model'],
+      ['Waiting', 'number'],
+      ['Oldest wait', 'number'],
+      ['Places', 'number'],
+      ['Pause', 'act'],
+    ]}
+    empty="Nothing is waiting."
+  >
+    {overview.queue.map(({ lane, filename, count, oldestAt, firstPlace, lastPlace }) => (
+      <tr>
+        <td>{LANE_NAMES[lane]}</td>
+        <td>
+          <bdi class="mono">{filename}</bdi>
+        </td>
+        <td class="number">{count.toLocaleString('en')}</td>
+        <td class="number">{spanOf(oldestAt, overview.at)}</td>
+        <td class="number">
+          {firstPlace.toLocaleString('en')}
+          {lastPlace > firstPlace && ` to ${lastPlace.toLocaleString('en')}`}
+        </td>
+        <td class="number">
+          {isPaused(overview, 'model', filename) || isPaused(overview, 'all', '') ? (
+            <span class="badge bad">paused</span>
+          ) : (
+            <PauseLink scope="model" target={filename} />
+          )}
+        </td>
+      </tr>
+    ))}
+  </Table>
+)
+
+const RunningTable = ({ overview }: { overview: Overview }) => (
+  <Table
+    name="Running"
+    columns={[['Generation'], ['Account'], ['Model'], ['Backend'], ['For', 'number']]}
+    empty="Nothing is running."
+  >
+    {overview.running.map(({ id, username, filename, worker, backend, startedAt }) => (
+      <tr>
+        <td>
+          <GenerationLink id={id} />
+        </td>
+        <td>
+          <bdi>{username}</bdi>
+        </td>
+        <td>
+          <bdi class="mono">{filename}</bdi>
+        </td>
+        <td>
+          <bdi class="mono">{backend}</bdi>
+          <div class="quiet small">
+            <bdi>{worker}</bdi>
+          </div>
+        </td>
+        <td class="number">{spanOf(startedAt, overview.at)}</td>
+      </tr>
+    ))}
+  </Table>
+)

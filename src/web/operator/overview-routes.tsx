@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { invalidParameter } from '../../errors.js'
+import { PAUSE_SCOPES, type Pausable, pause, resume } from '../../generation/oversight/pauses.js'
+import type { App } from '../../http/fastify-app.js'
+import { sendFragment, sendPage } from '../layout.js'
+import type { WebsiteOptions } from '../ports.js'
+import { sessionOf } from '../session-cookie.js'
+import { byOf, reason } from './operator-forms.js'
+import { OverviewPage } from './overview-page.js'
+import { OverviewParts } from './overview-parts.js'
+
+/** `all`, or a scope and its target with a blank between them. */
+const what = z.string().transform((text): Pausable => {
+  const [, scope, target = ''] = /^(\S+) ?(.*)$/s.exec(text) ?? []
+  const known = PAUSE_SCOPES.find((it) => it === scope)
+  if (!known || (known === 'all') !== (target === ''))
+    throw invalidParameter('what', 'Choose what to pause from the list.')
+  return { scope: known, target }
+})
+const preselected = z.object({ what: z.string().max(600).catch('all') })
+const pauseBody = z.object({ what, reason })
+const resumeBody = z.object({ what, reason: reason.or(z.literal('')).catch('') })
+
+/** The queue, the backends and what failed; pausing and resuming. */
+export function overviewRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { oversight, pauses, catalog } = ports
+
+  app.get('/operator', { schema: { querystring: preselected } }, async (request, reply) => {
+    const [overview, models] = await Promise.all([oversight.overview(), catalog.list()])
+    const chosen = request.query.what
+    return sendPage(
+      reply,
+      <OverviewPage overview={overview} models={models} chosen={chosen} signedIn={sessionOf(request)} />,
+    )
+  })
+
+  app.get('/operator/live', async (_request, reply) =>
+    sendFragment(reply, <OverviewParts overview={await oversight.overview()} />),
+  )
+
+  app.post('/operator/pause', { schema: { body: pauseBody } }, async (request, reply) => {
+    const { what, reason } = request.body
+    await pause(pauses, what, byOf(request, reason))
+    return reply.redirect('/operator', 303)
+  })
+
+  app.post('/operator/resume', { schema: { body: resumeBody } }, async (request, reply) => {
+    const { what, reason } = request.body
+    await resume(pauses, what, byOf(request, reason))
+    return reply.redirect('/operator', 303)
+  })
+}
