@@ -13,6 +13,7 @@ import { idempotencyStore } from './db/idempotency-store.js'
 import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
 import { listenTo } from './db/notices.js'
+import { operatorActionStore } from './db/operator-action-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
 import { submissionStore } from './db/submission-store.js'
@@ -100,6 +101,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     sessions: sessionStore(db),
     credentials: credentialStore(db),
     publishedImages: published,
+    operatorActions: operatorActionStore(db),
     guesses: counter,
   }
   const app = await buildApp({

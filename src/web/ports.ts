@@ -1,4 +1,5 @@
 /** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
+import type { OperatorActions } from '../account/operator-actions.js'
 import type { CredentialStore, SessionStore } from '../account/session.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { EventCounter } from '../http/authentication.js'
@@ -8,6 +9,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
   readonly publishedImages: PublishedImages
+  readonly operatorActions: OperatorActions
   /** Counts the tries to sign in. */
   readonly guesses: EventCounter
 }

@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact'
+import type { SignedIn } from '../../account/session.js'
+import { Layout } from '../layout.js'
+
+const LINKS = [
+  ['/operator', 'Overview'],
+  ['/operator/users', 'Users'],
+  ['/operator/models', 'Models'],
+  ['/operator/moderation', 'Moderation'],
+  ['/operator/images', 'Images'],
+  ['/operator/log', 'Log'],
+] as const
+
+export interface OperatorPageProps {
+  /** Of the tab, and the page's heading. */
+  readonly title: string
+  readonly signedIn: SignedIn
+  /** The page's address, to mark its link. */
+  readonly path: string
+  /** Beside the heading. */
+  readonly aside?: ComponentChildren
+  readonly script?: string
+  readonly children: ComponentChildren
+}
+
+/** A page of the operator's console, with the links to the others. */
+export const OperatorLayout = ({ title, signedIn, path, aside, script, children }: OperatorPageProps) => (
+  <Layout title={title} signedIn={signedIn} path={path} class="operator" {...(script && { script })}>
+    <nav class="tabs" aria-label="Operator">
+      {LINKS.map(([href, name]) => (
+        <a href={href} aria-current={isWithin(path, href) ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+    <div class="row apart">
+      <h1>{title}</h1>
+      {aside}
+    </div>
+    {children}
+  </Layout>
+)
+
+const isWithin = (path: string, href: string) => path === href || (href !== '/operator' && path.startsWith(`${href}/`))
+
+/** A moment, in the reader's time zone once the page's script runs. */
+export const Moment = ({ at }: { at: Date }) => (
+  <time dateTime={at.toISOString()} data-local>
+    {at.toISOString().replace('T', ' ').slice(0, 16)} UTC
+  </time>
+)
+
+/** The field that asks why: every act is recorded with its reason. `id` is unique within the page. */
+export const ReasonField = ({ id }: { id: string }) => (
+  <div class="field">
+    <label for={id}>Reason</label>
+    <input id={id} name="reason" maxlength={500} required autocomplete="off" />
+  </div>
+)
