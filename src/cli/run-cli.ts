@@ -8,6 +8,7 @@ import { keyCommands, usageCommand } from './key-commands.js'
 
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
+import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
@@ -65,6 +66,7 @@ export async function runCli(
   jobCommands(program, run)
   usageCommand(program, run)
   imageCommands(program, run)
+  moderationCommands(program, run)
   auditCommand(program, run)
   backendCommands(program, find, print)
   explainMistakes(program, command)

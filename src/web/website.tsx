@@ -10,6 +10,10 @@ import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
+import { imagesRoutes } from './operator/images-routes.js'
+import { moderationPageRoutes } from './operator/moderation-routes.js'
+import { userRoutes } from './operator/user-routes.js'
+import { usersRoutes } from './operator/users-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
@@ -43,6 +47,10 @@ export function website(options: WebsiteOptions): Website {
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)
         operators.addHook('onRequest', requireOperator)
+        usersRoutes(operators, options)
+        userRoutes(operators, options)
+        moderationPageRoutes(operators, options)
+        imagesRoutes(operators, options)
       })
     },
     notFound: (request, reply) => showError(noSuchPage(), request, reply.headers(headers)),

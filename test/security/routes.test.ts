@@ -50,7 +50,16 @@ const WITHOUT_KEY = [
 ]
 
 /** Of the website, for people; those that change anything refuse what another website sends. */
-const PAGES = ['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out']
+const PAGES = [
+  ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out'],
+  ...['GET /operator/users', 'GET /operator/users/:username'],
+  ...['credits', 'subscription', 'subscription/remove', 'keys/revoke', 'sessions/end', 'generations/cancel'].map(
+    (act) => `POST /operator/users/:username/${act}`,
+  ),
+  ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
+  ...['GET /operator/moderation', 'POST /operator/moderation/:id/wrong'],
+  ...['GET /operator/images', 'POST /operator/images'],
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)
