@@ -1,8 +1,8 @@
 import type { SignedIn } from '../../account/session.js'
 import type { RemovedImageEntry } from '../../generation/library/removed-images.js'
+import { Notices, number, Pager, Scroll } from './account-parts.js'
 import { address } from './form-reading.js'
 import { Moment, OperatorLayout, ReasonField } from './operator-layout.js'
-import { Notices, number, Pager, Scroll } from './operator-parts.js'
 
 export interface ImagesPageProps {
   readonly signedIn: SignedIn

@@ -1,7 +1,7 @@
 import type { Subscription } from '../../account/account.js'
 import type { AdministeredAccount } from '../../account/administration.js'
+import { Act, WhyField } from './account-parts.js'
 import { Moment } from './operator-layout.js'
-import { Act, WhyField } from './operator-parts.js'
 
 export interface GrantValues {
   readonly amount: string

@@ -2,9 +2,9 @@ import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../
 import type { Session, SignedIn } from '../../account/session.js'
 import type { LedgerEntry } from '../../generation/library/history.js'
 import type { Page } from '../../page.js'
+import { Act, Notices, number, Pager, Scroll, StatusBadge } from './account-parts.js'
 import { address } from './form-reading.js'
 import { Moment, OperatorLayout } from './operator-layout.js'
-import { Act, Notices, number, Pager, Scroll, StatusBadge } from './operator-parts.js'
 import { AccountCard, GrantForm, type GrantValues, SubscriptionCard } from './user-forms.js'
 
 export interface UserPageProps {

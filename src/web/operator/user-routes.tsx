@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { AdministeredAccount } from '../../account/administration.js'
 import { newToken } from '../../account/session.js'
 import { AppError } from '../../errors.js'
 import type { App } from '../../http/fastify-app.js'
@@ -10,10 +11,12 @@ import { address, readForm, reasonField } from './form-reading.js'
 import { ACTS, DONE, GONE } from './user-acts.js'
 import { UserPage } from './user-page.js'
 
-const LEDGER_PAGE = 20
+const LEDGER_PAGE = 10
 const MOST_ACTIVE = 20
 
-const params = z.object({ username: z.string().max(100) })
+const USERNAME = /^[A-Za-z0-9._@+-]{1,64}$/
+
+const params = z.object({ username: z.string() })
 const query = z.object({
   /** Of several deleted accounts with the same name. */
   id: z.guid().optional().catch(undefined),
@@ -27,19 +30,22 @@ const query = z.object({
 /** What the form for credits keeps after a mistake. */
 const grantFields = z.object({ amount: z.string().catch(''), reason: z.string().catch(''), ref: z.string().catch('') })
 
-const noSuchUser = () => new AppError('not_found', 'There is no user of this name. Search for them under Users.')
-
 /** One user: all about them, and what an operator may do. */
 export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
   const { administration, ledger, sessions, operatorActions } = ports
+
+  async function find(username: string, id?: string): Promise<AdministeredAccount> {
+    const account = USERNAME.test(username) ? await administration.accounts.find(username, id) : undefined
+    if (!account) throw new AppError('not_found', 'There is no user of this name. Search for them under Users.')
+    return account
+  }
 
   async function show(
     request: FastifyRequest,
     reply: FastifyReply,
     { username, id, before, ...said }: Shown,
   ): Promise<unknown> {
-    const account = await administration.accounts.find(username, id)
-    if (!account) throw noSuchUser()
+    const account = await find(username, id)
     const after = before === undefined ? undefined : [before]
     const [entries, keys, opened, active] = await Promise.all([
       ledger.entries(account.id, { limit: LEDGER_PAGE, after }),
@@ -59,8 +65,7 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
 
   for (const [name, act] of Object.entries(ACTS)) {
     app.post(`/operator/users/:username/${name}`, { schema: { params } }, async (request, reply) => {
-      const account = await administration.accounts.find(request.params.username)
-      if (!account) throw noSuchUser()
+      const account = await find(request.params.username)
       const { username } = account
       const by = sessionOf(request)
       const { form, problem: unexplained } = readForm(z.object({ reason: reasonField }), request.body)

@@ -1,8 +1,8 @@
 import type { ListedAccount } from '../../account/administration.js'
 import type { SignedIn } from '../../account/session.js'
+import { number, Pager, Scroll, StatusBadge } from './account-parts.js'
 import { address } from './form-reading.js'
 import { Moment, OperatorLayout } from './operator-layout.js'
-import { number, Pager, Scroll, StatusBadge } from './operator-parts.js'
 
 export interface UsersPageProps {
   readonly signedIn: SignedIn

@@ -11,7 +11,7 @@ interface NoticesProps {
 export const Notices = ({ done, problem }: NoticesProps) => (
   <>
     {done && (
-      <p class="hint" role="status">
+      <p class="done" role="status">
         {done}
       </p>
     )}
