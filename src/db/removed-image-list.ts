@@ -1,5 +1,5 @@
 import { and, isNotNull, sql } from 'drizzle-orm'
-import { REMOVED_AN_IMAGE, type RemovedImageEntry, type RemovedImages } from '../generation/library/removed-images.js'
+import { REMOVED_IMAGE, type RemovedImageEntry, type RemovedImages } from '../generation/library/removed-images.js'
 import type { Database } from './client.js'
 import { generations as g, images as i, takedowns as t, users as u } from './schema.js'
 import { named, pick, queryOnce } from './statement.js'
@@ -32,7 +32,7 @@ export const removedImageList = ({ orm, pool }: Database): RemovedImages => ({
           LEFT JOIN ${t} ON ${t.slug} = ${i.slug}
           JOIN ${g} ON ${g.id} = ${i.generationId} JOIN ${u} ON ${u.id} = ${g.userId}
           LEFT JOIN (SELECT DISTINCT ON (${a.target}) ${a.target}, ${a.actor} FROM ${a}
-                      WHERE ${a.action} = ${REMOVED_AN_IMAGE} ORDER BY ${a.target}, ${a.id}) removal
+                      WHERE ${a.action} = ${REMOVED_IMAGE} ORDER BY ${a.target}, ${a.id}) removal
             ON removal.target = ${i.slug}
          WHERE ${where} ORDER BY ${i.removedAt} DESC, ${i.slug} DESC LIMIT ${limit + 1}`,
     )

@@ -268,7 +268,7 @@ describe('an operator', () => {
       expect((await act(user, name, { amount: '5', username: user.username })).html).toContain(
         'nothing about it can be changed',
       )
-    expect(await recordedOf(user)).toEqual(['deleted the account: Asked for by mail'])
+    expect(await recordedOf(user)).toEqual(['deleted user: Asked for by mail'])
   })
 })
 

@@ -4,7 +4,7 @@ export interface RemovedImageEntry {
   readonly removedAt: Date
   readonly reason: string | null
   readonly owner: string
-  /** The operator who removed it on the website; null: the owner, the command line, or nobody knows. */
+  /** The operator who removed it; null: the owner, or nobody knows. */
   readonly removedBy: string | null
   /** While the file or the CDN's copy may still exist: how often its removal was tried, and when it is tried next. */
   readonly attempts: number | null
@@ -21,4 +21,4 @@ export interface RemovedImages {
 }
 
 /** How an operator's removal is recorded; by it the list knows who it was. */
-export const REMOVED_AN_IMAGE = 'removed an image'
+export const REMOVED_IMAGE = 'removed image'

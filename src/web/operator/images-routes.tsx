@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { REMOVED_AN_IMAGE } from '../../generation/library/removed-images.js'
+import { REMOVED_IMAGE } from '../../generation/library/removed-images.js'
 import { removeImage } from '../../generation/library/takedown.js'
 import type { App } from '../../http/fastify-app.js'
 import { sendPage } from '../layout.js'
@@ -67,7 +67,7 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
     const removed = await removeImage({ removals, images: files }, slug, { reason: form.reason })
     if (!removed) return refuse(404, NO_SUCH)
     const actor = sessionOf(request).caller.account.username
-    await operatorActions.record({ actor, action: REMOVED_AN_IMAGE, target: slug, reason: form.reason })
+    await operatorActions.record({ actor, action: REMOVED_IMAGE, target: slug, reason: form.reason })
     return reply.redirect('/operator/images?done=removed', 303)
   })
 }

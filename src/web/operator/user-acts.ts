@@ -93,7 +93,7 @@ export const ACTS = {
     const endDate = isKept ? undefined : new Date(end_date)
     const set = await ports.administration.subscriptions.set(account.id, { plan, status, endDate }, inOneYear())
     const until = set?.endDate.toISOString().slice(0, 10)
-    return { done: 'subscribed', action: `set the subscription to ${plan}, ${status}, until ${until}` }
+    return { done: 'subscribed', action: `set the subscription: ${plan}, ${status}, until ${until}` }
   }),
 
   'subscription/remove': act(nothing, async ({ ports, account }) => {
@@ -116,7 +116,7 @@ export const ACTS = {
   'generations/cancel': act(one, async ({ ports, account }, { id }) => {
     const active = await ports.administration.generations.activeOf(account.id)
     if (!active.includes(id) || !(await cancel(ports, id))) return { problem: 'This generation has already ended.' }
-    return { done: 'canceled', action: `canceled ${id}` }
+    return { done: 'canceled', action: `canceled generation ${id}` }
   }),
 
   role: act(z.object({ role: z.enum(['subscriber', 'operator'], 'Choose a role.') }), async (acting, { role }) => {
@@ -138,7 +138,7 @@ export const ACTS = {
       return { problem: `Nothing was deleted: type the username exactly, ${account.username}.` }
     const { administration, sessions } = ports
     await endAccount({ ...administration, sessions, cancel: (id) => cancel(ports, id) }, account.id)
-    return { done: 'deleted', action: 'deleted the account' }
+    return { done: 'deleted', action: 'deleted user' }
   }),
 } satisfies Record<string, Act>
 

@@ -102,7 +102,7 @@ const ActiveCard = ({ active, path }: CardProps) => (
     {active.map(({ id, status, modelName, batchSize, cost, createdAt }) => (
       <div class="entry">
         <div>
-          <a href="/operator">
+          <a href={`/operator/generations/${id}`}>
             <code>{id}</code>
           </a>{' '}
           <span class="badge">{status}</span>
