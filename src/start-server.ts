@@ -1,7 +1,9 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { auditResults } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
+import { administration } from './db/administration-store.js'
 import { backendAbilities } from './db/backend-store.js'
 import { ledgerStore } from './db/credit-store.js'
 import { isDatabaseReady } from './db/database-checks.js'
@@ -17,6 +19,8 @@ import { operatorActionStore } from './db/operator-action-store.js'
 import { oversight } from './db/oversight-store.js'
 import { pauseStore } from './db/pause-store.js'
 import { queuePositions } from './db/queue-positions.js'
+import { refusedPromptLog, refusedPromptNotes } from './db/refused-prompt-store.js'
+import { removedImageList } from './db/removed-image-list.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
 import { submissionStore } from './db/submission-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
@@ -31,6 +35,7 @@ import { webhookPayload } from './http/webhook-payload.js'
 import { forViewing } from './images/for-viewing.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
+import { occasionally } from './log.js'
 import { agentDoor } from './mcp/agent-door.js'
 import { createModerator } from './moderation/create-moderator.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
@@ -78,6 +83,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     models: modelStore(db),
     abilities: backendAbilities(db),
     moderator,
+    refusedPrompts: refusedPromptNotes(
+      db,
+      occasionally((_times, err: unknown) => log.warn({ err }, 'refused prompts are not recorded')),
+    ),
     lock,
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),
@@ -109,6 +118,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     oversight: oversight(db),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
+    administration: administration(db),
+    refusedPromptLog: refusedPromptLog(db),
+    removedImages: removedImageList(db),
+    auditResults: auditResults(db.pool),
     guesses: counter,
   }
   const app = await buildApp({

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { type AuditOptions, audit } from './audit/audit.js'
 import type { Check } from './audit/check.js'
-import { type AuditTimes, auditTurn, startPeriodicAudit } from './audit/periodic-audit.js'
+import { type AuditTimes, auditResults, auditTurn, startPeriodicAudit } from './audit/periodic-audit.js'
 import { redisUnreachable } from './audit/redis-checks.js'
 import type { Config } from './config.js'
 import { createDatabase } from './db/client.js'
@@ -153,6 +153,7 @@ export async function openFoundation(
         {
           turn: auditTurn(db.pool, processId),
           audit: (signal) => auditService(config, { namespace, sample: AUDITED_IMAGES, signal }),
+          results: auditResults(db.pool),
           log,
         },
         auditTimes,

@@ -1,12 +1,15 @@
+import { sql } from 'drizzle-orm'
 import { timeLimit, whenAborted } from '../abort-signals.js'
-import { leases as l } from '../db/process-schema.js'
-import { param, type Queryable, statement } from '../db/statement.js'
+import { lastAudit as a, leases as l } from '../db/process-schema.js'
+import { insertInto, named, param, pick, type Queryable, statement } from '../db/statement.js'
+import type { AuditResult, AuditResults } from '../generation/repair/audit-result.js'
 import type { Log } from '../log.js'
 import type { Check } from './check.js'
 
 export interface PeriodicAuditPorts {
   readonly turn: ReturnType<typeof auditTurn>
   readonly audit: (signal: AbortSignal) => Promise<readonly Check[]>
+  readonly results: Pick<ReturnType<typeof auditResults>, 'keep'>
   readonly log: Log
 }
 
@@ -24,7 +27,7 @@ const TIMES = {
 export type AuditTimes = Readonly<typeof TIMES>
 
 /** Audits the running service periodically, in one process at a time, and logs the counts. */
-export function startPeriodicAudit({ turn, audit, log }: PeriodicAuditPorts, times: AuditTimes = TIMES) {
+export function startPeriodicAudit({ turn, audit, results, log }: PeriodicAuditPorts, times: AuditTimes = TIMES) {
   const stopping = new AbortController()
   let running: Promise<void> = Promise.resolve()
   let timer = setTimeout(start, times.firstAfterMs)
@@ -42,7 +45,9 @@ export function startPeriodicAudit({ turn, audit, log }: PeriodicAuditPorts, tim
       if (!taken) return
       const startedAt = performance.now()
       const checks = await inTime(audit, times.limitMs, stopping.signal)
-      report(log, checks, Math.round(performance.now() - startedAt))
+      const tookMs = Math.round(performance.now() - startedAt)
+      report(log, checks, tookMs)
+      await results.keep(checks, tookMs)
     } catch (err) {
       if (!stopping.signal.aborted) log.warn({ err }, 'audit failed')
       // So that another process audits instead.
@@ -96,4 +101,23 @@ export const auditTurn = (pool: Queryable, holder: string) => ({
 
   /** Gives it back early, for another process to take. */
   giveBack: (): Promise<void> => GIVE_BACK.run(pool, { holder }),
+})
+
+const KEEP = statement('keep_audit_result')`
+  ${insertInto(a, { tookMs: sql`${param('tookMs')}::integer`, checks: sql`${param('checks')}::jsonb` })}
+  ON CONFLICT (only_row) DO UPDATE SET took_ms = excluded.took_ms, checks = excluded.checks, finished_at = now()`
+const LAST = statement<AuditResult>(
+  'last_audit_result',
+)`SELECT ${named(pick(a, 'finishedAt', 'tookMs', 'checks'))} FROM ${a}`
+
+/** What the last audit found; it ends with each next one. */
+export const auditResults = (
+  pool: Queryable,
+): AuditResults & { keep(checks: readonly Check[], tookMs: number): Promise<void> } => ({
+  last: () => LAST.first(pool),
+
+  keep: (checks, tookMs) => {
+    const counts = checks.map(({ name, violations }) => ({ name, violations }))
+    return KEEP.run(pool, { tookMs, checks: JSON.stringify(counts) })
+  },
 })

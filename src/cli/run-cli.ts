@@ -7,6 +7,7 @@ import { imageCommands, jobCommands } from './job-commands.js'
 import { keyCommands, usageCommand } from './key-commands.js'
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
+import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { queueCommands } from './queue-commands.js'
@@ -68,6 +69,7 @@ export async function runCli(
   queueCommands(program, run)
   usageCommand(program, run)
   imageCommands(program, run)
+  moderationCommands(program, run)
   auditCommand(program, run)
   backendCommands(program, find, print)
   explainMistakes(program, command)

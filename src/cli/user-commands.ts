@@ -1,9 +1,13 @@
 /** Users and their subscriptions. */
 import type { Command } from 'commander'
 import type { Subscription } from '../account/account.js'
+import { inOneYear } from '../account/administration.js'
+import { endAccount } from '../account/end-account.js'
 import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
+import { administration, forgetPerson } from '../db/administration-store.js'
 import { operatorGenerationStore } from '../db/history-store.js'
 import { operatorImageStore } from '../db/image-records.js'
+import { sessionStore } from '../db/session-store.js'
 import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
@@ -80,12 +84,6 @@ async function createUser({ db, record }: Operator, username: string, options: C
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
 }
 
-function inOneYear(): Date {
-  const date = new Date()
-  date.setUTCFullYear(date.getUTCFullYear() + 1)
-  return date
-}
-
 async function showUser({ db }: Operator, username: string) {
   const user = await requireUser(db, username, { orDeleted: true })
   const active = await operatorGenerationStore(db).activeOf(user.id)
@@ -138,18 +136,14 @@ const AT_ONCE = 8
 
 type DeleteOptions = ReasonOption & { readonly purge?: boolean }
 
-/** The user first, so that nothing new can be charged, then webhooks and active jobs. Every step can be repeated. */
 async function deleteUser(operator: Operator, name: string, { purge = false, reason }: DeleteOptions) {
   const { db, record } = operator
   const { id, username, deletedAt: before } = await requireUser(db, name, { orDeleted: true })
   if (before && !purge)
     throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
-  const deletedAt = await operatorUserStore(db).delete(id)
+  const cancel = (job: string) => cancelAsOperator(operator, job)
+  const { deletedAt, canceled } = await endAccount({ ...administration(db), sessions: sessionStore(db), cancel }, id)
   await record(purge ? 'deleted user and everything of theirs' : 'deleted user', username, reason)
-  await operatorWebhookStore(db).endAllOf(id)
-  const canceled: string[] = []
-  for (const job of await operatorGenerationStore(db).activeOf(id))
-    if (await cancelAsOperator(operator, job)) canceled.push(job)
   const purged = purge ? await purgeUser(operator, id) : null
   return {
     json: { id, username, deleted_at: deletedAt, canceled_jobs: canceled, purged },
@@ -166,6 +160,7 @@ async function purgeUser({ db, config }: Operator, userId: string) {
   const store = operatorImageStore(db)
   const files = await createImageStore(config)
   await operatorWebhookStore(db).forgetAllOf(userId)
+  await forgetPerson(db, userId)
   const prompts = await store.wipePromptsOf(userId)
   const images = await store.removeAllOf(userId, 'The account was deleted.')
   for await (const slugs of store.slugsOf(userId)) {

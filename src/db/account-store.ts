@@ -1,4 +1,4 @@
-import { desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import type { AccountStore, Caller, Subscription } from '../account/account.js'
 import { batched } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
@@ -98,9 +98,9 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
       }
     },
 
-    /** By name, ignoring case: the user who has it now, else the one deleted last. */
-    async find(username: string): Promise<OperatorUser | undefined> {
-      const [row] = await select(sql`lower(${u.username}) = lower(${username})`)
+    /** By name, ignoring case: the user who has it now, else the one deleted last. `id`: this one of them. */
+    async find(username: string, id?: string): Promise<OperatorUser | undefined> {
+      const [row] = await select(and(sql`lower(${u.username}) = lower(${username})`, id ? eq(u.id, id) : undefined))
         .orderBy(sql`${u.deletedAt} DESC NULLS FIRST`)
         .limit(1)
       return row

@@ -1,6 +1,7 @@
 /** What the running processes tell each other through Postgres. See schema.ts. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, doublePrecision, integer, pgTable, primaryKey, real, text } from 'drizzle-orm/pg-core'
+import { boolean, check, doublePrecision, integer, jsonb, pgTable, primaryKey, real, text } from 'drizzle-orm/pg-core'
+import type { AuditResult } from '../generation/repair/audit-result.js'
 import { bytea, int8, time } from './schema.js'
 
 export const queueTurn = pgTable(
@@ -68,4 +69,15 @@ export const auditProgress = pgTable(
     ledgerId: int8('ledger_id').notNull().default(0),
   },
   (t) => [check('audit_progress_only_row_check', sql`${t.onlyRow}`)],
+)
+
+export const lastAudit = pgTable(
+  'last_audit',
+  {
+    onlyRow: boolean('only_row').primaryKey().default(true),
+    finishedAt: time('finished_at').notNull().defaultNow(),
+    tookMs: integer('took_ms').notNull(),
+    checks: jsonb('checks').$type<AuditResult['checks']>().notNull(),
+  },
+  (t) => [check('last_audit_only_row_check', sql`${t.onlyRow}`)],
 )

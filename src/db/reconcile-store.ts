@@ -10,6 +10,7 @@ import { CLEAN_MISSING_JOBS, markEnqueued, noteMissingJob } from './missing-jobs
 import { MOVED } from './notices.js'
 import { pausedModel } from './pause-store.js'
 import { unenqueued } from './process-schema.js'
+import { CLEAN_REFUSED_PROMPTS } from './refused-prompt-store.js'
 import { BACK_IN_QUEUE } from './run-store.js'
 import { generations as g, idempotencyKeys as r } from './schema.js'
 import { assign, param, statement } from './statement.js'
@@ -116,7 +117,8 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
 
     async clean() {
       for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== PAGE) break
-      for (const forget of [CLEAN_MISSING_JOBS, CLEAN_BACKENDS, ...CLEAN_BOARDS]) await forget.run(pool)
+      for (const forget of [CLEAN_MISSING_JOBS, CLEAN_BACKENDS, CLEAN_REFUSED_PROMPTS, ...CLEAN_BOARDS])
+        await forget.run(pool)
     },
   }
 }

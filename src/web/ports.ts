@@ -1,10 +1,15 @@
 /** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
+
+import type { Administration } from '../account/administration.js'
 import type { OperatorActions } from '../account/operator-actions.js'
+import type { RefusedPromptLog } from '../account/refused-prompt-log.js'
 import type { CredentialStore, SessionStore } from '../account/session.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { RemovedImages } from '../generation/library/removed-images.js'
 import type { CatalogChanges } from '../generation/oversight/catalog.js'
 import type { Oversight } from '../generation/oversight/overview.js'
 import type { PauseStore } from '../generation/oversight/pauses.js'
+import type { AuditResults } from '../generation/repair/audit-result.js'
 import type { EventCounter } from '../http/authentication.js'
 import type { PersonalApiPorts } from '../http/ports.js'
 
@@ -16,6 +21,10 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly oversight: Oversight
   readonly pauses: PauseStore
   readonly catalog: CatalogChanges
+  readonly administration: Administration
+  readonly refusedPromptLog: RefusedPromptLog
+  readonly removedImages: RemovedImages
+  readonly auditResults: AuditResults
   /** Counts the tries to sign in. */
   readonly guesses: EventCounter
 }

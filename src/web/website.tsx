@@ -11,9 +11,13 @@ import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
 import { overseenGenerationRoutes } from './operator/generation-routes.js'
+import { imagesRoutes } from './operator/images-routes.js'
 import { logRoutes } from './operator/log-routes.js'
 import { modelRoutes } from './operator/models-routes.js'
+import { moderationPageRoutes } from './operator/moderation-routes.js'
 import { overviewRoutes } from './operator/overview-routes.js'
+import { userRoutes } from './operator/user-routes.js'
+import { usersRoutes } from './operator/users-routes.js'
 import { playgroundRoutes } from './playground/playground-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { referenceRoutes } from './reference/reference-routes.js'
@@ -55,6 +59,10 @@ export function website(options: WebsiteOptions): Website {
         overseenGenerationRoutes(operators, options)
         modelRoutes(operators, options)
         logRoutes(operators, options)
+        usersRoutes(operators, options)
+        userRoutes(operators, options)
+        moderationPageRoutes(operators, options)
+        imagesRoutes(operators, options)
       })
     },
     notFound: (error, request, reply) =>

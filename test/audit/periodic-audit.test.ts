@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
   type AuditTimes,
+  auditResults,
   auditTurn,
   type PeriodicAuditPorts,
   startPeriodicAudit,
@@ -96,6 +97,10 @@ describe('a running service', () => {
       violated['locks-belong-to-active-jobs'] = 1
     }
     expect(await auditBy(startServer)).toMatchObject({ level: ERROR, violated })
+    // For the operator's console.
+    const last = await auditResults(db.pool).last()
+    const counted = last?.checks.filter((check) => check.violations > 0).map((it) => [it.name, it.violations])
+    expect(Object.fromEntries(counted ?? [])).toEqual(violated)
   }, 90_000)
 })
 
@@ -112,6 +117,7 @@ describe('the processes of a service', () => {
     const turn = auditTurn(context.db.pool, name)
     const ports: PeriodicAuditPorts = {
       log,
+      results: auditResults(context.db.pool),
       turn: {
         ...turn,
         take: async (forMs) => {

@@ -59,6 +59,7 @@ export async function openStage() {
 
   const ports = {
     moderator: createModerator({ ...config.moderation, logger: log }),
+    refusedPrompts: { note: () => undefined },
     ends: { watch: () => () => undefined },
     ...{ lock, queue, progress, previews, watch, finishImage, log },
     submissions: submissionStore(db),

@@ -26,6 +26,7 @@ async function submitWith(
   return submitGeneration(
     {
       moderator: { review: async () => ({ flagged: false }) },
+      refusedPrompts: { note: () => undefined },
       idempotency: {
         reserve: async () => ({ outcome: 'reserved' }),
         release: async () => undefined,

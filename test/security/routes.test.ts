@@ -69,6 +69,13 @@ const OPERATOR_PAGES = [
   'POST /operator/models/:id',
   'POST /operator/pause',
   'POST /operator/resume',
+  ...['GET /operator/users', 'GET /operator/users/:username'],
+  ...['credits', 'subscription', 'subscription/remove', 'keys/revoke', 'sessions/end', 'generations/cancel'].map(
+    (act) => `POST /operator/users/:username/${act}`,
+  ),
+  ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
+  ...['GET /operator/moderation', 'POST /operator/moderation/:id/wrong'],
+  ...['GET /operator/images', 'POST /operator/images'],
 ]
 
 /** What pages load. */

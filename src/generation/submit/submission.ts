@@ -50,6 +50,20 @@ export interface Moderator {
   review(text: { prompt: string; negativePrompt: string; nsfwModel: boolean }): Promise<Verdict>
 }
 
+export interface RefusedPrompt {
+  readonly accountId: string
+  readonly parameter: 'prompt' | 'negative_prompt'
+  readonly category: string
+  readonly matched: readonly string[]
+  /** The text of that parameter. */
+  readonly prompt: string
+}
+
+export interface RefusedPrompts {
+  /** Keeps it for the operator, later and as well as it goes: never throws, and of a flood keeps only some. */
+  note(refused: RefusedPrompt): void
+}
+
 export type InsertOutcome =
   | { readonly outcome: 'inserted'; readonly createdAt: Date; readonly creditsLeft: number }
   | { readonly outcome: 'active'; readonly generationId: string | undefined }
@@ -79,6 +93,7 @@ export interface SubmissionStore {
 
 export interface SubmitPorts {
   readonly moderator: Moderator
+  readonly refusedPrompts: RefusedPrompts
   readonly lock: ActiveGenerationLock
   readonly submissions: SubmissionStore
   readonly idempotency: IdempotencyStore

@@ -12,7 +12,7 @@ import {
 import { failpoint, guardOff } from '../../failpoint.js'
 import { type Generation, newGeneration, newGenerationId, priceOf } from '../generation.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
-import type { InsertOutcome, Moderator, Submission, SubmitPorts, Submitted } from './submission.js'
+import type { InsertOutcome, RefusedPrompts, Submission, SubmitPorts, Submitted } from './submission.js'
 
 /**
  * Charges and queues one generation, or leaves no trace. Under an Idempotency-Key it resolves to the generation that was
@@ -56,7 +56,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   const { account } = caller
   const { request, lane, webhookUrl } = submission
   const metered = caller.keyKind === 'developer'
-  const model = await requireAcceptable(ports.moderator, caller, submission)
+  const model = await requireAcceptable(ports, caller, submission)
   if (!metered) await takeLock(ports, account.id, id)
   const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl }
   const generation = newGeneration(id, request, model, from)
@@ -94,7 +94,7 @@ async function announce(
 
 /** In the contract's order. @throws subscription_required; not_found or model_unavailable; content_policy_violation */
 async function requireAcceptable(
-  moderator: Moderator,
+  { moderator, refusedPrompts }: Pick<SubmitPorts, 'moderator'> & { readonly refusedPrompts?: RefusedPrompts },
   caller: Caller,
   submission: Pick<Submission, 'request' | 'model'>,
 ): Promise<ModelVersion> {
@@ -102,8 +102,11 @@ async function requireAcceptable(
   const model = await submission.model()
   const { prompt, negativePrompt } = submission.request
   const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model.nsfw })
-  if (verdict.flagged) throw promptFlagged(verdict.parameter, verdict.category, verdict.matched)
-  return model
+  if (!verdict.flagged) return model
+  const { parameter, category, matched } = verdict
+  const refused = parameter === 'prompt' ? prompt : negativePrompt
+  refusedPrompts?.note({ accountId: caller.account.id, parameter, category, matched, prompt: refused })
+  throw promptFlagged(parameter, category, matched)
 }
 
 /** Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one */
@@ -160,7 +163,7 @@ export async function dryRunGeneration(
   caller: Caller,
   submission: Pick<Submission, 'request' | 'model'>,
 ): Promise<DryRun> {
-  const model = await requireAcceptable(moderator, caller, submission)
+  const model = await requireAcceptable({ moderator }, caller, submission)
   return {
     model,
     creditsNeeded: priceOf(submission.request, model),

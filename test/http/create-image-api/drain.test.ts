@@ -93,6 +93,7 @@ describe('a server that must leave', () => {
     const ports = {
       models: modelStore(db),
       moderator: createModerator({}),
+      refusedPrompts: { note: () => undefined },
       lock: noActiveGenerationLock,
       submissions: submissionStore(db),
       abilities: backendAbilities(db),

@@ -1,0 +1,55 @@
+/** Prompts that moderation refused. */
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { operatorActionStore } from '../db/operator-action-store.js'
+import { refusedPromptLog } from '../db/refused-prompt-store.js'
+import { requireUser, wholeNumber, words } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { OperatorError } from './operator-error.js'
+import { jsonOf, table } from './output.js'
+
+const DEFAULT_LIMIT = 50
+/** Of a prompt, in the table. */
+const SHOWN = 80
+
+export function moderationCommands(program: Command, run: Runner): void {
+  const moderation = program.command('moderation').description('prompts that were refused; kept for 90 days')
+  moderation
+    .command('list')
+    .description('list refused prompts, newest first')
+    .option('--user <username>', 'of this user only')
+    .option('--category <name>', 'of this category only', words('--category', 200))
+    .option('--limit <n>', `how many, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
+    .action(run(listRefusals))
+  moderation
+    .command('wrong')
+    .description('mark a refusal as wrong, for those who mend the rules')
+    .argument('<id>', 'its ID from "easel moderation list"', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
+    .action(run(markWrong))
+}
+
+type ListOptions = { readonly user?: string; readonly category?: string; readonly limit?: number }
+
+async function listRefusals({ db }: Operator, { user, category, limit = DEFAULT_LIMIT }: ListOptions) {
+  const accountId = user === undefined ? undefined : (await requireUser(db, user, { orDeleted: true })).id
+  const { items } = await refusedPromptLog(db).list({ category, accountId }, { limit, after: undefined })
+  return {
+    json: items.map((it) => jsonOf(it)),
+    text: table(
+      items.map(({ id, at: time, username, parameter, category, matched, prompt, wrongAt: wrong }) => ({
+        ...{ id, time, user: username, parameter, category, matched: matched.join(', '), wrong },
+        prompt: prompt.length > SHOWN ? `${prompt.slice(0, SHOWN)}…` : prompt,
+      })),
+      'No such prompts.',
+    ),
+  }
+}
+
+async function markWrong({ db }: Operator, id: number) {
+  const actor = `command line (${userInfo().username})`
+  const marked = await refusedPromptLog(db).markWrong(id, actor)
+  if (!marked) throw new OperatorError(`No refused prompt has the ID ${id}: "easel moderation list" shows them.`)
+  const act = { actor, action: `marked refused prompt ${id} as wrong`, target: marked.username, reason: '' }
+  if (marked.isNew) await operatorActionStore(db).record(act)
+  return { json: { id, wrong: true }, text: `The refusal of prompt ${id} is marked as wrong.` }
+}

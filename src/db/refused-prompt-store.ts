@@ -1,0 +1,87 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import type { RefusedPromptLog } from '../account/refused-prompt-log.js'
+import type { RefusedPrompts } from '../generation/submit/submission.js'
+import { pageOf } from '../page.js'
+import type { Database } from './client.js'
+import { users as u } from './schema.js'
+import { assign, given, insertInto, param, pick, statement } from './statement.js'
+import { refusedPrompts as r } from './website-schema.js'
+
+/** Stored of one account; of a flood the rest is dropped, or it would fill the disk. */
+const MOST = [
+  { within: '1 minute', count: 10 },
+  { within: '1 day', count: 200 },
+] as const
+const KEPT_FOR = '90 days'
+const CLEANED = 1000
+
+const isFlooded = sql.join(
+  MOST.map(
+    ({ within, count }) =>
+      sql`(SELECT ${r.at} FROM ${r} WHERE ${r.userId} = ${param('userId')}::uuid
+            ORDER BY ${r.id} DESC LIMIT 1 OFFSET ${count - 1}) > now() - ${within}::interval`,
+  ),
+  sql` OR `,
+)
+
+const NOTE = statement('note_refused_prompt')`
+  ${insertInto(r, given(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE`
+
+// Only the oldest are looked at: no index has the time.
+export const CLEAN_REFUSED_PROMPTS = statement('clean_refused_prompts')`
+  DELETE FROM ${r} WHERE ${r.id} = ANY (ARRAY(
+    SELECT id FROM (SELECT ${r.id}, ${r.at} FROM ${r} ORDER BY ${r.id} LIMIT ${CLEANED}) oldest
+     WHERE at < now() - ${KEPT_FOR}::interval))`
+
+/** @param onError is told of prompts that could not be stored; nobody waits for them */
+export const refusedPromptNotes = ({ pool }: Database, onError: (error: unknown) => void): RefusedPrompts => ({
+  note({ accountId: userId, ...refused }) {
+    NOTE.run(pool, { userId, ...refused }).catch(onError)
+  },
+})
+
+const MARK_WRONG = statement<{ username: string; isNew: boolean }>('mark_refusal_wrong')`
+  UPDATE ${r} SET ${assign(r, {
+    wrongAt: sql`coalesce(${r.wrongAt}, now())`,
+    wrongBy: sql`coalesce(${r.wrongBy}, ${param('by')}::text)`,
+  })}
+    FROM ${u}, (SELECT ${r.wrongAt} AS before FROM ${r} WHERE ${r.id} = ${param('id')}::bigint FOR UPDATE) found
+   WHERE ${r.id} = ${param('id')}::bigint AND ${u.id} = ${r.userId}
+  RETURNING ${u.username}, found.before IS NULL AS "isNew"`
+
+/** How many of the latest refusals tell which categories there are. */
+const LATEST = 2000
+const CATEGORIES = statement<{ category: string }>('categories_of_refusals')`
+  SELECT DISTINCT category FROM (SELECT ${r.category} FROM ${r} ORDER BY ${r.id} DESC LIMIT ${LATEST}) latest
+   ORDER BY category`
+
+export const refusedPromptLog = ({ orm, pool }: Database): RefusedPromptLog => ({
+  async list({ category, accountId }, { limit, after: [before] = [] }) {
+    const rows = await orm
+      .select({
+        ...pick(r, 'id', 'at', 'parameter', 'category', 'matched', 'prompt', 'wrongAt', 'wrongBy'),
+        username: u.username,
+      })
+      .from(r)
+      .innerJoin(u, eq(u.id, r.userId))
+      .where(
+        and(
+          category === undefined ? undefined : eq(r.category, category),
+          accountId === undefined ? undefined : eq(r.userId, accountId),
+          before === undefined ? undefined : lt(r.id, before),
+        ),
+      )
+      .orderBy(desc(r.id))
+      .limit(limit + 1)
+    return pageOf(
+      rows,
+      limit,
+      (row) => row,
+      ({ id }) => [id],
+    )
+  },
+
+  categories: async () => (await CATEGORIES.rows(pool)).map(({ category }) => category),
+
+  markWrong: (id, by) => MARK_WRONG.first(pool, { id, by }),
+})

@@ -1,0 +1,130 @@
+import type { SignedIn } from '../../account/session.js'
+import type { RemovedImageEntry } from '../../generation/library/removed-images.js'
+import { Notices, number, Pager, Scroll } from './account-parts.js'
+import { address } from './form-reading.js'
+import { Moment, OperatorLayout, ReasonField } from './operator-layout.js'
+
+export interface ImagesPageProps {
+  readonly signedIn: SignedIn
+  readonly items: readonly RemovedImageEntry[]
+  readonly next: string | undefined
+  readonly isFirst: boolean
+  /** Whether only those are shown of which something may still exist. */
+  readonly unfinished: boolean
+  readonly unfinishedCount: number
+  /** What was typed, after a mistake. */
+  readonly image?: string
+  readonly done?: string | undefined
+  readonly problem?: string | undefined
+}
+
+const PATH = '/operator/images'
+
+/** Removed images, and the way to remove one. */
+export const ImagesPage = (props: ImagesPageProps) => {
+  const { signedIn, items, next, isFirst, unfinished, unfinishedCount } = props
+  const to = (after?: string) => address(PATH, { unfinished: unfinished ? 'yes' : '', after })
+  return (
+    <OperatorLayout title="Images" signedIn={signedIn} path={PATH}>
+      <Notices done={props.done} problem={props.problem} />
+      <form class="card stack" method="post" action={PATH} aria-labelledby="remove">
+        <h2 id="remove">Remove an image</h2>
+        <div class="pair wide">
+          <div class="field">
+            <label for="image">Image</label>
+            <input
+              id="image"
+              name="image"
+              value={props.image}
+              maxlength={500}
+              placeholder="Its address, or the last part of it"
+              required
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          </div>
+          <ReasonField id="reason" />
+        </div>
+        <div class="row apart">
+          <p class="quiet small">
+            Its file goes, the CDN is told, and its page says that it was removed. This cannot be undone.
+          </p>
+          <button class="danger" type="submit">
+            Remove image
+          </button>
+        </div>
+      </form>
+      <section class="card stack" aria-labelledby="removed">
+        <div class="row apart">
+          <h2 id="removed">Removed images</h2>
+          {unfinished ? (
+            <a href={PATH}>Show all</a>
+          ) : (
+            unfinishedCount > 0 && (
+              <a href={address(PATH, { unfinished: 'yes' })}>{number(unfinishedCount)} not finished</a>
+            )
+          )}
+        </div>
+        {items.length === 0 ? (
+          <p class="quiet">{unfinished ? 'All removals are finished.' : 'No image was removed yet.'}</p>
+        ) : (
+          <Scroll label="Removed images, all columns">
+            <table aria-labelledby="removed">
+              <thead>
+                <tr>
+                  <th scope="col">Image</th>
+                  <th scope="col">Owner</th>
+                  <th scope="col">Removed</th>
+                  <th scope="col">Why</th>
+                  <th scope="col">File and CDN copy</th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((image) => (
+                  <Row image={image} />
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        )}
+      </section>
+      <Pager first={isFirst ? undefined : to()} next={next && to(next)} />
+    </OperatorLayout>
+  )
+}
+
+const Row = ({ image: it }: { image: RemovedImageEntry }) => (
+  <tr>
+    <td>
+      <a href={`/image/${it.slug}`}>
+        <code>{it.slug}</code>
+      </a>
+    </td>
+    <td>
+      <a class="user" href={`/operator/users/${encodeURIComponent(it.owner)}`}>
+        {it.owner}
+      </a>
+    </td>
+    <td class="when">
+      <Moment at={it.removedAt} />
+    </td>
+    <td class="what">
+      {it.reason ? <bdi>{it.reason}</bdi> : <span class="quiet">No reason given</span>}
+      {it.removedBy && <div class="quiet small">by {it.removedBy}</div>}
+    </td>
+    <td class="small">
+      {it.dueAt === null ? (
+        <span class="badge good">gone</span>
+      ) : (
+        <>
+          <span class={`badge ${it.attempts ? 'bad' : ''}`}>{it.attempts ? 'tried again' : 'waiting'}</span>{' '}
+          <span class="quiet">
+            {it.attempts ? `${it.attempts} so far, next ` : 'due '}
+            <Moment at={it.dueAt} />
+          </span>
+        </>
+      )}
+    </td>
+  </tr>
+)

@@ -1,0 +1,148 @@
+/** What an operator does to one account: each act reads its form, does it, and says what is to be recorded. */
+import { z } from 'zod'
+import { type AdministeredAccount, inOneYear } from '../../account/administration.js'
+import { endAccount } from '../../account/end-account.js'
+import { MAX_REASON_LENGTH } from '../../account/operator-actions.js'
+import { newToken, type SignedIn } from '../../account/session.js'
+import { cancelGeneration } from '../../generation/cancel.js'
+import { CANCELED } from '../../generation/failure-reason.js'
+import type { WebsitePorts } from '../ports.js'
+import { line, readForm } from './form-reading.js'
+
+export const DONE = {
+  granted: 'The credits were granted.',
+  granted_before: 'This form was sent before: the credits were granted once.',
+  subscribed: 'The subscription is set.',
+  unsubscribed: 'The subscription was taken away.',
+  revoked: 'The key is revoked: it is refused from now on.',
+  sessions_ended: 'All sessions are ended.',
+  canceled: 'The generation is canceled and its credits were given back.',
+  role: 'The role is changed.',
+  email: 'The email address is changed.',
+  deleted: 'The account is deleted. Its keys and sessions are refused from now on.',
+} as const
+
+/** `action` is recorded, with the reason that the form gave; undefined: nothing new was done. */
+type Outcome =
+  | { readonly done: keyof typeof DONE; readonly action: string | undefined; readonly problem?: never }
+  | { readonly problem: string }
+
+interface Acting {
+  readonly ports: WebsitePorts
+  readonly account: AdministeredAccount
+  readonly by: SignedIn
+}
+
+type Act = (acting: Acting, body: unknown) => Promise<Outcome>
+
+/** An act with its fields, all of which are text. */
+const act =
+  <Fields>(fields: z.ZodType<Fields>, work: (acting: Acting, form: Fields) => Promise<Outcome>): Act =>
+  async (acting, body) => {
+    const { form, problem } = readForm(fields, body)
+    return problem === undefined ? work(acting, form as Fields) : { problem }
+  }
+
+const text = z
+  .string()
+  .catch('')
+  .transform((it) => it.trim())
+const nothing = z.unknown()
+const one = z.object({ id: text })
+
+const AMOUNT = `The amount must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`
+const grant = z.object({
+  amount: text
+    .refine((it) => /^\d{1,16}$/.test(it) && Number(it) >= 1 && Number(it) <= Number.MAX_SAFE_INTEGER, AMOUNT)
+    .transform(Number),
+  reason: line(MAX_REASON_LENGTH, 'Say why.'),
+  ref: text.transform((it) => (/^[\w-]{43}$/.test(it) ? it : newToken())),
+})
+
+const DATE = 'The end must be a date like 2027-01-31.'
+const subscription = z.object({
+  plan: line(100, 'The plan must be one line of 1 to 100 characters.'),
+  status: text.refine(
+    (it) => /^[a-z][a-z_]{0,39}$/.test(it),
+    'The status must be lowercase letters and underscores, like active or past_due.',
+  ),
+  end_date: text.refine((it) => it === '' || z.iso.date().safeParse(it).success, DATE),
+})
+
+const EMAIL = 'The email address must look like name@example.com; leave it empty to remove it.'
+const email = z.object({
+  email: text.refine((it) => it === '' || (it.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(it)), EMAIL),
+})
+
+/** By the last part of their address. */
+export const ACTS = {
+  credits: act(grant, async ({ ports, account }, { amount, reason, ref }) => {
+    const reference = { note: reason, ref: `console:${ref}` }
+    const { outcome } = await ports.administration.credits.grant(account.id, amount, reference)
+    if (outcome === 'too_many')
+      return { problem: `${account.username} would hold more than ${Number.MAX_SAFE_INTEGER} credits: grant fewer.` }
+    if (outcome === 'user_deleted') return { problem: GONE }
+    const isNew = outcome === 'granted'
+    const credits = amount === 1 ? 'credit' : 'credits'
+    return { done: outcome, action: isNew ? `granted ${amount.toLocaleString('en')} ${credits}` : undefined }
+  }),
+
+  subscription: act(subscription, async ({ ports, account }, { plan, status, end_date }) => {
+    // The form knows only the day: the same day keeps the moment.
+    const isKept = end_date === '' || end_date === account.subscription?.endDate.toISOString().slice(0, 10)
+    const endDate = isKept ? undefined : new Date(end_date)
+    const set = await ports.administration.subscriptions.set(account.id, { plan, status, endDate }, inOneYear())
+    const until = set?.endDate.toISOString().slice(0, 10)
+    return { done: 'subscribed', action: `set the subscription: ${plan}, ${status}, until ${until}` }
+  }),
+
+  'subscription/remove': act(nothing, async ({ ports, account }) => {
+    await ports.administration.subscriptions.remove(account.id)
+    return { done: 'unsubscribed', action: 'took the subscription away' }
+  }),
+
+  'keys/revoke': act(one, async ({ ports, account }, { id }) => {
+    const key = (await ports.administration.keys.list(account.id)).find((it) => it.id === id)
+    if (!key) return { problem: 'This account has no such key.' }
+    await ports.administration.keys.revoke(id)
+    return { done: 'revoked', action: key.revokedAt ? undefined : `revoked the key …${key.hint}` }
+  }),
+
+  'sessions/end': act(nothing, async ({ ports, account }) => {
+    await ports.sessions.endAll(account.id)
+    return { done: 'sessions_ended', action: 'ended all sessions' }
+  }),
+
+  'generations/cancel': act(one, async ({ ports, account }, { id }) => {
+    const active = await ports.administration.generations.activeOf(account.id)
+    if (!active.includes(id) || !(await cancel(ports, id))) return { problem: 'This generation has already ended.' }
+    return { done: 'canceled', action: `canceled generation ${id}` }
+  }),
+
+  role: act(z.object({ role: z.enum(['subscriber', 'operator'], 'Choose a role.') }), async (acting, { role }) => {
+    const { ports, account, by } = acting
+    if (account.id === by.caller.account.id) return { problem: OWN }
+    await ports.administration.accounts.setRole(account.id, role)
+    return { done: 'role', action: `made ${role === 'operator' ? 'an operator' : 'a subscriber'}` }
+  }),
+
+  email: act(email, async ({ ports, account }, { email: address }) => {
+    if (!(await ports.administration.accounts.setEmail(account.id, address || null)))
+      return { problem: 'Another account has this email address.' }
+    return { done: 'email', action: address ? 'changed the email address' : 'removed the email address' }
+  }),
+
+  delete: act(z.object({ username: text }), async ({ ports, account, by }, { username }) => {
+    if (account.id === by.caller.account.id) return { problem: OWN }
+    if (username !== account.username)
+      return { problem: `Nothing was deleted: type the username exactly, ${account.username}.` }
+    const { administration, sessions } = ports
+    await endAccount({ ...administration, sessions, cancel: (id) => cancel(ports, id) }, account.id)
+    return { done: 'deleted', action: 'deleted user' }
+  }),
+} satisfies Record<string, Act>
+
+export const GONE = 'This account was deleted: nothing about it can be changed.'
+const OWN = 'That is your own account: another operator must do this.'
+
+const cancel = (ports: WebsitePorts, id: string) => cancelGeneration(ports, id, CANCELED, { onlyQueued: false })

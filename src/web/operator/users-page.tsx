@@ -1,0 +1,121 @@
+import type { ListedAccount } from '../../account/administration.js'
+import type { SignedIn } from '../../account/session.js'
+import { number, Pager, Scroll, StatusBadge } from './account-parts.js'
+import { address } from './form-reading.js'
+import { Moment, OperatorLayout } from './operator-layout.js'
+
+export interface UsersPageProps {
+  readonly signedIn: SignedIn
+  readonly text: string
+  readonly deleted: boolean
+  readonly isFirst: boolean
+  readonly items: readonly ListedAccount[]
+  readonly next: string | undefined
+}
+
+const PATH = '/operator/users'
+
+/** Every account, by name, to be searched. */
+export const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageProps) => {
+  const to = (after?: string) => address(PATH, { q: text, deleted: deleted ? 'yes' : '', after })
+  return (
+    <OperatorLayout title="Users" signedIn={signedIn} path={PATH}>
+      <search>
+        <form class="row search" method="get" action={PATH}>
+          <div class="field">
+            <label for="q">Name, email or the end of a key</label>
+            <input
+              id="q"
+              name="q"
+              type="search"
+              value={text}
+              maxlength={254}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          </div>
+          <div class="field">
+            <label for="deleted">Accounts</label>
+            <select id="deleted" name="deleted">
+              <option value="">In use</option>
+              <option value="yes" selected={deleted}>
+                Deleted
+              </option>
+            </select>
+          </div>
+          <button type="submit">Search</button>
+        </form>
+      </search>
+      {items.length === 0 ? (
+        <section class="card empty">
+          <p>{text ? 'Nobody was found.' : deleted ? 'No account was deleted.' : 'There are no users yet.'}</p>
+          {!text && !deleted && <code>easel user create NAME</code>}
+        </section>
+      ) : (
+        <section class="card">
+          <Scroll label="Users">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">User</th>
+                  <th scope="col">Plan</th>
+                  <th scope="col" class="number">
+                    Credits
+                  </th>
+                  <th scope="col">Active generation</th>
+                  <th scope="col">{deleted ? 'Deleted' : 'Last seen'}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((account) => (
+                  <Row account={account} />
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        </section>
+      )}
+      <Pager first={isFirst ? undefined : to()} next={next && to(next)} />
+    </OperatorLayout>
+  )
+}
+
+const Row = ({ account: it }: { account: ListedAccount }) => (
+  <tr>
+    <td>
+      <div class="row">
+        <a class="user" href={address(`${PATH}/${encodeURIComponent(it.username)}`, { id: it.deletedAt ? it.id : '' })}>
+          {it.username}
+        </a>
+        {it.role === 'operator' && <span class="badge">operator</span>}
+      </div>
+      {it.email && (
+        <div class="quiet small">
+          <bdi>{it.email}</bdi>
+        </div>
+      )}
+    </td>
+    <td>
+      {it.plan === null || it.status === null ? (
+        <span class="quiet">None</span>
+      ) : (
+        <div class="row">
+          <bdi>{it.plan}</bdi>
+          {it.status !== 'active' && <StatusBadge status={it.status} />}
+        </div>
+      )}
+    </td>
+    <td class="number">{number(it.credits)}</td>
+    <td>{it.activeGenerationId ? <code>{it.activeGenerationId}</code> : <span class="quiet">–</span>}</td>
+    <td class="when">
+      {it.deletedAt ? (
+        <Moment at={it.deletedAt} />
+      ) : it.lastSeenAt ? (
+        <Moment at={it.lastSeenAt} />
+      ) : (
+        <span class="quiet">Never</span>
+      )}
+    </td>
+  </tr>
+)

@@ -1,0 +1,305 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { hashToken, newToken } from '../../src/account/session.js'
+import { sessionStore } from '../../src/db/session-store.js'
+import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
+import { call } from '../support/client.js'
+import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { visit } from '../support/website-forms.js'
+
+const context = useService()
+const browser = useBrowser()
+let operator: GivenUser
+let cookie: string
+
+beforeAll(async () => {
+  const { db } = context.service
+  operator = await givenUser(db)
+  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [operator.id])
+  cookie = await givenSession(db, operator)
+})
+
+const pageOf = ({ username }: GivenUser) => `/operator/users/${username}`
+const see = (path: string) => visit(context.service.url, path, cookie)
+const act = (user: GivenUser, name: string, body: Readonly<Record<string, string>> = {}) =>
+  visit(context.service.url, `${pageOf(user)}/${name}`, cookie, { reason: 'Asked for by mail', ...body })
+
+/** What was recorded about a user, the latest last. */
+async function recordedOf({ username }: GivenUser): Promise<string[]> {
+  const { rows } = await context.service.db.pool.query(
+    'SELECT actor, action, reason FROM operator_actions WHERE target = $1 ORDER BY id',
+    [username],
+  )
+  for (const { actor } of rows) expect(actor).toBe(operator.username)
+  return rows.map(({ action, reason }) => `${action}: ${reason}`)
+}
+
+describe('the operator’s pages of users', () => {
+  it('do not exist for subscribers, who can do nothing there, and ask others to sign in', async () => {
+    const { db, url } = context.service
+    const [subscriber, other] = [await givenUser(db), await givenUser(db)]
+    const theirs = await givenSession(db, subscriber)
+    for (const path of ['/operator/users', pageOf(other), '/operator/moderation', '/operator/images']) {
+      expect((await visit(url, path, theirs)).status).toBe(404)
+      expect((await visit(url, path, undefined)).location).toMatch(/^\/sign-in\?next=/)
+    }
+    const body = { amount: '5', reason: 'me', role: 'operator', username: other.username }
+    for (const name of ['credits', 'role', 'delete', 'sessions/end', 'subscription/remove'])
+      expect((await visit(url, `${pageOf(other)}/${name}`, theirs, body)).status).toBe(404)
+    expect(await creditsOf(db, other)).toBe(100)
+    expect(await recordedOf(other)).toEqual([])
+  })
+
+  it('find users by a part of the name or address, and by the end of a key, ignoring case', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    const email = `Some.Body+${user.id}@Example.com`
+    await db.pool.query('UPDATE users SET email = $2 WHERE id = $1', [user.id, email])
+    const hint = user.key.slice(-4)
+    for (const q of [user.username.slice(5).toUpperCase(), email.toLowerCase(), hint, `easel_…${hint}`]) {
+      const { html } = await see(`/operator/users?q=${encodeURIComponent(q)}`)
+      expect(html).toContain(pageOf(user))
+      expect(html).not.toContain(pageOf(operator))
+    }
+    for (const q of ['%', "'; DROP TABLE users; --", '\0', '_', '<script>']) {
+      const { status, html } = await see(`/operator/users?q=${encodeURIComponent(q)}&after=nonsense`)
+      expect(status).toBe(200)
+      expect(html).not.toContain('<script>')
+    }
+  })
+
+  it('list everybody once, page by page, and deleted accounts apart', async () => {
+    const { db } = context.service
+    await db.pool.query(
+      `INSERT INTO users (username, deleted_at)
+       SELECT 'Paged-' || n, CASE WHEN n % 2 = 0 THEN now() END FROM generate_series(1, 240) n`,
+    )
+    // The same name again, by accounts that were deleted.
+    await db.pool.query(`INSERT INTO users (username, deleted_at) SELECT 'paged-1', now() FROM generate_series(1, 60)`)
+    for (const [deleted, count] of [
+      ['', 120],
+      ['yes', 180],
+    ] as const) {
+      const seen: string[] = []
+      let path: string | undefined = `/operator/users?q=paged-&deleted=${deleted}`
+      while (path) {
+        const { html } = await see(path)
+        seen.push(...[...html.matchAll(/class="user" href="([^"]+)"/g)].map(([, href]) => href as string))
+        path = /href="([^"]+)">Next page/.exec(html)?.[1]?.replaceAll('&amp;', '&')
+      }
+      expect(seen).toHaveLength(count)
+      expect(new Set(seen).size).toBe(count)
+    }
+    const { html } = await see('/operator/users?q=paged-1&deleted=yes')
+    const [, deleted] = /href="([^"]*paged-1\?id=[^"]+)"/.exec(html) ?? []
+    expect((await see(deleted as string)).html).toContain('>deleted<')
+    expect((await see('/operator/users/paged-1')).html).not.toContain('>deleted<')
+  })
+
+  it('say that there is no such user', async () => {
+    for (const name of ['nobody', '..%2f', '%00', 'a'.repeat(90)]) {
+      const { status, html } = await see(`/operator/users/${name}`)
+      expect(status).toBe(404)
+      expect(html).toContain('There is no user of this name.')
+    }
+  })
+
+  it('escape what users and their browsers say', async () => {
+    const { db } = context.service
+    const plan = `"><img src=x onerror=alert(1)>`
+    const user = await givenUser(db, { subscription: { plan } })
+    await db.pool.query('UPDATE api_keys SET name = $2 WHERE id = $1', [
+      user.keyId,
+      '</bdi><script>alert(2)</script>\u202e',
+    ])
+    await sessionStore(db).begin(user.id, hashToken(newToken()), '<script>alert(3)</script>')
+    const { html } = await see(pageOf(user))
+    expect(html).not.toMatch(/<img src=x|<script>/)
+    expect(html).toContain('&lt;script>alert(2)')
+    expect(html).toContain('&lt;script>alert(3)')
+  })
+})
+
+describe('granting credits', () => {
+  it('moves balance, ledger and record once, however often the form is sent', async () => {
+    const { db } = context.service
+    const user = await givenUser(db, { credits: 10 })
+    const [, ref] = /name="ref" value="([\w-]{43})"/.exec((await see(pageOf(user))).html) ?? []
+    const sent = { amount: '32', reason: 'Invoice <b>May</b>', ref: ref as string }
+    const answers = await Promise.all([1, 2, 3].map(() => act(user, 'credits', sent)))
+    for (const { status, location } of answers) {
+      expect(status).toBe(303)
+      expect((await see(location as string)).html).toMatch(/credits were granted/)
+    }
+    expect(await creditsOf(db, user)).toBe(42)
+    expect(await recordedOf(user)).toEqual(['granted 32 credits: Invoice <b>May</b>'])
+    const { html } = await see(pageOf(user))
+    expect(html).toContain('Invoice &lt;b>May')
+    expect(html).not.toContain(ref)
+  })
+
+  it('refuses what is no positive whole number or has no reason, and keeps what was typed', async () => {
+    const { db } = context.service
+    const user = await givenUser(db, { credits: 1 })
+    const wrong = [
+      { amount: '0' },
+      { amount: '-5' },
+      { amount: '1.5' },
+      { amount: '1e3' },
+      { amount: '' },
+      { amount: '9007199254740991' },
+      { amount: '99999999999999999' },
+      { amount: '7', reason: ' ' },
+      { amount: '7', reason: 'two\nlines' },
+      { amount: '7', reason: 'x'.repeat(501) },
+    ]
+    for (const body of wrong) {
+      const { status, html } = await act(user, 'credits', { ref: 'r'.repeat(43), ...body })
+      expect([body, status]).toEqual([body, 400])
+      expect(html).toContain('role="alert"')
+      if (body.amount) expect(html).toContain(`value="${body.amount}"`)
+      expect(html).toContain(`value="${'r'.repeat(43)}"`)
+    }
+    expect(await creditsOf(db, user)).toBe(1)
+    expect(await recordedOf(user)).toEqual([])
+  })
+})
+
+describe('an operator', () => {
+  it('revokes a key, which is refused at the next request, and no key of somebody else', async () => {
+    const { db, url } = context.service
+    const [user, other] = [await givenUser(db), await givenUser(db)]
+    const answer = () => call(url, 'GET', '/api/v1/account', { key: user.key })
+    expect((await answer()).status).toBe(200)
+    expect((await act(user, 'keys/revoke', { id: other.keyId })).status).toBe(400)
+    expect((await act(user, 'keys/revoke', { id: user.keyId })).status).toBe(303)
+    expect((await answer()).status).toBe(401)
+    expect((await call(url, 'GET', '/api/v1/account', { key: other.key })).status).toBe(200)
+    expect(await recordedOf(user)).toEqual([`revoked the key …${user.key.slice(-4)}: Asked for by mail`])
+  })
+
+  it('ends all sessions', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db)
+    const theirs = await givenSession(db, user)
+    expect((await act(user, 'sessions/end')).status).toBe(303)
+    expect((await visit(url, '/sign-in', theirs)).status).toBe(200)
+    expect(await sessionStore(db).list(user.id)).toEqual([])
+  })
+
+  it('cancels an active generation with its refund, and none of somebody else', async () => {
+    const { db } = context.service
+    const [user, other] = [await givenUser(db), await givenUser(db)]
+    const [mine, theirs] = [await givenGeneration(db, user, { batchSize: 2 }), await givenGeneration(db, other)]
+    expect((await see(pageOf(user))).html).toContain(mine.id)
+    expect((await act(user, 'generations/cancel', { id: theirs.id })).status).toBe(400)
+    expect((await act(user, 'generations/cancel', { id: mine.id })).status).toBe(303)
+    expect((await act(user, 'generations/cancel', { id: mine.id })).status).toBe(400)
+    expect(await rowOf(db, mine)).toMatchObject({ status: 'failed', error: 'Canceled.' })
+    expect(await rowOf(db, theirs)).toMatchObject({ status: 'queued' })
+    expect(await chargesOf(db, user)).toEqual([
+      ['charge', -2],
+      ['refund', 2],
+    ])
+  })
+
+  it('begins, changes and takes away a subscription; the same day keeps the moment', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db, { subscription: null })
+    const shown = async () => (await call(url, 'GET', '/api/v1/account', { key: user.key })).body.subscription
+    const plan = { plan: 'Studio', status: 'active' }
+    expect((await act(user, 'subscription', { ...plan, end_date: '' })).status).toBe(303)
+    const begun = await shown()
+    expect(begun).toMatchObject({ status: 'active', plan: 'Studio' })
+    const sameDay = { plan: 'Solo', status: 'past_due', end_date: begun.endDate.slice(0, 10) }
+    expect((await act(user, 'subscription', sameDay)).status).toBe(303)
+    expect(await shown()).toEqual({ status: 'past_due', plan: 'Solo', endDate: begun.endDate })
+    for (const wrong of [{ plan: '' }, { status: 'Active' }, { end_date: '2027-02-30' }])
+      expect((await act(user, 'subscription', { ...plan, end_date: '', ...wrong })).status).toBe(400)
+    expect((await act(user, 'subscription/remove')).status).toBe(303)
+    expect(await shown()).toBeNull()
+    expect(await recordedOf(user)).toHaveLength(3)
+  })
+
+  it('makes operators and subscribers, but not of themselves', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db)
+    const theirs = await givenSession(db, user)
+    expect((await act(user, 'role', { role: 'operator' })).status).toBe(303)
+    expect((await visit(url, '/operator/users', theirs)).status).toBe(200)
+    expect((await act(user, 'role', { role: 'subscriber' })).status).toBe(303)
+    expect((await visit(url, '/operator/users', theirs)).status).toBe(404)
+    expect((await act(user, 'role', { role: 'god' })).status).toBe(400)
+    for (const [name, body] of [
+      ['role', { role: 'subscriber' }],
+      ['delete', { username: operator.username }],
+    ] as const)
+      expect((await act(operator, name, body)).html).toContain('another operator must do this')
+    expect((await see('/operator/users')).status).toBe(200)
+  })
+
+  it('changes the email address, unless another account has it', async () => {
+    const { db } = context.service
+    const [user, other] = [await givenUser(db), await givenUser(db)]
+    const email = `${user.username}@example.com`
+    expect((await act(user, 'email', { email })).status).toBe(303)
+    expect((await act(other, 'email', { email: email.toUpperCase() })).html).toContain('has this email address')
+    for (const wrong of ['a', 'a b@c', 'a@b@c', '@'])
+      expect((await act(user, 'email', { email: wrong })).status).toBe(400)
+    expect((await see(pageOf(user))).html).toContain(email)
+    expect((await act(user, 'email', { email: '' })).status).toBe(303)
+    expect((await see(pageOf(user))).html).not.toContain(email)
+  })
+
+  it('deletes an account once its name is typed; its keys and sessions end, what is active is given back', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db, { credits: 10 })
+    const theirs = await givenSession(db, user)
+    const active = await givenGeneration(db, user)
+    expect((await act(user, 'delete', { username: 'somebody' })).html).toContain('type the username exactly')
+    const { status, location } = await act(user, 'delete', { username: user.username })
+    expect(status).toBe(303)
+    expect((await see(location as string)).html).toContain('The account is deleted.')
+    expect(await rowOf(db, active)).toMatchObject({ status: 'failed' })
+    expect(await creditsOf(db, user)).toBe(10)
+    expect((await visit(url, '/keys', theirs)).status).not.toBe(200)
+    expect(await sessionStore(db).list(user.id)).toEqual([])
+    for (const name of ['credits', 'delete', 'role', 'subscription/remove'])
+      expect((await act(user, name, { amount: '5', username: user.username })).html).toContain(
+        'nothing about it can be changed',
+      )
+    expect(await recordedOf(user)).toEqual(['deleted user: Asked for by mail'])
+  })
+})
+
+describeInBrowser('in a browser', () => {
+  it('an operator finds a user and grants credits with the keyboard; a double click grants once', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db, { credits: 7 })
+    await givenGeneration(db, user)
+    await givenSession(db, user)
+    const { page, violations, scrollsSideways } = await browser.open(url, cookie, { reducedMotion: 'reduce' })
+    await page.goto('/operator/users')
+    await page.getByLabel('Name, email or the end of a key').fill(user.username)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: user.username, exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: user.username }).waitFor()
+    for (const summary of await page.locator('details.act > summary').all()) await summary.click()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    await page.getByLabel('Amount').fill('35')
+    await page.getByLabel('Reason').fill('Sorry for the outage')
+    await page.getByRole('button', { name: 'Grant credits' }).dblclick()
+    await page.getByRole('status').waitFor()
+    expect(await page.getByRole('status').textContent()).toMatch(/credits were granted/)
+    expect(await creditsOf(db, user)).toBe(41)
+    expect(await recordedOf(user)).toEqual(['granted 35 credits: Sorry for the outage'])
+    await page.goto('/operator/users')
+    expect(await scrollsSideways()).toBe(false)
+    expect(await violations()).toEqual([])
+  })
+})
