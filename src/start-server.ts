@@ -13,8 +13,10 @@ import { idempotencyStore } from './db/idempotency-store.js'
 import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
 import { listenTo } from './db/notices.js'
+import { ownKeyStore } from './db/own-key-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
+import { spendingStore } from './db/spending-store.js'
 import { submissionStore } from './db/submission-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
@@ -100,6 +102,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     sessions: sessionStore(db),
     credentials: credentialStore(db),
     publishedImages: published,
+    ownKeys: ownKeyStore(db),
+    spending: spendingStore(db),
     guesses: counter,
   }
   const app = await buildApp({

@@ -1,6 +1,8 @@
 /** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
+import type { OwnKeyStore } from '../account/own-keys.js'
 import type { CredentialStore, SessionStore } from '../account/session.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { SpendingStore } from '../generation/library/spending.js'
 import type { EventCounter } from '../http/authentication.js'
 import type { PersonalApiPorts } from '../http/ports.js'
 
@@ -8,7 +10,9 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
   readonly publishedImages: PublishedImages
-  /** Counts the tries to sign in. */
+  readonly ownKeys: OwnKeyStore
+  readonly spending: SpendingStore
+  /** Counts the tries to sign in, and to change a password. */
   readonly guesses: EventCounter
 }
 

@@ -5,14 +5,17 @@ import type { Website } from '../http/app.js'
 import { toAppError } from '../http/error-answers.js'
 import { statusOf } from '../http/error-bodies.js'
 import type { App } from '../http/fastify-app.js'
+import { accountPageRoutes } from './account/account-routes.js'
 import { assetRoutes } from './assets.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
+import { keyRoutes } from './keys/keys-routes.js'
 import { sendFragment, sendPage } from './layout.js'
 import type { WebsiteOptions } from './ports.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
+import { webhookPageRoutes } from './webhooks/webhooks-routes.js'
 
 /*
  * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
@@ -39,6 +42,9 @@ export function website(options: WebsiteOptions): Website {
       signInRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
+        accountPageRoutes(signedIn, options, cookies)
+        keyRoutes(signedIn, options)
+        webhookPageRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)

@@ -50,7 +50,28 @@ const WITHOUT_KEY = [
 ]
 
 /** Of the website, for people; those that change anything refuse what another website sends. */
-const PAGES = ['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out']
+const PAGES = [
+  'GET /sign-in',
+  'POST /sign-in',
+  'GET /sign-in/link',
+  'POST /sign-in/link',
+  'POST /sign-out',
+  'GET /account',
+  'POST /account/password',
+  'POST /account/sessions/:id/end',
+  'POST /account/sessions/end',
+  'GET /keys',
+  'POST /keys',
+  'POST /keys/:id/rename',
+  'POST /keys/:id/revoke',
+  'GET /webhooks',
+  'POST /webhooks',
+  'GET /webhooks/:id',
+  'GET /webhooks/:id/deliveries',
+  'POST /webhooks/:id/delete',
+  'POST /webhooks/:id/rotate-secret',
+  'POST /webhooks/:id/test',
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)
