@@ -93,15 +93,15 @@ const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
   const text = prompt && [...prompt].length === PROMPT_BEGINNING ? `${prompt}…` : prompt || 'An image'
   return (
     <>
-      {kind === 'refund' && <span class="badge good">Given back</span>}{' '}
+      {kind === 'refund' ? <span class="badge good">Given back</span> : error && <span class="badge bad">Failed</span>}{' '}
       {slug ? (
         <a href={`/image/${slug}`}>
-          <bdi>{text}</bdi>
+          <bdi class="prompt">{text}</bdi>
         </a>
       ) : (
-        <bdi>{text}</bdi>
+        <bdi class="prompt">{text}</bdi>
       )}
-      {error && <span class="reason small quiet">{error}</span>}
+      {kind === 'charge' && error && <span class="reason small quiet">{error}</span>}
     </>
   )
 }
@@ -111,7 +111,7 @@ const By = ({ of: { keyKind, keyName, keyHint }, prefix }: { of: SpendingEntry; 
   if (keyKind === 'website') return <>Website</>
   return (
     <>
-      <bdi>{keyName || 'Unnamed key'}</bdi> <code class="quiet">{`${prefix}_…${keyHint}`}</code>
+      <bdi>{keyName || 'Unnamed key'}</bdi> <code class="reason quiet">{`${prefix}_…${keyHint}`}</code>
     </>
   )
 }

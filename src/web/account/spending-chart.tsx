@@ -34,7 +34,7 @@ export function SpendingChart({ days }: { days: readonly DaySpending[] }) {
           )
         })}
       </svg>
-      <p class="row apart small quiet" aria-hidden="true">
+      <p class="row apart span small quiet" aria-hidden="true">
         <span>{dayName(days[0]?.day ?? '')}</span>
         <span>Today</span>
       </p>

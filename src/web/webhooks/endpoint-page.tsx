@@ -105,7 +105,9 @@ export const Deliveries = ({ endpoint, deliveries, older, later }: DeliveriesVie
     <div id="deliveries" class="card" {...(waiting && live)}>
       <h2>Deliveries</h2>
       {deliveries.length === 0 ? (
-        <p class="empty">Nothing was sent yet. Send a test to see whether your server answers.</p>
+        <p class="empty">
+          Nothing was sent yet.{endpoint.disabledReason === null && ' Send a test to see whether your server answers.'}
+        </p>
       ) : (
         <section class="scroll" tabindex={0} aria-label="Deliveries">
           <table class="stacking">
