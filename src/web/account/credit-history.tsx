@@ -23,7 +23,7 @@ export const CreditHistory = ({ entries, keyPrefix, older, later }: CreditHistor
       </>
     ) : (
       <section class="scroll" tabindex={0} aria-label="Credit history">
-        <table class="stacking">
+        <table class="stacking history">
           <caption>Credit history</caption>
           <thead>
             <tr>
