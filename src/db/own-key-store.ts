@@ -8,7 +8,7 @@ import { given, insertInto, named, param, pick, statement } from './statement.js
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 
-// The user's row is the lock: two requests count one after the other. Nothing found: no account, or no subscription.
+// The user's row is the lock: two requests count one after the other. No row: the account was deleted.
 const LOCK_SUBSCRIBER = statement<{ status: string | null }>('lock_subscriber_for_keys')`
   SELECT ${STATUS_NOW} AS status FROM ${u} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
    WHERE ${u.id} = ${ACCOUNT} AND ${u.deletedAt} IS NULL FOR NO KEY UPDATE OF ${u}`

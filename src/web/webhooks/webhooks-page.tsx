@@ -28,8 +28,8 @@ export const WebhooksPage = (view: WebhooksView) => (
     <div class="stack heading">
       <h1>Webhooks</h1>
       <p class="lead">
-        Your server is told when a generation ends, instead of asking. Made with a <a href="/keys">key</a> or on this
-        site. <a href="/docs">Read how to verify an event</a>.
+        Your server is told when a generation ends, instead of asking: of those made with a <a href="/keys">key</a>, and
+        of those made here. <a href="/docs">Read how to verify an event</a>.
       </p>
     </div>
     <Webhooks {...view} />
@@ -114,7 +114,7 @@ export const NewSecret = ({ secret }: { secret: string }) => (
 
 const EVENT_WORDS = {
   'generation.succeeded': 'an image of the Personal Access API, or of this site, is ready',
-  'generation.failed': 'a generation has failed, and its credits were given back',
+  'generation.failed': 'a generation has failed',
   'image.completed': 'an image of Create Image is ready',
 } as const
 
