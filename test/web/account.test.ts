@@ -60,7 +60,7 @@ describeInBrowser('the account page', () => {
     await page.getByText('As a table').click()
     expect(await page.getByRole('cell', { name: '2', exact: true }).count()).toBe(1)
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       expect(await violations()).toEqual([])
     }
     await page.setViewportSize({ width: 390, height: 800 })

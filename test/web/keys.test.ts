@@ -40,7 +40,7 @@ describeInBrowser('the keys page', () => {
     expect(await shown.evaluate((field) => field.matches(':focus'))).toBe(true)
     expect(await page.getByText('curl ').textContent()).toContain(`Bearer ${key}`)
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       expect(await violations()).toEqual([])
     }
 

@@ -52,7 +52,7 @@ describeInBrowser('the webhooks page', () => {
     // Without a reload: the list asks for itself while something waits.
     await page.getByText('HTTP 500').waitFor()
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       expect(await violations()).toEqual([])
     }
     receiver.behaviour = 200
