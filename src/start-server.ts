@@ -17,11 +17,13 @@ import { modelStore, operatorModelStore } from './db/model-store.js'
 import { listenTo } from './db/notices.js'
 import { operatorActionStore } from './db/operator-action-store.js'
 import { oversight } from './db/oversight-store.js'
+import { ownKeyStore } from './db/own-key-store.js'
 import { pauseStore } from './db/pause-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { refusedPromptLog, refusedPromptNotes } from './db/refused-prompt-store.js'
 import { removedImageList } from './db/removed-image-list.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
+import { spendingStore } from './db/spending-store.js'
 import { submissionStore } from './db/submission-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
@@ -122,6 +124,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),
     auditResults: auditResults(db.pool),
+    ownKeys: ownKeyStore(db),
+    spending: spendingStore(db),
     guesses: counter,
   }
   const app = await buildApp({

@@ -1,4 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { AppError, invalidParameter } from '../errors.js'
+import type { CredentialStore, SignedIn } from './session.js'
 
 /** 32 MiB and about a sixth of a second, as OWASP's cheat sheet on password storage has it. */
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
@@ -22,6 +24,21 @@ export async function isPassword(password: string, stored: string | null | undef
   }
   const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem }
   return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64'), cost), Buffer.from(hash, 'base64'))
+}
+
+/** The right one is asked for where there is one. @throws invalid_request, forbidden */
+export async function changePassword(
+  credentials: Pick<CredentialStore, 'find' | 'setPassword'>,
+  { caller: { account }, sessionId }: SignedIn,
+  { current, next }: { readonly current: string; readonly next: string },
+): Promise<void> {
+  const { min, max } = PASSWORD_LENGTH
+  if (next.length < min || next.length > max)
+    throw invalidParameter('next', `A password has ${min} to ${max} characters: choose another one.`)
+  const stored = (await credentials.find(account.username))?.passwordHash
+  if (stored && !(await isPassword(current, stored)))
+    throw new AppError('forbidden', 'The current password is not right. Nothing was changed: try again.')
+  await credentials.setPassword(account.id, await hashPassword(next), sessionId)
 }
 
 // Unicode writes some letters in more than one way, and keyboards differ.

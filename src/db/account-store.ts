@@ -6,7 +6,7 @@ import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './sc
 import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** A subscription's status by Postgres's clock. */
-const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
+export const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
 const SUBSCRIPTION = { status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
 
 /** What `toCaller` reads, of a key, its user and their subscription. */

@@ -5,13 +5,13 @@ import { type Database, violatedConstraint } from './client.js'
 import { creditLedger as l, users as u } from './schema.js'
 import { assign, given, insertInto, param, pick, statement } from './statement.js'
 
-const ENTRY = pick(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
+export const LEDGER_ENTRY = pick(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
 
 /** An account's ledger, without the operator's references. */
 export const ledgerStore = ({ orm }: Database): LedgerStore => ({
   async entries(accountId, { limit, after: [before] = [] }) {
     const rows = await orm
-      .select({ ...ENTRY, id: l.id })
+      .select({ ...LEDGER_ENTRY, id: l.id })
       .from(l)
       .where(and(eq(l.userId, accountId), before === undefined ? undefined : lt(l.id, before)))
       .orderBy(desc(l.id))
@@ -64,7 +64,7 @@ export const operatorCreditStore = ({ orm, pool }: Database) => ({
   /** Oldest first. */
   history: (userId: string) =>
     orm
-      .select({ ...ENTRY, ref: l.ref })
+      .select({ ...LEDGER_ENTRY, ref: l.ref })
       .from(l)
       .where(eq(l.userId, userId))
       .orderBy(l.id),

@@ -1,11 +1,12 @@
 /** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
-
 import type { Administration } from '../account/administration.js'
 import type { OperatorActions } from '../account/operator-actions.js'
+import type { OwnKeyStore } from '../account/own-keys.js'
 import type { RefusedPromptLog } from '../account/refused-prompt-log.js'
 import type { CredentialStore, SessionStore } from '../account/session.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { RemovedImages } from '../generation/library/removed-images.js'
+import type { SpendingStore } from '../generation/library/spending.js'
 import type { CatalogChanges } from '../generation/oversight/catalog.js'
 import type { Oversight } from '../generation/oversight/overview.js'
 import type { PauseStore } from '../generation/oversight/pauses.js'
@@ -25,7 +26,9 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly refusedPromptLog: RefusedPromptLog
   readonly removedImages: RemovedImages
   readonly auditResults: AuditResults
-  /** Counts the tries to sign in. */
+  readonly ownKeys: OwnKeyStore
+  readonly spending: SpendingStore
+  /** Counts the tries to sign in, and to change a password. */
   readonly guesses: EventCounter
 }
 

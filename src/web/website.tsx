@@ -5,10 +5,12 @@ import type { Website } from '../http/app.js'
 import { toAppError } from '../http/error-answers.js'
 import { statusOf } from '../http/error-bodies.js'
 import type { App } from '../http/fastify-app.js'
+import { accountPageRoutes } from './account/account-routes.js'
 import { assetRoutes } from './assets.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
+import { keyRoutes } from './keys/keys-routes.js'
 import { sendFragment, sendPage } from './layout.js'
 import { overseenGenerationRoutes } from './operator/generation-routes.js'
 import { imagesRoutes } from './operator/images-routes.js'
@@ -23,6 +25,7 @@ import type { WebsiteOptions } from './ports.js'
 import { referenceRoutes } from './reference/reference-routes.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
+import { webhookPageRoutes } from './webhooks/webhooks-routes.js'
 
 /*
  * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
@@ -51,6 +54,9 @@ export function website(options: WebsiteOptions): Website {
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
         playgroundRoutes(signedIn, options)
+        accountPageRoutes(signedIn, options, cookies)
+        keyRoutes(signedIn, options)
+        webhookPageRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)

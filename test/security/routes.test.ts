@@ -56,6 +56,21 @@ const WITHOUT_KEY = [
 const PAGES = [
   ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
+  'GET /account',
+  'POST /account/password',
+  'POST /account/sessions/:id/end',
+  'POST /account/sessions/end',
+  'GET /keys',
+  'POST /keys',
+  'POST /keys/:id/rename',
+  'POST /keys/:id/revoke',
+  'GET /webhooks',
+  'POST /webhooks',
+  'GET /webhooks/:id',
+  'GET /webhooks/:id/deliveries',
+  'POST /webhooks/:id/delete',
+  'POST /webhooks/:id/rotate-secret',
+  'POST /webhooks/:id/test',
 ]
 const OPERATOR_PAGES = [
   'GET /operator',

@@ -14,7 +14,7 @@ import * as field from '../fields.js'
 const MAX_DESCRIPTION = 200
 const EVENTS_ISSUE = `events must be an array of one or more of: ${WEBHOOK_EVENTS.join(', ')}.`
 
-const webhookBody = field.body({
+export const webhookBody = field.body({
   url: z.string(field.required('url is required.', 'url must be a string.')).describe('https, with a public address'),
   events: field.withDefault(
     z

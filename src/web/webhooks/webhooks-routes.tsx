@@ -1,0 +1,95 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { AppError, invalidParameter } from '../../errors.js'
+import { statusOf } from '../../http/error-bodies.js'
+import type { App } from '../../http/fastify-app.js'
+import * as field from '../../http/fields.js'
+import { webhookBody } from '../../http/personal-api/webhook-schemas.js'
+import type { Place } from '../../page.js'
+import * as webhooks from '../../webhooks/endpoints.js'
+import { sendFragment, sendPage } from '../layout.js'
+import type { WebsiteOptions } from '../ports.js'
+import { noSuchPage, sessionOf } from '../session-cookie.js'
+import { Deliveries, EndpointPage } from './endpoint-page.js'
+import { Webhooks, WebhooksPage, type WebhooksView } from './webhooks-page.js'
+
+const DELIVERIES_PAGE = 20
+
+const params = z.object({ id: z.string() })
+const query = z.object({ cursor: field.page(1).cursor.catch(undefined) })
+/** As a form sends it: one event is no list. What it must be, the API's own schema says. */
+const typed = z.object({
+  url: z.string().catch(''),
+  description: z.string().catch(''),
+  events: z.union([z.array(z.string()), z.string().transform((event) => [event])]).catch([]),
+})
+
+/** Your webhook endpoints, with the functions of the API. */
+export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { endpoints } = ports.webhooks
+
+  const showAll = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    news: Pick<WebhooksView, 'secret' | 'done' | 'problem' | 'asked'>,
+  ) => {
+    const signedIn = sessionOf(request)
+    const view = { ...news, signedIn, endpoints: await endpoints.list(signedIn.caller.account.id) }
+    return request.headers['hx-request'] === 'true'
+      ? sendFragment(reply, <Webhooks {...view} />)
+      : sendPage(reply, <WebhooksPage {...view} />)
+  }
+
+  const deliveriesOf = async ({ caller }: FastifyRequest, id: string, after: Place | undefined) => {
+    const endpoint = await webhooks.findEndpoint(ports.webhooks, caller.account, id).catch(toPage)
+    const { items, next } = await endpoints.deliveries(id, { limit: DELIVERIES_PAGE, after })
+    return { endpoint, deliveries: items, older: field.cursorOf(next), later: after !== undefined }
+  }
+
+  app.get('/webhooks', (request, reply) => showAll(request, reply, {}))
+
+  app.post('/webhooks', { schema: { body: typed } }, async (request, reply) => {
+    const { body: asked } = request
+    try {
+      const parsed = webhookBody.safeParse(asked)
+      if (!parsed.success) throw invalidParameter('body', parsed.error.issues[0]?.message ?? 'Check the form.')
+      const { secret } = await webhooks.createEndpoint(ports.webhooks, request.caller.account, parsed.data)
+      return showAll(request, reply, { secret })
+    } catch (error) {
+      if (!(error instanceof AppError) || statusOf(error.code) >= 500) throw error
+      return showAll(request, reply.code(statusOf(error.code)), { problem: error.message, asked })
+    }
+  })
+
+  app.get('/webhooks/:id', { schema: { params, querystring: query } }, async (request, reply) => {
+    const view = await deliveriesOf(request, request.params.id, request.query.cursor)
+    return sendPage(reply, <EndpointPage {...view} signedIn={sessionOf(request)} />)
+  })
+
+  app.get('/webhooks/:id/deliveries', { schema: { params } }, async (request, reply) =>
+    sendFragment(reply, <Deliveries {...(await deliveriesOf(request, request.params.id, undefined))} />),
+  )
+
+  app.post('/webhooks/:id/test', { schema: { params } }, async (request, reply) => {
+    const { id } = request.params
+    await webhooks.testEndpoint(ports.webhooks, request.caller.account, id).catch(toPage)
+    return reply.redirect(`/webhooks/${id}`, 303)
+  })
+
+  app.post('/webhooks/:id/rotate-secret', { schema: { params } }, async (request, reply) => {
+    const { id } = request.params
+    const { secret } = await webhooks.rotateSecret(ports.webhooks, request.caller.account, id).catch(toPage)
+    const view = await deliveriesOf(request, id, undefined)
+    return sendPage(reply, <EndpointPage {...view} signedIn={sessionOf(request)} secret={secret} />)
+  })
+
+  app.post('/webhooks/:id/delete', { schema: { params } }, async (request, reply) => {
+    await webhooks.removeEndpoint(ports.webhooks, request.caller.account, request.params.id).catch(toPage)
+    return reply.redirect('/webhooks', 303)
+  })
+}
+
+/** The API's own sentence names its paths. */
+function toPage(error: unknown): never {
+  throw error instanceof AppError && error.code === 'not_found' ? noSuchPage() : error
+}
