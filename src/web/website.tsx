@@ -7,8 +7,9 @@ import { statusOf } from '../http/error-bodies.js'
 import type { App } from '../http/fastify-app.js'
 import { assetRoutes } from './assets.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
+import { galleryRoutes } from './gallery/gallery-routes.js'
 import { homeRoutes } from './home/home-routes.js'
-import { imagePageRoutes } from './image/image-page-routes.js'
+import { imagePageRoutes, ownImageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
 import type { WebsiteOptions } from './ports.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
@@ -39,6 +40,8 @@ export function website(options: WebsiteOptions): Website {
       signInRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
+        galleryRoutes(signedIn, options)
+        ownImageRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)

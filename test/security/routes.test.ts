@@ -50,7 +50,15 @@ const WITHOUT_KEY = [
 ]
 
 /** Of the website, for people; those that change anything refuse what another website sends. */
-const PAGES = ['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out']
+const PAGES = [
+  'GET /sign-in',
+  'POST /sign-in',
+  'GET /sign-in/link',
+  'POST /sign-in/link',
+  'POST /sign-out',
+  'GET /gallery',
+  'POST /image/:slug/delete',
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)
