@@ -29,7 +29,9 @@ export const ShortcutHelp = ({ keys }: ShortcutHelpProps) => (
         <label class="row">
           <input type="checkbox" id="letters" checked /> Letters are shortcuts
         </label>
-        <button type="submit">Close</button>
+        <button type="submit" autofocus>
+          Close
+        </button>
       </form>
     </dialog>
   </>

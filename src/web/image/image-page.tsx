@@ -53,11 +53,13 @@ export function ImagePage({ image, own, neighbours, imageUrl, pageUrl, baseUrl, 
       </a>
       <section class="card stack">
         {own ? <Prompt image={own} /> : <h1>{modelName}</h1>}
-        {own && <OwnActs image={own} />}
         <div class="row">
+          {own && <OwnActs image={own} />}
           <a class="button" href={imageUrl} download={`${image.slug}.png`}>
             Download
           </a>
+        </div>
+        <div class="row copies">
           {own && (
             <button class="plain" type="button" data-copy="#prompt">
               Copy prompt

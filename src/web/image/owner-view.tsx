@@ -7,18 +7,21 @@ import { Fact } from './fact.js'
 const LONG_PROMPT = 160
 
 /** The prompt, which only its owner sees. */
-export const Prompt = ({ image: { prompt, negativePrompt } }: { image: OwnImage }) => (
-  <>
-    <h1 id="prompt" class={prompt.length > LONG_PROMPT ? 'prompt long' : 'prompt'} dir="auto" tabindex={-1}>
-      {prompt || 'Untitled'}
-    </h1>
-    {negativePrompt !== '' && (
-      <p class="negative quiet small">
-        Without: <bdi>{negativePrompt}</bdi>
-      </p>
-    )}
-  </>
-)
+export const Prompt = ({ image: { prompt, negativePrompt } }: { image: OwnImage }) => {
+  const isLong = prompt.length > LONG_PROMPT
+  return (
+    <>
+      <h1 id="prompt" class={isLong ? 'prompt long' : 'prompt'} dir="auto" tabindex={isLong ? 0 : undefined}>
+        {prompt || 'Untitled'}
+      </h1>
+      {negativePrompt !== '' && (
+        <p class="negative quiet small">
+          Without: <bdi>{negativePrompt}</bdi>
+        </p>
+      )}
+    </>
+  )
+}
 
 export const OwnFacts = ({ image }: { image: OwnImage }) => {
   const [sampler, schedule] = INFOTEXT_SAMPLERS[image.sampler]
@@ -27,20 +30,20 @@ export const OwnFacts = ({ image }: { image: OwnImage }) => {
       <Fact name="Sampler">{schedule === 'Karras' ? `${sampler} Karras` : sampler}</Fact>
       <Fact name="Steps">{image.steps}</Fact>
       <Fact name="Guidance (CFG)">{image.cfgScale}</Fact>
-      <Fact name="Made with">{image.madeOn === 'website' ? 'Website' : 'API'}</Fact>
+      <Fact name="Source">{image.madeOn === 'website' ? 'Website' : 'API'}</Fact>
     </>
   )
 }
 
 export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
-  <div class="row">
+  <>
     <a class="button primary" href={`/playground?from=${slug}`} data-remix>
       Remix
     </a>
     <a class="button" href={`/playground?from=${slug}&seed=1`}>
       Same seed
     </a>
-  </div>
+  </>
 )
 
 export const OwnExtras = ({ image, baseUrl }: { image: OwnImage; baseUrl: string }) => (
