@@ -12,6 +12,8 @@ import { type Checks, counted, type Violations } from './check.js'
 export interface StoredImages {
   /** Undefined: there is no such file. */
   read(slug: string): Promise<Buffer | undefined>
+  readThumbnail(slug: string): Promise<Buffer | undefined>
+  /** Of the image or its thumbnail. */
   exists(slug: string): Promise<boolean>
   /** The slugs of all files, in pages. */
   all(): AsyncIterable<readonly string[]>
@@ -34,7 +36,7 @@ const CONCURRENT_READS = 4
 /** A file is stored before its row; after this long the row should exist. */
 const UNRECORDED_FOR_MS = 600_000
 
-const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256')
+const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
 type ImageRow = RowOf<typeof IMAGE>
 const STORED = sql`${i.removedAt} IS NULL`
 
@@ -46,13 +48,14 @@ export const imageFileChecks = (audit: FileAudit): Checks => ({
   ...(audit.sample === undefined && { 'files-belong-to-images': () => filesRecorded(audit) }),
 })
 
-/** Every image's file exists, has the recorded hash, and is a PNG of the recorded size. */
+/** Every image's file exists, has the recorded hash, and is a PNG of the recorded size; its thumbnail is a WebP. */
 async function imagesStored(audit: FileAudit): Promise<Violations> {
-  const isWrong = async ({ slug, width, height, sha256 }: ImageRow) => {
+  const isWrong = async ({ slug, width, height, sha256, hasThumbnail }: ImageRow) => {
     const bytes = await audit.files.read(slug)
     if (!bytes || (await hashOf(bytes)) !== sha256) return true
     const size = pngSize(bytes)
-    return size?.width !== width || size.height !== height
+    if (size?.width !== width || size.height !== height) return true
+    return hasThumbnail && !isWebp(await audit.files.readThumbnail(slug))
   }
   const found = sql.param(await wrongImages(audit, STORED, isWrong))
   // Some may have been removed meanwhile.
@@ -132,6 +135,10 @@ async function selectWrong<T>({ signal }: FileAudit, all: readonly T[], isWrong:
   await Promise.all(Array.from({ length: CONCURRENT_READS }, checkNext))
   return found
 }
+
+/** A whole one, as its header says. */
+const isWebp = (bytes: Buffer | undefined): boolean =>
+  bytes !== undefined && bytes.toString('latin1', 8, 12) === 'WEBP' && bytes.readUInt32LE(4) === bytes.length - 8
 
 /** The signature, and the length and type of the first chunk. */
 const HEAD = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')

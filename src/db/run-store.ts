@@ -151,6 +151,7 @@ const SUCCEED = statement('succeed_generation')`
     ${insertInto(images, {
       generationId: ended.id,
       ...pick(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
+      hasThumbnail: sql`coalesce(${image.hasThumbnail}, false)`,
       createdAt: ended.finishedAt,
     })} FROM ended, image
   ), billed AS (
@@ -207,7 +208,12 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     async succeed(generation, stored) {
       const { id, attempt } = generation
-      const rows = stored.map(({ madeWith, ...row }, idx) => ({ ...row, idx, [images.madeWith.name]: madeWith }))
+      const rows = stored.map(({ madeWith, hasThumbnail, ...row }, idx) => ({
+        ...row,
+        idx,
+        [images.madeWith.name]: madeWith,
+        [images.hasThumbnail.name]: hasThumbnail,
+      }))
       const succeeded = await SUCCEED.count(pool, { id, attempt, images: JSON.stringify(rows) })
       return succeeded === 1 || endedAs(generation, 'succeeded')
     },

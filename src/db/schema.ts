@@ -198,6 +198,7 @@ export const images = pgTable(
     createdAt: time('created_at').notNull().defaultNow(),
     removedAt: time('removed_at'),
     removedReason: text('removed_reason'),
+    hasThumbnail: boolean('has_thumbnail').notNull().default(false),
   },
   (t) => [
     check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),

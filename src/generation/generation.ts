@@ -94,6 +94,8 @@ export const SIZE_STEP = 8
 
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
 export const SLUG = /^[0-9A-Za-z]{22}$/
+/** The name of an image's file, or of its thumbnail's. */
+export const IMAGE_FILE = /^([0-9A-Za-z]{22})\.(?:png|webp)$/
 
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')

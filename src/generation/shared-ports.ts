@@ -65,16 +65,23 @@ export const PREVIEWS_EVERY_MS = 1000
 
 export interface ImageStore {
   /**
-   * Stores a PNG under its slug, and replaces what an earlier attempt left. Resolves once it is durable and readable.
-   * @param isWanted called at the last moment, so that an attempt that was taken over replaces nothing
-   * @returns false if it was not wanted any more
+   * Stores a PNG under its slug, with its thumbnail (a WebP) if it has one, and replaces what an earlier attempt left.
+   * Resolves once both are durable and readable, to false if they were not wanted any more.
    */
-  put(slug: string, png: Buffer, isWanted?: () => Promise<boolean>): Promise<boolean>
+  put(slug: string, png: Buffer, options?: PutOptions): Promise<boolean>
+  /** Removes the image and its thumbnail. */
   remove(slug: string): Promise<void>
   /** Rejects unless an image could be stored now; called after a put has failed. */
   check(): Promise<void>
   /** The permanent public URL. */
   url(slug: string): string
+  thumbnailUrl(slug: string): string
+}
+
+export interface PutOptions {
+  /** Called at the last moment, so that an attempt that was taken over replaces nothing. */
+  readonly isWanted?: () => Promise<boolean>
+  readonly thumbnail?: Buffer | undefined
 }
 
 /** The published files, for their owner. */

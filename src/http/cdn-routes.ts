@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, serviceUnavailable } from '../errors.js'
-import { SLUG } from '../generation/generation.js'
+import { IMAGE_FILE } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { App } from './fastify-app.js'
 
@@ -14,7 +14,7 @@ const HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** The images of file: storage, under /cdn/<slug>.png, for anyone who has the link. */
+/** The images of file: storage, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link. */
 export async function cdnRoutes(app: App, root: string, images: PublishedImages): Promise<void> {
   await app.register(fastifyStatic, {
     // No root: the plugin would refuse to start without the directory, which may be created later.
@@ -25,8 +25,8 @@ export async function cdnRoutes(app: App, root: string, images: PublishedImages)
   app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
     const { file } = request.params
     // Only names that an image can have reach the file system.
-    const slug = file.slice(0, -4)
-    if (!file.endsWith('.png') || !SLUG.test(slug)) throw endpointNotFound(request.method, '/cdn')
+    const slug = IMAGE_FILE.exec(file)?.[1]
+    if (!slug) throw endpointNotFound(request.method, '/cdn')
     // The plugin would follow a symbolic link.
     if (!(await isFile(root, file)))
       throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(request.method, `/cdn/${file}`)

@@ -12,7 +12,7 @@ import type { EndpointPorts } from '../webhooks/endpoints.js'
 
 interface SharedPorts extends SubmitPorts, TimeLeftPorts, CancelPorts {
   readonly models: ModelStore
-  readonly images: Pick<ImageStore, 'url' | 'remove'>
+  readonly images: Pick<ImageStore, 'url' | 'thumbnailUrl' | 'remove'>
   readonly files: ImageFiles
   readonly webhooks: EndpointPorts
 }

@@ -16,54 +16,71 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /** More than any image takes, so that a disk with room for a few bytes does not pass. */
 const PROBE_BYTES = 16 * 1024 * 1024
 
-export type FileImageStore = ImageStore & Pick<ImageFiles, 'read'>
+export interface FileImageStore extends ImageStore, Pick<ImageFiles, 'read'> {
+  readThumbnail(slug: string): Promise<Buffer | undefined>
+}
+
+/** Of images and of their thumbnails. */
+export const EXTENSIONS = ['png', 'webp'] as const
 
 /**
- * Images as files `<root>/<slug>.png`; `root` is an absolute path, `cdnBaseUrl` has no slash at its end. The directory
+ * Images as files `<root>/<slug>.png`, and their thumbnails as `<root>/<slug>.webp`; `root` is an absolute path, `cdnBaseUrl` has no slash at its end. The directory
  * is flat, so that the path below the CDN's prefix is the path below the root and any file server can serve it; today's
  * file systems look up names in large directories quickly. Every method throws on a slug that isn't one; what the file
  * system refuses (disk full, permissions) rejects.
  */
 export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl: string }): FileImageStore {
   // The only place where a slug becomes a path: its 22 letters and digits can't leave the root.
-  const fileOf = (slug: string) => join(root, `${requireSlug(slug)}.png`)
+  const fileOf = (slug: string, extension: (typeof EXTENSIONS)[number] = 'png') =>
+    join(root, `${requireSlug(slug)}.${extension}`)
 
   return {
-    async put(slug, png, isWanted = async () => true) {
-      const file = fileOf(slug)
-      const temporary = join(root, `.${slug}.${randomBytes(8).toString('hex')}.tmp`)
+    async put(slug, png, { isWanted = async () => true, thumbnail } = {}) {
+      // The image last: where it is, so is its thumbnail.
+      const files = [
+        ...(thumbnail ? [{ file: fileOf(slug, 'webp'), bytes: thumbnail }] : []),
+        { file: fileOf(slug), bytes: png },
+      ].map((it) => ({ ...it, temporary: join(root, `.${slug}.${randomBytes(8).toString('hex')}.tmp`) }))
+      const discard = () => Promise.all(files.map(({ temporary }) => rm(temporary, { force: true })))
       try {
-        await writeDurably(temporary, png)
+        const written = await Promise.allSettled(files.map(({ temporary, bytes }) => writeDurably(temporary, bytes)))
+        for (const it of written) if (it.status === 'rejected') throw it.reason
         if (!(await isWanted())) {
-          await rm(temporary, { force: true })
+          await discard()
           return false
         }
-        await rename(temporary, file)
+        for (const { temporary, file } of files) await rename(temporary, file)
       } catch (error) {
-        await rm(temporary, { force: true }).catch(() => undefined) // the first failure is the one to tell
+        await discard().catch(() => undefined) // the first failure is the one to tell
         throw error
       }
       await syncDirectory(root)
-      const { size } = await stat(file)
-      if (size !== png.length) throw new Error(`${file} holds ${size} bytes instead of ${png.length}`)
+      for (const { file, bytes } of files) {
+        const { size } = await stat(file)
+        if (size !== bytes.length) throw new Error(`${file} holds ${size} bytes instead of ${bytes.length}`)
+      }
       return true
     },
 
     async remove(slug) {
-      const removed = await unlink(fileOf(slug)).then(() => true, ifMissing)
-      if (removed) await syncDirectory(root)
+      const removed = EXTENSIONS.map((extension) => unlink(fileOf(slug, extension)).then(() => true, ifMissing))
+      if ((await Promise.all(removed)).includes(true)) await syncDirectory(root)
     },
 
     check: () => probeDirectory(root, PROBE_BYTES),
 
-    async read(slug) {
-      const handle = await open(fileOf(slug), READ).catch(ifMissing)
-      if (!handle) return undefined
-      return closing(handle, async () => ((await handle.stat()).isFile() ? await handle.readFile() : undefined))
-    },
+    read: async (slug) => readImage(fileOf(slug)),
+    readThumbnail: async (slug) => readImage(fileOf(slug, 'webp')),
 
     url: (slug) => `${cdnBaseUrl}/${requireSlug(slug)}.png`,
+    thumbnailUrl: (slug) => `${cdnBaseUrl}/${requireSlug(slug)}.webp`,
   }
+}
+
+async function readImage(file: string): Promise<Buffer | undefined> {
+  const handle = await open(file, READ).catch(ifMissing)
+  if (!handle) return undefined
+  return closing(handle, async () => ((await handle.stat()).isFile() ? await handle.readFile() : undefined))
 }
 
 function requireSlug(slug: string): string {

@@ -4,7 +4,7 @@ import { BackendError } from '../generation/run/backend.js'
 import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
 import type { PreviewBoard } from '../generation/shared-ports.js'
 import { decodable } from '../image-bytes.js'
-import { isPlainPng } from './plain-png.js'
+import { plainLines, uncompressedPng } from './plain-png.js'
 import { generatedByAi, publishablePng } from './png-text.js'
 
 type Expected = Parameters<FinishImage>[1]
@@ -15,23 +15,41 @@ const CHANNELS = 3
  * Turns what a backend returned into the file that is published: an 8-bit sRGB PNG without alpha and without any of
  * the backend's metadata (servers write the prompt there), which says that it is AI-generated, with its seed and model.
  * A plain PNG keeps its compressed pixels: encoding them anew takes several times as long as checking them. The same
- * arguments give the same file; `sha256` is that of the whole file, in lower-case hex. Inflating, decoding, encoding
- * and hashing run off the main thread.
+ * arguments give the same file; `sha256` is that of the whole file, in lower-case hex. With a thumbnail, unless making
+ * it fails. Inflating, decoding, encoding and hashing run off the main thread.
  * @throws BackendError `bad_output` when the bytes are no PNG, JPEG or WebP, are cut short or damaged, have another
  * size than asked for, or show a single colour, as a model that ran into NaN draws
  */
 export async function finishImage(bytes: Buffer, expected: Expected): Promise<FinishedImage> {
   const { width, height } = expected
-  const isPlain = width * height <= MAX_PIXELS && (await isPlainPng(bytes, expected))
-  const encoded = isPlain ? bytes : await encode(await decode(bytes, expected), expected)
-  const png = publishablePng(encoded, generatedByAi(expected))
-  const digest = Buffer.from(await webcrypto.subtle.digest('SHA-256', png))
-  return { png, sha256: digest.toString('hex') }
+  const lines = width * height <= MAX_PIXELS ? await plainLines(bytes, expected) : undefined
+  const pixels = lines ? undefined : await decode(bytes, expected)
+  const xmp = generatedByAi(expected)
+  const png = publishablePng(pixels ? await encode(pixels, expected) : bytes, xmp)
+  // Neither inflates nor decodes a second time.
+  const image = lines ? sharp(await uncompressedPng(lines, expected)) : ofPixels(pixels as Buffer, expected)
+  const [digest, thumbnail] = await Promise.all([
+    webcrypto.subtle.digest('SHA-256', png),
+    shrinkToThumbnail(image, xmp).catch(() => undefined),
+  ])
+  return { png, sha256: Buffer.from(digest).toString('hex'), thumbnail }
 }
 
-const encode = (pixels: Buffer, { width, height }: Expected) =>
+const ofPixels = (pixels: Buffer, { width, height }: Expected): Sharp =>
   sharp(pixels, { raw: { width, height, channels: CHANNELS } })
-    .png({ compressionLevel: 4, adaptiveFiltering: true, palette: false })
+
+const encode = (pixels: Buffer, expected: Expected) =>
+  ofPixels(pixels, expected).png({ compressionLevel: 4, adaptiveFiltering: true, palette: false }).toBuffer()
+
+/** Of the longer side, in pixels: a row of the gallery on a dense screen. */
+const THUMBNAIL_SIDE = 512
+
+const shrinkToThumbnail = (image: Sharp, xmp: string): Promise<Buffer> =>
+  image
+    .timeout({ seconds: MAX_SECONDS })
+    .resize({ width: THUMBNAIL_SIDE, height: THUMBNAIL_SIDE, fit: 'inside', withoutEnlargement: true })
+    .webp({ quality: 66, effort: 1 })
+    .withXmp(xmp)
     .toBuffer()
 
 /** Resolves to width × height × RGB. */

@@ -1,8 +1,15 @@
 import { mkdir, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SLUG } from '../generation/generation.js'
+import { IMAGE_FILE } from '../generation/generation.js'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
-import { type FileImageStore, fileImageStore, ifMissing, probeDirectory, TEMPORARY_FILE } from './file-image-store.js'
+import {
+  EXTENSIONS,
+  type FileImageStore,
+  fileImageStore,
+  ifMissing,
+  probeDirectory,
+  TEMPORARY_FILE,
+} from './file-image-store.js'
 
 interface StoreConfig {
   /** Absolute. */
@@ -69,10 +76,16 @@ const PAGE = 1000
 
 /** The image directory, only read: unlike createImageStore it makes and clears away nothing. */
 export function storedImages({ storagePath, cdnBaseUrl }: StoreConfig) {
-  const { read } = fileImageStore({ root: storagePath, cdnBaseUrl })
-  const changedAt = (slug: string) => stat(join(storagePath, `${slug}.png`)).then((found) => found.mtime, ifMissing)
+  const { read, readThumbnail } = fileImageStore({ root: storagePath, cdnBaseUrl })
+  const changedAt = async (slug: string) => {
+    const times = EXTENSIONS.map((it) =>
+      stat(join(storagePath, `${slug}.${it}`)).then((found) => found.mtime, ifMissing),
+    )
+    return (await Promise.all(times)).find((time) => time !== undefined)
+  }
   return {
     read,
+    readThumbnail,
     changedAt,
     exists: async (slug: string) => (await changedAt(slug)) !== undefined,
 
@@ -80,8 +93,8 @@ export function storedImages({ storagePath, cdnBaseUrl }: StoreConfig) {
       const directory = await opendir(storagePath, { bufferSize: PAGE }).catch(ifMissing)
       let page: string[] = []
       for await (const { name } of directory ?? []) {
-        if (!name.endsWith('.png') || !SLUG.test(name.slice(0, -4))) continue
-        if (page.push(name.slice(0, -4)) < PAGE) continue
+        const slug = IMAGE_FILE.exec(name)?.[1]
+        if (!slug || page.push(slug) < PAGE) continue
         yield page
         page = []
       }

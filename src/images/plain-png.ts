@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { crc32, type Inflate, inflate } from 'node:zlib'
+import { crc32, deflate, type Inflate, inflate, type ZlibOptions } from 'node:zlib'
 import { pngChunks } from '../image-bytes.js'
 import { chunk } from './png-text.js'
 
@@ -28,21 +28,30 @@ const KINDS = new Map([
 const PLAIN_ORDER = /^H-*D+-*E$/
 
 /**
- * Whether a backend's bytes are a PNG whose compressed pixels can be published as they are: of this size, 8-bit RGB,
+ * The inflated lines of a backend's PNG, if its compressed pixels can be published as they are: of this size, 8-bit RGB,
  * not interlaced, without a colour profile, whole, compressed, and surely of more than one colour. Takes no more memory
- * than the pixels do, and inflates off the main thread. What is not plain may still be a good image.
+ * than the pixels do, and inflates off the main thread. What is not plain (undefined) may still be a good image.
  */
-export async function isPlainPng(bytes: Buffer, size: Size): Promise<boolean> {
+export async function plainLines(bytes: Buffer, size: Size): Promise<Buffer | undefined> {
   const start = Buffer.concat([SIGNATURE, header(size)])
-  if (!bytes.subarray(0, start.length).equals(start)) return false
+  if (!bytes.subarray(0, start.length).equals(start)) return undefined
   const chunks = [...pngChunks(bytes)]
-  if (!PLAIN_ORDER.test(chunks.map(({ name }) => KINDS.get(name) ?? '-').join(''))) return false
+  if (!PLAIN_ORDER.test(chunks.map(({ name }) => KINDS.get(name) ?? '-').join(''))) return undefined
   const end = chunks.reduce((at, it) => at + it.chunk.length, SIGNATURE.length)
   if (end !== bytes.length || !chunks.at(-1)?.chunk.equals(END) || !chunks.every((it) => isWhole(it.chunk)))
-    return false
+    return undefined
   const data = Buffer.concat(chunks.filter(({ name }) => name === 'IDAT').map((it) => it.chunk.subarray(8, -4)))
   const lines = data[0] === FULL_WINDOW ? await inflated(data, size.height * lineLength(size)) : undefined
-  return lines !== undefined && hasFilters(lines, size) && hasColours(lines, size)
+  return lines && hasFilters(lines, size) && hasColours(lines, size) ? lines : undefined
+}
+
+/** The lines as a PNG without compression: decoding it takes a third of the time, since nothing is inflated again. */
+export async function uncompressedPng(lines: Buffer, size: Size): Promise<Buffer> {
+  const data = await promisify<Buffer, ZlibOptions, Buffer>(deflate)(lines, {
+    level: 0,
+    chunkSize: lines.length + 4096,
+  })
+  return Buffer.concat([SIGNATURE, header(size), chunk('IDAT', data), END])
 }
 
 /** The only plain one: 8 bits, RGB, and no choice of compression, filtering or interlacing. */

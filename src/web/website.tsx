@@ -8,8 +8,9 @@ import type { App } from '../http/fastify-app.js'
 import { accountPageRoutes } from './account/account-routes.js'
 import { assetRoutes } from './assets.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
+import { galleryRoutes } from './gallery/gallery-routes.js'
 import { homeRoutes } from './home/home-routes.js'
-import { imagePageRoutes } from './image/image-page-routes.js'
+import { imagePageRoutes, ownImageRoutes } from './image/image-page-routes.js'
 import { keyRoutes } from './keys/keys-routes.js'
 import { sendFragment, sendPage } from './layout.js'
 import { overseenGenerationRoutes } from './operator/generation-routes.js'
@@ -57,6 +58,8 @@ export function website(options: WebsiteOptions): Website {
         accountPageRoutes(signedIn, options, cookies)
         keyRoutes(signedIn, options)
         webhookPageRoutes(signedIn, options)
+        galleryRoutes(signedIn, options)
+        ownImageRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)

@@ -8,6 +8,7 @@ import { useAudited } from './audited.js'
 
 const audited = useAudited()
 const { breaking, fileOf, set, violated } = audited
+const past = new Date(Date.now() - 660_000)
 const slug = () => audited.succeeded.slugs[0] as string
 
 it('finds an image that is missing or changed', async () => {
@@ -16,6 +17,23 @@ it('finds an image that is missing or changed', async () => {
   await writeFile(fileOf(audited.metered.slugs[0] as string), 'something else')
   expect(await violated()).toEqual({ 'images-are-stored-intact': 2 })
   expect(await violated({}, 'audit --full')).toEqual({ 'images-are-stored-intact': 2 })
+})
+
+it('finds an image whose thumbnail is missing or broken, and a thumbnail that outlived its image', async () => {
+  const thumbnailOf = (name: string) => fileOf(name).replace(/png$/, 'webp')
+  const webp = await readFile(thumbnailOf(slug()))
+  await writeFile(thumbnailOf(slug()), webp.subarray(0, -1))
+  expect(await violated()).toEqual({ 'images-are-stored-intact': 1 })
+  await rm(thumbnailOf(slug()))
+  expect(await violated()).toEqual({ 'images-are-stored-intact': 1 })
+  await breaking('UPDATE images SET has_thumbnail = false WHERE slug = $1', [slug()])
+  expect(await violated()).toEqual({})
+  await writeFile(thumbnailOf(audited.succeeded.slugs[1] as string), webp)
+  expect(await violated()).toEqual({ 'removed-images-have-no-file': 1 })
+  const stray = thumbnailOf(newSlug())
+  await writeFile(stray, webp)
+  await utimes(stray, past, past)
+  expect(await violated({}, 'audit --full')).toMatchObject({ 'files-belong-to-images': 1 })
 })
 
 it('finds one that is no whole PNG, or not of the size that its row says', async () => {
@@ -48,8 +66,6 @@ it('finds the file of one that was taken down', async () => {
   expect(await violated()).toEqual({ 'removed-images-have-no-file': 1 })
   expect(await violated({}, 'audit --full')).toEqual({ 'removed-images-have-no-file': 1 })
 })
-
-const past = new Date(Date.now() - 660_000)
 
 it('finds a file that belongs to nothing, once it had time to be recorded', async () => {
   const stray = newSlug()

@@ -12,6 +12,7 @@ import { type BenchUser, givenUsers } from './givens.js'
 import { benchGpuCases } from './gpu-cases.js'
 import { benchGrowth, growthTable } from './growth.js'
 import { startLoadGenerator } from './load.js'
+import { benchPages } from './pages.js'
 import { benchRecovery } from './recovery.js'
 import { machine, writeDocs, writeJson } from './report.js'
 import { benchRequests } from './requests.js'
@@ -60,6 +61,7 @@ async function benchAgainstRival(): Promise<void> {
     await benchEnds(bench)
     await benchGpuCases(bench)
     await benchComfyui(bench)
+    await benchPages(bench)
     await benchStarts(bench)
   } finally {
     generator.stop()

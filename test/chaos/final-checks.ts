@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type pg from 'pg'
 import type { Config } from '../../src/config.js'
+import { IMAGE_FILE } from '../../src/generation/generation.js'
 import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { auditService } from '../../src/wiring.js'
 import type { FinalGeneration, Violation } from './history.js'
@@ -106,20 +107,20 @@ export async function strayFiles(client: pg.Client, directory: string): Promise<
 }
 
 async function strayFilesNow(client: pg.Client, directory: string): Promise<Violation[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.png'))
-  const { rows } = await client.query<{ slug: string; id: string | null; status: string | null; error: string | null }>(
-    `SELECT slug, g.id, g.status, g.error FROM unnest($1::text[]) AS f (slug)
+  const names = (await readdir(directory)).filter((name) => IMAGE_FILE.test(name))
+  const { rows } = await client.query<{ name: string; id: string | null; status: string | null; error: string | null }>(
+    `SELECT name, g.id, g.status, g.error FROM unnest($1::text[], $2::text[]) AS f (name, slug)
        LEFT JOIN generations g ON f.slug = ANY (g.slugs)
       WHERE NOT EXISTS (SELECT FROM images i WHERE i.slug = f.slug)`,
-    [names.map((name) => name.slice(0, -'.png'.length))],
+    [names, names.map((name) => IMAGE_FILE.exec(name)?.[1])],
   )
   const found: Violation[] = []
-  for (const { slug, id, status, error } of rows) {
-    const { mtime } = await stat(join(directory, `${slug}.png`))
+  for (const { name, id, status, error } of rows) {
+    const { mtime } = await stat(join(directory, name))
     const of = `${id ?? 'nobody'} (${status}${error ? `, "${error}"` : ''})`
     found.push({
       invariant: 'I14',
-      what: `${slug}.png, written ${mtime.toISOString()}, belongs to no image; its slug is of ${of}`,
+      what: `${name}, written ${mtime.toISOString()}, belongs to no image; its slug is of ${of}`,
     })
   }
   return found

@@ -8,18 +8,18 @@ import { type GivenUser, givenGeneration } from '../support/givens.js'
 import type { Easel } from './easel.js'
 
 export const SIDE = 8
-const png = sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: 'teal' } })
-  .png()
-  .toBuffer()
+const drawn = sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: 'teal' } })
+const png = drawn.clone().png().toBuffer()
+const webp = drawn.clone().webp().toBuffer()
 
 export const imagesOf = ({ storage }: Easel) => fileImageStore({ root: storage, cdnBaseUrl: 'https://easel.test/cdn' })
 
 /** Stores an image's file as the worker does. */
 export async function givenImage(easel: Easel, slug: string): Promise<StoredImage> {
   const bytes = await png
-  await imagesOf(easel).put(slug, bytes)
+  await imagesOf(easel).put(slug, bytes, { thumbnail: await webp })
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  return { slug, seed: 42, width: SIDE, height: SIDE, bytes: bytes.length, sha256 }
+  return { slug, seed: 42, width: SIDE, height: SIDE, bytes: bytes.length, sha256, hasThumbnail: true }
 }
 
 /** As a worker's claim leaves it. */

@@ -14,6 +14,12 @@ import { SAMPLERS } from '../../src/generation/sampler.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 
+/** There are few in here. Without statistics any index of the account's keys. */
+const IMAGES = ['images_generation_id_idx_key', 'all of images', 'api_keys_website', 'api_keys_user']
+
+/** Of few rows, which may be sorted. */
+const SORTED = ['generations_history_of_status', 'generations_history_of_model']
+
 /**
  * What is asked all the time takes the indexes made for it, however many wait and whatever Postgres believes of that:
  * before any ANALYZE, after one that met an empty queue, and right after one.
@@ -37,13 +43,15 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   history: ['generations_history', 'generations_history_of_model', 'images_generation_id_idx_key'],
   'history of a status': ['generations_history_of_status', 'images_generation_id_idx_key'],
   'history of a model': ['generations_history_of_model', 'images_generation_id_idx_key'],
-  // There are few in here.
-  images: ['generations_history_of_status', 'images_generation_id_idx_key', 'all of images'],
   // Of the past only the newest are read; of the present all, like positions.
   overview: [
     ...['generations_processing', 'generations_newest_succeeded', 'generations_newest_failed', 'users_pkey'],
     ...['generations_queue', 'all of generations'],
   ],
+  images: [...IMAGES, 'generations_history_of_status'],
+  'search of images': [...IMAGES, 'generations_history_of_status'],
+  'search of a model’s images': [...IMAGES, ...SORTED],
+  'neighbours of an image': [...IMAGES, ...SORTED, 'generations_pkey', 'images_pkey'],
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
   failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
@@ -185,6 +193,10 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
   await ask('images', () => history.images(past.id, {}, page))
   await ask('overview', () => oversight(db).overview())
+  const sought = { prompt: 'a%', madeOn: 'api' } as const
+  await ask('search of images', () => history.images(past.id, sought, { limit: 20, after: [1, 2, 3] }))
+  await ask('search of a model’s images', () => history.images(past.id, { ...sought, modelVersionId: MODEL.id }, page))
+  await ask('neighbours of an image', () => history.neighbours(past.id, 's'))
   for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())

@@ -170,9 +170,13 @@ export async function openStage() {
   async function expectSound({ whileSomeSleep = false } = {}): Promise<void> {
     expect(await active()).toEqual([])
     expect(await locks()).toEqual([])
-    const { rows: images } = await db.pool.query(`SELECT slug || '.png' AS file, sha256 FROM images ORDER BY slug`)
+    const { rows: images } = await db.pool.query(
+      `SELECT slug || '.png' AS file, sha256, has_thumbnail FROM images ORDER BY slug`,
+    )
     const stored = (await readdir(storage)).filter((file) => !(whileSomeSleep && TEMPORARY_FILE.test(file)))
-    expect(stored.sort()).toEqual(images.map(({ file }) => file).sort())
+    expect(stored.sort()).toEqual(
+      images.flatMap((it) => [it.file, ...(it.has_thumbnail ? [it.file.replace(/png$/, 'webp')] : [])]).sort(),
+    )
     for (const { file, sha256 } of images) {
       if (intact.has(file)) continue
       intact.add(file)

@@ -8,6 +8,8 @@ const image: OwnImage = {
   ...{ slug: 's', generationId: 'g', modelVersionId: 1, modelName: 'm', filename: 'pony.v6.safetensors' },
   ...{ prompt: 'a lighthouse, at dusk', negativePrompt: '', width: 832, height: 1216, steps: 30, cfgScale: 6.5 },
   ...{ sampler: 'dpmpp_2m_karras', seed: 4294967295, bytes: 1, sha256: '', createdAt: new Date(0) },
+  hasThumbnail: true,
+  madeOn: 'website',
   madeWith: { backend: 'a1111', version: 'v1.10.1', sampler: 'DPM++ 2M', scheduler: 'Karras' },
 }
 

@@ -25,7 +25,13 @@ it('a server’s version in words that Postgres can’t hold is stored without t
   }
   const ports = {
     finishImage: async () => ({ png: Buffer.from('png'), sha256: 'x' }),
-    images: { put: async () => true, remove: async () => undefined, check: async () => undefined, url: () => '' },
+    images: {
+      put: async () => true,
+      remove: async () => undefined,
+      check: async () => undefined,
+      url: () => '',
+      thumbnailUrl: () => '',
+    },
   }
   const inferred = [{ bytes: Buffer.from('png'), seed: 1, madeWith }]
   const images = await publish(ports, generation, inferred, async () => true)

@@ -42,7 +42,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
     },
     queue: { enqueue: async () => true, withdraw: async () => undefined },
     images: {
-      put: async (_slug, _png, isWanted = async () => true) => {
+      put: async (_slug, _png, { isWanted = async () => true } = {}) => {
         await more.put?.()
         if (!(await isWanted())) return false
         return note('put', true)
@@ -50,6 +50,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
       remove: async () => note('remove', undefined),
       check: async () => undefined,
       url: (slug) => slug,
+      thumbnailUrl: (slug) => slug,
     },
     progress: { set: async () => undefined, get: async () => undefined },
     previews: { set: async () => undefined, get: async () => undefined },

@@ -17,6 +17,7 @@ async function given(env: Record<string, string>) {
   return { service, key, slug, file: join(service.config.storagePath, `${slug}.png`) }
 }
 
+const thumbnailOf = (file: string) => file.replace(/png$/, 'webp')
 const isGone = (file: string) =>
   access(file).then(
     () => false,
@@ -26,8 +27,10 @@ const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM 
 
 it('removes the file of an image whose removal was cut short', async () => {
   const { service, slug, file } = await given({})
+  expect(await isGone(thumbnailOf(file))).toBe(false)
   await imageRemovals(service.db).remove(slug, undefined)
   await until(() => isGone(file), 'the end of the file')
+  await until(() => isGone(thumbnailOf(file)), 'the end of its thumbnail')
   await until(() => isFinished(service), 'the end of the removal')
 })
 
@@ -41,12 +44,13 @@ it('tells the CDN of each removed image until it has taken it in, over a restart
     headers: { authorization: 'Bearer t/ken', 'content-type': 'application/json' },
     body: { files: [`https://cdn.example/images/${slug}.png`] },
   })
-  expect(await isGone(file)).toBe(true)
+  expect([await isGone(file), await isGone(thumbnailOf(file))]).toEqual([true, true])
   await service.stopServer()
 
   cdn.behaviour = 200
   await service.server()
   await service.db.pool.query('UPDATE picture_takedowns SET due_at = now()')
   expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/images/${slug}.png`] })
+  expect((await cdn.nth(3)).body).toEqual({ files: [`https://cdn.example/images/${slug}.webp`] })
   await until(() => isFinished(service), 'the end of the removal')
 })

@@ -9,12 +9,13 @@ import { useService } from '../support/service.js'
 
 const context = useService()
 const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(5000, 7)])
+const THUMBNAIL = Buffer.from('RIFF a smaller one')
 const slug = newSlug()
 
 beforeAll(async () => {
   const { config } = context.service
   const images = await createImageStore(config)
-  await images.put(slug, PNG)
+  await images.put(slug, PNG, { thumbnail: THUMBNAIL })
   // What must never be reached: beside the directory, below it, and under names that are no image's.
   await writeFile(join(config.storagePath, 'secret.txt'), 'secret')
   await writeFile(join(config.storagePath, `${'a'.repeat(22)}.txt`), 'secret')
@@ -84,6 +85,15 @@ describe('GET /cdn/<slug>.png', () => {
       expect(answer?.status).toBe(304)
       expect(answer?.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     }
+  })
+
+  it('serves its thumbnail beside it', async () => {
+    const answer = await get(`/cdn/${slug}.webp`)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('image/webp')
+    expect(answer.headers.get('cache-control')).toBe(IMAGE_HEADERS['cache-control'])
+    expect(Buffer.from(await answer.arrayBuffer()).equals(THUMBNAIL)).toBe(true)
+    expect((await get(`/cdn/${newSlug()}.webp`)).status).toBe(404)
   })
 
   it('is a 404 that nobody keeps where there is no image', async () => {

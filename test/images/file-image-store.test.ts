@@ -38,14 +38,26 @@ describe('the file store', () => {
     expect((await stat(join(root, `${slug}.png`))).mode & 0o777).toBe(0o640 & ~process.umask())
   })
 
-  it('names the permanent URL', () => {
+  it('stores and removes an image together with its thumbnail', async () => {
+    const thumbnail = Buffer.from('a smaller one')
+    expect(await store.put(slug, png, { thumbnail, isWanted: async () => false })).toBe(false)
+    expect(await readdir(root)).toEqual([])
+    expect(await store.put(slug, png, { thumbnail })).toBe(true)
+    expect((await readdir(root)).sort()).toEqual([`${slug}.png`, `${slug}.webp`])
+    expect(await store.readThumbnail(slug)).toEqual(thumbnail)
+    await store.remove(slug)
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('names the permanent URLs', () => {
     expect(store.url(slug)).toBe(`https://cdn.example/images/${slug}.png`)
+    expect(store.thumbnailUrl(slug)).toBe(`https://cdn.example/images/${slug}.webp`)
   })
 
   it('replaces what an earlier attempt left', async () => {
     await store.put(slug, Buffer.from('a longer image of an earlier attempt'))
-    expect(await store.put(slug, Buffer.from('of a later one'), async () => false)).toBe(false)
-    expect(await store.put(slug, png, async () => true)).toBe(true)
+    expect(await store.put(slug, Buffer.from('of a later one'), { isWanted: async () => false })).toBe(false)
+    expect(await store.put(slug, png, { isWanted: async () => true })).toBe(true)
     expect(await store.read(slug)).toEqual(png)
   })
 

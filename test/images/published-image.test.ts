@@ -41,6 +41,19 @@ describe('finishing an image', () => {
     expect(sha256).toBe(createHash('sha256').update(png).digest('hex'))
   })
 
+  it.each([
+    ['PNG', 'png'],
+    ['WebP', 'webp'],
+  ] as const)('makes a thumbnail out of a %s: small, in its proportions, marked as AI-generated', async (_, format) => {
+    const size = { width: 1216, height: 832 }
+    const bytes = await sketch(size).toFormat(format, { lossless: true }).toBuffer()
+    const { thumbnail } = await finishImage(bytes, { ...facts, ...size })
+    const { xmp, ...found } = await sharp(thumbnail).metadata()
+    expect(found).toMatchObject({ format: 'webp', width: 512, height: 350 })
+    expect(`${xmp}`).toContain('trainedAlgorithmicMedia')
+    expect((await finishImage(await sketch().png().toBuffer(), facts)).thumbnail?.length).toBeLessThan(10_000)
+  })
+
   it('keeps the pixels of a lossless image', async () => {
     const { png } = await finishImage(await sketch().png().toBuffer(), facts)
     expect(await sharp(png).raw().toBuffer()).toEqual(await sketch().raw().toBuffer())

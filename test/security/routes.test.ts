@@ -71,6 +71,8 @@ const PAGES = [
   'POST /webhooks/:id/delete',
   'POST /webhooks/:id/rotate-secret',
   'POST /webhooks/:id/test',
+  'GET /gallery',
+  'POST /image/:slug/delete',
 ]
 const OPERATOR_PAGES = [
   'GET /operator',

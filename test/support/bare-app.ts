@@ -23,7 +23,8 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
   }
   const nothing: never = new Proxy(refuse, { get: () => nothing }) as never
   const { accounts = nothing, counter = nothing } = options
-  const images = { url: (slug: string) => `${ORIGIN}/cdn/${slug}.png` }
+  const url = (slug: string) => `${ORIGIN}/cdn/${slug}.png`
+  const images = { url, thumbnailUrl: url }
   const ports: WebsitePorts = new Proxy({} as never, { get: (_, name) => (name === 'images' ? images : nothing) })
   const limit = { counter, max: 10, windowSeconds: 10 }
   const authentication = { accounts, guesses: counter, keyPrefix: 'easel' }

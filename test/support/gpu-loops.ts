@@ -27,9 +27,9 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   const { db, lock, queue, progress, previews } = foundation
   const ends = generationEnds(config.databaseUrl, () => undefined)
   const images = await createImageStore(config)
-  const put: typeof images.put = async (slug, png, isWanted) => {
+  const put: typeof images.put = async (slug, png, options) => {
     await delay(putMs)
-    return images.put(slug, png, isWanted)
+    return images.put(slug, png, options)
   }
   const ports = {
     ...{

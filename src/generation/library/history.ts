@@ -42,19 +42,38 @@ export interface OwnImage extends Stored<Drawing>, Pick<Generation, 'modelVersio
   readonly createdAt: Date
   /** Null where it was not recorded. */
   readonly madeWith: MadeWith | null
+  /** False for images from before there were any. */
+  readonly hasThumbnail: boolean
+  readonly madeOn: MadeOn
+}
+
+/** How a generation came: from a signed-in person, or with a key that they gave to a program. */
+export type MadeOn = 'website' | 'api'
+
+export interface ImageFilter extends Pick<GenerationFilter, 'modelVersionId'> {
+  /** Part of the prompt, in any case. */
+  readonly prompt?: string | undefined
+  readonly madeOn?: MadeOn | undefined
+}
+
+/** The slugs of the images before and after one, in the order of the list of images. */
+export interface Neighbours {
+  readonly newer: string | null
+  readonly older: string | null
 }
 
 export interface HistoryStore {
   generation(accountId: string, id: string): Promise<PastGeneration | undefined>
   /** Ordered by submit time. */
   generations(accountId: string, filter: GenerationFilter, page: PageRequest): Promise<Page<PastGeneration>>
-  /** Ordered by their generations' submit times, then in batch order; without removed images. */
-  images(
-    accountId: string,
-    filter: Pick<GenerationFilter, 'modelVersionId'>,
-    page: PageRequest,
-  ): Promise<Page<OwnImage>>
+  /**
+   * Ordered by their generations' submit times, then in batch order; without removed images. A page that searches, by
+   * prompt or by how they were made, may have fewer than it could, or none, and yet be followed by more.
+   */
+  images(accountId: string, filter: ImageFilter, page: PageRequest): Promise<Page<OwnImage>>
   image(accountId: string, slug: string): Promise<OwnImage | undefined>
+  /** Undefined: the account has no such image. */
+  neighbours(accountId: string, slug: string): Promise<Neighbours | undefined>
 }
 
 export interface LedgerEntry {

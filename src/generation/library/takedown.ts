@@ -1,3 +1,4 @@
+import { imageNotFound, serviceUnavailable } from '../../errors.js'
 import { SLUG } from '../generation.js'
 import type { ImageStore } from '../shared-ports.js'
 
@@ -11,9 +12,27 @@ export interface ImageRemovals {
   remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedImage | undefined>
 }
 
+interface RemovalPorts {
+  readonly removals: ImageRemovals
+  readonly images: Pick<ImageStore, 'remove'>
+}
+
+/**
+ * Takes an image down for its owner.
+ * @throws AppError `not_found`; `unavailable` when the image store is away: the next try removes the file
+ */
+export async function removeOwnImage({ removals, images }: RemovalPorts, accountId: string, slug: string) {
+  const remove = (name: string) =>
+    images.remove(name).catch((cause) => {
+      throw serviceUnavailable(5, cause)
+    })
+  const options = { reason: 'Removed by its owner.', accountId }
+  if (!(await removeImage({ removals, images: { remove } }, slug, options))) throw imageNotFound()
+}
+
 /** Takes an image down: first the row, so that its page answers 410. `accountId`: the owner; undefined: any account. */
 export async function removeImage(
-  { removals, images }: { readonly removals: ImageRemovals; readonly images: Pick<ImageStore, 'remove'> },
+  { removals, images }: RemovalPorts,
   slug: string,
   { reason, accountId }: { readonly reason: string | undefined; readonly accountId?: string },
 ): Promise<RemovedImage | undefined> {
@@ -34,7 +53,7 @@ export type PurgeCdn = (url: string, signal: AbortSignal) => Promise<void>
 
 interface TakedownPorts {
   readonly takedowns: Takedowns
-  readonly images: Pick<ImageStore, 'remove' | 'url'>
+  readonly images: Pick<ImageStore, 'remove' | 'url' | 'thumbnailUrl'>
   /** Undefined without a CDN. */
   readonly purge: PurgeCdn | undefined
   /** What failed is retried. */
@@ -52,7 +71,7 @@ export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPo
   const takeDown = async (slug: string) => {
     // The file first: a CDN that fetches it again must not get it.
     await images.remove(slug)
-    await purge?.(images.url(slug), signal)
+    for (const url of [images.url(slug), images.thumbnailUrl(slug)]) await purge?.(url, signal)
     await takedowns.finish(slug)
   }
   const pass = async () => {

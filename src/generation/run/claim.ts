@@ -26,6 +26,7 @@ export interface StoredImage extends Pick<Generation, 'seed' | 'width' | 'height
   readonly slug: string
   readonly bytes: number
   readonly sha256: string
+  readonly hasThumbnail?: boolean
   readonly madeWith?: MadeWith
 }
 

@@ -7,6 +7,8 @@ import { retryFor } from './retry-for.js'
 export interface FinishedImage {
   readonly png: Buffer
   readonly sha256: string
+  /** A small WebP; undefined where it could not be made. */
+  readonly thumbnail?: Buffer | undefined
 }
 
 /** Turns a backend's image into the published one: a PNG marked as AI-generated. @throws BackendError `bad_output` */
@@ -52,18 +54,19 @@ async function publishOne(
   i: number,
   stillOurs: () => Promise<boolean>,
 ): Promise<StoredImage> {
-  const { png, sha256 } = await finishImage(bytes, { width, height, seed, model: modelName })
+  const { png, sha256, thumbnail } = await finishImage(bytes, { width, height, seed, model: modelName })
   const slug = slugs[i] as string
   try {
     await failpoint('run.before_put')
-    const stored = await retryFor(() => images.put(slug, png, stillOurs), STORE_FOR_MS)
+    const stored = await retryFor(() => images.put(slug, png, { isWanted: stillOurs, thumbnail }), STORE_FOR_MS)
     if (!stored) throw new TakenOver('the attempt was taken over')
     await failpoint('run.after_put')
   } catch (cause) {
     if (cause instanceof TakenOver) throw cause
     throw new StoreFault(`image ${slug} could not be stored`, { cause })
   }
-  return { slug, seed, width, height, bytes: png.length, sha256, madeWith: storable(madeWith) }
+  const facts = { slug, seed, width, height, bytes: png.length, sha256, madeWith: storable(madeWith) }
+  return { ...facts, hasThumbnail: thumbnail !== undefined }
 }
 
 const VERSION_LENGTH = 100

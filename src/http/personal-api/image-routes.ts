@@ -1,8 +1,8 @@
-import { imageNotFound, serviceUnavailable } from '../../errors.js'
+import { imageNotFound } from '../../errors.js'
 import { SLUG } from '../../generation/generation.js'
 import type { OwnImage } from '../../generation/library/history.js'
 import { infotextOf } from '../../generation/library/infotext.js'
-import { removeImage } from '../../generation/library/takedown.js'
+import { removeOwnImage } from '../../generation/library/takedown.js'
 import { viewOf } from '../answers.js'
 import type { App } from '../fastify-app.js'
 import * as field from '../fields.js'
@@ -51,17 +51,9 @@ export function imageRoutes(app: App, { history, images, files }: PersonalApiPor
 }
 
 /** Takes an image down for its owner. The scope drops bodies. */
-export function imageRemovalRoutes(app: App, { removals, images }: PersonalApiPorts): void {
-  /** If the image store is away, the client gets a 503: its next try removes the file. */
-  const remove = (slug: string) =>
-    images.remove(slug).catch((cause) => {
-      throw serviceUnavailable(5, cause)
-    })
-
+export function imageRemovalRoutes(app: App, ports: PersonalApiPorts): void {
   app.delete('/images/:id', { schema: removeImageSchema }, async ({ caller, params }, reply) => {
-    const options = { reason: 'Removed by its owner.', accountId: caller.account.id }
-    const removed = await removeImage({ removals, images: { remove } }, params.id, options)
-    if (!removed) throw imageNotFound()
+    await removeOwnImage(ports, caller.account.id, params.id)
     return reply.code(204).send(null)
   })
 }

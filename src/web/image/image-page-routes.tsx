@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SLUG } from '../../generation/generation.js'
+import { removeOwnImage } from '../../generation/library/takedown.js'
 import type { App } from '../../http/fastify-app.js'
 import { NoticePage } from '../error-page.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
+import { sessionOf } from '../session-cookie.js'
 import { ImagePage } from './image-page.js'
 
-/** The page of an image, for anyone who has its unguessable link. */
+/** The page of an image, for anyone who has its unguessable link; its owner sees how it was made. */
 export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): void {
   app.get<{ Params: { slug: string } }>('/image/:slug', async (request, reply) => {
     const { slug } = request.params
@@ -15,8 +17,23 @@ export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): v
       return notice(request, reply, 404, 'No such image', 'There is no image at this address. Check the link.')
     if (image.removed)
       return notice(request, reply, 410, 'Image removed', 'This image was removed and is no longer available.')
-    const urls = { imageUrl: ports.images.url(slug), pageUrl: `${baseUrl}/image/${slug}` }
-    return sendPage(reply, <ImagePage image={image} {...urls} signedIn={request.signedIn} />)
+    const { signedIn } = request
+    const [own, neighbours] = signedIn ? await ownView(signedIn.caller.account.id, slug) : []
+    const urls = { imageUrl: ports.images.url(slug), pageUrl: `${baseUrl}/image/${slug}`, baseUrl }
+    return sendPage(reply, <ImagePage image={image} own={own} neighbours={neighbours} {...urls} signedIn={signedIn} />)
+  })
+
+  const ownView = (accountId: string, slug: string) =>
+    Promise.all([ports.history.image(accountId, slug), ports.history.neighbours(accountId, slug)])
+}
+
+/** What an image's owner does with it. */
+export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
+  app.post<{ Params: { slug: string } }>('/image/:slug/delete', async (request, reply) => {
+    await removeOwnImage(ports, sessionOf(request).caller.account.id, request.params.slug)
+    // In the gallery nothing takes the picture's place.
+    if (request.headers['hx-request'] === 'true') return reply.type('text/html; charset=utf-8').send('')
+    return reply.redirect('/gallery', 303)
   })
 }
 

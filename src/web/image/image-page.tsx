@@ -1,26 +1,24 @@
-import type { ComponentChildren } from 'preact'
 import type { SignedIn } from '../../account/session.js'
-import type { PublishedImage } from '../../generation/library/history.js'
+import type { Neighbours, OwnImage, PublishedImage } from '../../generation/library/history.js'
 import { Layout } from '../layout.js'
+import { Fact } from './fact.js'
+import { NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
-
 interface ImagePageProps {
   readonly image: PublishedImage
+  /** Undefined: who looks at it is not its owner. */
+  readonly own: OwnImage | undefined
+  readonly neighbours: Neighbours | undefined
   readonly imageUrl: string
   readonly pageUrl: string
+  readonly baseUrl: string
   readonly signedIn: SignedIn | null
 }
 
-/** The page of one image: image, model, seed and size, with Open Graph tags and without the prompt. */
-export function ImagePage({ image, imageUrl, pageUrl, signedIn }: ImagePageProps) {
+/** The page of one image: image, model, seed and size, with Open Graph tags; the prompt and its uses for its owner. */
+export function ImagePage({ image, own, neighbours, imageUrl, pageUrl, baseUrl, signedIn }: ImagePageProps) {
   const { modelName, width, height, seed, createdAt } = image
   const title = `Image made with ${modelName}`
   const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with Easel.`
@@ -46,28 +44,53 @@ export function ImagePage({ image, imageUrl, pageUrl, signedIn }: ImagePageProps
       <link rel="canonical" href={pageUrl} />
     </>
   )
+  const script = own ? { script: 'gallery.js' } : {}
   return (
-    <Layout title={title} signedIn={signedIn} path="/image" head={head} class="image">
+    <Layout title={title} signedIn={signedIn} path={own ? '/gallery' : '/image'} head={head} class="image" {...script}>
+      {neighbours && <NeighbourLinks {...neighbours} />}
       <a class="frame" href={imageUrl} style={`aspect-ratio: ${width} / ${height}`}>
-        <img src={imageUrl} width={width} height={height} alt={title} />
+        <img src={imageUrl} width={width} height={height} alt={own?.prompt || title} />
       </a>
-      <section class="card">
-        <h1>{modelName}</h1>
+      <section class="card stack">
+        {own ? <Prompt image={own} /> : <h1>{modelName}</h1>}
+        <div class="row">
+          {own && <OwnActs image={own} />}
+          <a class="button" href={imageUrl} download={`${image.slug}.png`}>
+            Download
+          </a>
+        </div>
+        <div class="row copies">
+          {own && (
+            <button class="plain" type="button" data-copy="#prompt">
+              Copy prompt
+            </button>
+          )}
+          <button class="plain" type="button" data-copy="" data-text={pageUrl}>
+            Copy link
+          </button>
+        </div>
         <dl class="facts">
+          {own && (
+            <Fact name="Model">
+              <bdi>{modelName}</bdi>
+            </Fact>
+          )}
           <Fact name="Seed">
             <code>{seed}</code>
           </Fact>
           <Fact name="Size">
             {width} × {height}
           </Fact>
+          {own && <OwnFacts image={own} />}
           <Fact name="Made">
-            <time dateTime={createdAt.toISOString()}>{LONG_DATE.format(createdAt)}</time>
+            {/* Others need no more than the day. */}
+            <time dateTime={createdAt.toISOString()} data-local={own ? 'time' : undefined}>
+              {LONG_DATE.format(createdAt)}
+            </time>
           </Fact>
         </dl>
-        <p class="quiet">This image is AI-generated.</p>
-        <a class="button" href={imageUrl} download={`${image.slug}.png`}>
-          Download PNG
-        </a>
+        <p class="quiet small">This image is AI-generated.</p>
+        {own && <OwnExtras image={own} baseUrl={baseUrl} />}
       </section>
     </Layout>
   )
