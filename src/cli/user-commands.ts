@@ -7,13 +7,23 @@ import { operatorImageStore } from '../db/image-records.js'
 import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
-import { MAX_CREDITS, moment, newUsername, requireUser, subscriptionStatus, wholeNumber, words } from './arguments.js'
+import {
+  emailAddress,
+  MAX_CREDITS,
+  moment,
+  newUsername,
+  requireUser,
+  subscriptionStatus,
+  wholeNumber,
+  words,
+} from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
+import { type ReadPassword, signInCommands } from './sign-in-commands.js'
 
-export function userCommands(program: Command, run: Runner): void {
+export function userCommands(program: Command, run: Runner, readPassword: ReadPassword): void {
   const user = program.command('user').description('who may generate')
   user
     .command('create')
@@ -22,6 +32,8 @@ export function userCommands(program: Command, run: Runner): void {
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
     .option('--plan <name>', 'begin an active subscription to this plan', words('--plan', 100))
     .option('--until <date>', 'its end, one year on unless given', moment('--until'))
+    .option('--email <address>', 'where links to sign in to the website are sent', emailAddress)
+    .option('--operator', 'sees the operator pages of the website')
     .action(run(createUser))
   user
     .command('show <username>')
@@ -37,6 +49,7 @@ export function userCommands(program: Command, run: Runner): void {
     .command('rotate-webhook-secret <username>')
     .description("replace what signs a user's webhook_url, and show the new secret")
     .action(run(rotateWebhookSecret))
+  signInCommands(user, run, readPassword)
 }
 
 export function subscriptionCommands(program: Command, run: Runner): void {
@@ -53,13 +66,21 @@ export function subscriptionCommands(program: Command, run: Runner): void {
 }
 
 type SubscriptionOptions = { readonly plan?: string; readonly until?: Date }
-type CreateOptions = SubscriptionOptions & { readonly credits?: number }
+type CreateOptions = SubscriptionOptions & {
+  readonly credits?: number
+  readonly email?: string
+  readonly operator?: boolean
+}
 
-async function createUser({ db }: Operator, username: string, { credits = 0, plan, until }: CreateOptions) {
+async function createUser({ db }: Operator, username: string, options: CreateOptions) {
+  const { credits = 0, plan, until, email, operator } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
-  const id = await operatorUserStore(db).create(username, credits, subscription)
-  if (id === undefined) throw new OperatorError(`User "${username}" already exists.`)
+  const website = { email, role: operator ? 'operator' : 'subscriber' } as const
+  const created = await operatorUserStore(db).create(username, credits, subscription, website)
+  if (created === 'email taken')
+    throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
+  if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
   const user = await requireUser(db, username)
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
 }
@@ -85,8 +106,9 @@ async function listUsers({ db }: Operator) {
   return {
     json: users.map(userJson),
     text: table(
-      users.map(({ username, credits, subscription, createdAt, deletedAt }) => ({
-        ...{ username, credits, ...subscriptionFacts(subscription), created: createdAt, deleted: deletedAt },
+      users.map(({ username, credits, subscription, email, role, createdAt, deletedAt }) => ({
+        ...{ username, credits, ...subscriptionFacts(subscription), email, role },
+        ...{ created: createdAt, deleted: deletedAt },
       })),
       'No users yet.',
     ),
@@ -94,10 +116,10 @@ async function listUsers({ db }: Operator) {
 }
 
 const userJson = (user: OperatorUser) =>
-  jsonOf(user, 'id', 'username', 'credits', 'subscription', 'createdAt', 'deletedAt')
+  jsonOf(user, 'id', 'username', 'credits', 'subscription', 'email', 'role', 'createdAt', 'deletedAt')
 
-const userFacts = ({ id, username, credits, subscription }: OperatorUser) => ({
-  ...{ username, id, credits, ...subscriptionFacts(subscription) },
+const userFacts = ({ id, username, credits, subscription, email, role }: OperatorUser) => ({
+  ...{ username, id, credits, ...subscriptionFacts(subscription), email, role },
 })
 
 const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })

@@ -10,9 +10,13 @@ import { ErrorNotice, ErrorPage } from './error-page.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes } from './image/image-page-routes.js'
 import { sendFragment, sendPage } from './layout.js'
+import { mailsRoutes } from './operator/mails-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
+import { providerRoutes } from './sign-in/provider-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
+import { confirmEmailRoutes } from './sign-up/confirm-email-routes.js'
+import { signUpRoutes } from './sign-up/sign-up-routes.js'
 
 /*
  * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
@@ -37,12 +41,16 @@ export function website(options: WebsiteOptions): Website {
       homeRoutes(app, options)
       imagePageRoutes(app, options)
       signInRoutes(app, options, cookies)
+      providerRoutes(app, options, cookies)
+      signUpRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
+        confirmEmailRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)
         operators.addHook('onRequest', requireOperator)
+        mailsRoutes(operators, options)
       })
     },
     notFound: (request, reply) => showError(noSuchPage(), request, reply.headers(headers)),

@@ -50,7 +50,22 @@ const WITHOUT_KEY = [
 ]
 
 /** Of the website, for people; those that change anything refuse what another website sends. */
-const PAGES = ['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out']
+const PAGES = [
+  'GET /sign-in',
+  'POST /sign-in',
+  'GET /sign-in/link',
+  'POST /sign-in/link',
+  'POST /sign-in/mail',
+  'GET /sign-in/oidc',
+  'GET /sign-in/oidc/callback',
+  'POST /sign-out',
+  'GET /sign-up',
+  'POST /sign-up',
+  'GET /confirm-email',
+  'POST /confirm-email',
+  'POST /confirm-email/send',
+  'GET /operator/mails',
+]
 
 /** What pages load. */
 const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)

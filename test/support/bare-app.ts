@@ -36,7 +36,11 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     publishedImages: nothing,
-    website: website({ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, keyPrefix: 'easel', leaving: signal }),
+    website: website({
+      ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, keyPrefix: 'easel', leaving: signal },
+      signUpIsOpen: true,
+      provider: { host: 'provider.test', begin: refuse, end: refuse, secret: '' },
+    }),
     ready: async () => true,
     moderationIsSilent: () => false,
     draining: { begun: signal, leaving: signal },
