@@ -5,6 +5,7 @@ import { credentialStore } from '../../src/db/session-store.js'
 import { givenSession } from '../support/browser.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { formsOf } from './forms.js'
 
 const context = useService()
 const PASSWORD = 'correct horse battery'
@@ -15,28 +16,7 @@ beforeAll(async () => {
   await credentialStore(context.service.db).setPassword(user.id, await hashPassword(PASSWORD), undefined)
 })
 
-interface Sent {
-  readonly body?: Readonly<Record<string, string>>
-  readonly cookie?: string | undefined
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-async function send(method: string, path: string, { body, cookie, headers }: Sent = {}) {
-  const answer = await fetch(context.service.url + path, {
-    method,
-    redirect: 'manual',
-    headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin', ...(cookie && { cookie }), ...headers },
-    ...(body && { body: new URLSearchParams(body) }),
-  })
-  const [set] = answer.headers.getSetCookie()
-  return {
-    status: answer.status,
-    location: answer.headers.get('location'),
-    cookie: set?.split(';')[0],
-    attributes: set ?? '',
-    html: await answer.text(),
-  }
-}
+const { send } = formsOf(() => context.service.url)
 
 const signIn = (username: string, password = PASSWORD, more: Readonly<Record<string, string>> = {}) =>
   send('POST', '/sign-in', { body: { username, password, ...more } })
