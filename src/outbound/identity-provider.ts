@@ -86,8 +86,8 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
       } catch (error) {
         if (error instanceof SignInRefused) throw error
         const { message, code } = error as Error & { readonly code?: string }
-        // Without a code it is the network's error.
-        if (error instanceof ClientError && (code === undefined || FAULTS.includes(code))) throw unavailable(error)
+        const isFault = error instanceof ClientError && (code === undefined || FAULTS.includes(code))
+        if (isFault || (error instanceof TypeError && message === 'fetch failed')) throw unavailable(error)
         throw new SignInRefused(code ?? message, { cause: error })
       }
     },

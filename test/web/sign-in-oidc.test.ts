@@ -34,6 +34,7 @@ async function startProvider(port = 0): Promise<void> {
     features: { devInteractions: { enabled: false } },
     findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: async () => people.get(sub) }),
     interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     pkce: { required: () => true },
   })
   const answer = provider.callback()
