@@ -76,6 +76,12 @@ function serverOf(entry: string): string {
   return entry.startsWith('openai+') && path === OPENAI_PATH ? origin : origin + path
 }
 
+/** Only the loopback address may do without https: whoever reads along could sign in as anybody. */
+const issuerUrl = httpOrigin.refine((text) => {
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+}, 'must begin with https://, except on localhost')
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const variables = z.object({
@@ -133,8 +139,22 @@ const variables = z.object({
   TRUST_PROXY: networks('false', 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'),
   WEBHOOK_ALLOW_HTTP: flag.default(false),
   WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
+  SIGN_UP: z.enum(['open', 'closed'], 'must be open or closed').default('closed'),
+  SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(
+      /^(?:[^<>"@\p{Cc}]{1,100}<[^<>\s@]+@[^<>\s@]+>|[^<>\s@]+@[^<>\s@]+)$/u,
+      'must be a mail address, like easel@example.com or Easel <easel@example.com>',
+    )
+    .optional(),
+  OIDC_ISSUER: issuerUrl.optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be ${LOG_LEVELS.slice(0, -1).join(', ')} or silent`).default('info'),
 })
+
+const OIDC = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const
 
 /** A configuration that can't be used; the message names each variable and what it should be. */
 export class ConfigError extends Error {}
@@ -155,6 +175,9 @@ export function parseConfig(env: Record<string, string | undefined>) {
     throw new ConfigError(problems.join('; '))
   }
   const v = parsed.data
+  const missing = OIDC.filter((name) => v[name] === undefined)
+  if (missing.length > 0 && missing.length < OIDC.length)
+    throw new ConfigError(`${OIDC.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
     databaseUrl: v.DATABASE_URL,
@@ -186,6 +209,15 @@ export function parseConfig(env: Record<string, string | undefined>) {
     trustedProxies: v.TRUST_PROXY,
     /** `allowedNetworks`: besides the public addresses; CIDRs or addresses. */
     webhooks: { allowHttp: v.WEBHOOK_ALLOW_HTTP, allowedNetworks: v.WEBHOOK_ALLOWED_NETWORKS },
+    /** Whether people may make an account on the website. */
+    signUpIsOpen: v.SIGN_UP === 'open',
+    /** Without `smtpUrl` mails go to the log and to /operator/mails. */
+    mail: { smtpUrl: v.SMTP_URL, from: v.MAIL_FROM ?? `Easel <no-reply@${new URL(baseUrl).hostname}>` },
+    /** The identity provider, where there is one. */
+    oidc:
+      v.OIDC_ISSUER && v.OIDC_CLIENT_ID && v.OIDC_CLIENT_SECRET
+        ? { issuer: v.OIDC_ISSUER, clientId: v.OIDC_CLIENT_ID, clientSecret: v.OIDC_CLIENT_SECRET }
+        : undefined,
     logLevel: v.LOG_LEVEL,
   })
 }

@@ -1,5 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { accountMails, keepMails } from './account/account-mails.js'
 import { auditResults } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
@@ -12,6 +13,7 @@ import { cancelStore } from './db/failure-store.js'
 import { generationWatch, pollStore } from './db/generation-views.js'
 import { historyStore } from './db/history-store.js'
 import { idempotencyStore } from './db/idempotency-store.js'
+import { identityStore } from './db/identity-store.js'
 import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore, operatorModelStore } from './db/model-store.js'
 import { listenTo } from './db/notices.js'
@@ -25,6 +27,7 @@ import { removedImageList } from './db/removed-image-list.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
 import { spendingStore } from './db/spending-store.js'
 import { submissionStore } from './db/submission-store.js'
+import { unsentMailStore } from './db/unsent-mail-store.js'
 import { webhookDeliveryStore, webhookSubjectStore } from './db/webhook-delivery-store.js'
 import { webhookEndpointStore } from './db/webhook-endpoint-store.js'
 import { listenForHealth } from './entry.js'
@@ -40,6 +43,8 @@ import { withInfotext } from './images/png-text.js'
 import { occasionally } from './log.js'
 import { agentDoor } from './mcp/agent-door.js'
 import { createModerator } from './moderation/create-moderator.js'
+import { identityProvider } from './outbound/identity-provider.js'
+import { smtpMail } from './outbound/smtp-mail.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
@@ -55,6 +60,9 @@ const WAITERS_MS = 25_000
 /** How long webhooks that are being sent may take when the server leaves; another process sends the rest. */
 const WEBHOOKS_MS = 5000
 const WEBHOOK_JOBS_MS = 1000
+/** The same for mails; what takes longer is lost, and asked for again. */
+const MAILS_MS = 5000
+const FORGET_EVERY_MS = 3_600_000
 
 export interface ServerOptions extends TestOptions {
   readonly createImageTimeoutSeconds?: number
@@ -111,10 +119,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const limit = { counter, ...config.rateLimit }
   const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
   const published = publishedImages(db)
+  const signingIn = startSigningIn(config, log, foundation)
   const websitePorts = {
     ...ports,
-    sessions: sessionStore(db),
-    credentials: credentialStore(db),
+    ...signingIn.ports,
     publishedImages: published,
     operatorActions: operatorActionStore(db),
     oversight: oversight(db),
@@ -144,7 +152,12 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       maxWaiting: options.maxWaiting,
     },
     publishedImages: published,
-    website: website({ ...config, ports: websitePorts, leaving: leaving.signal }),
+    website: website({
+      ...config,
+      ports: websitePorts,
+      provider: signingIn.provider,
+      leaving: leaving.signal,
+    }),
     agents: agentDoor({
       ports: { ...ports, forViewing },
       authentication,
@@ -170,6 +183,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     if (app.server.listening && options.noticeMs) await after(options.noticeMs)
     // Later webhooks are sent by other servers, or by this one after its restart.
     await Promise.all([app.close(), webhooks.stop()])
+    await signingIn.stop()
     clearTimeout(waitersEnd)
     takedowns.stop()
     await Promise.all([reconciler.stop(), auditEnded])
@@ -224,6 +238,28 @@ function startWebhooks(config: Config, log: Logger, foundation: Foundation, imag
     async stop() {
       await Promise.all([notices.close(), worker.close(WEBHOOK_JOBS_MS), dispatcher.stop(WEBHOOKS_MS)])
       await jobs.close()
+    },
+  }
+}
+
+/** Wires how people sign in to the website, and the mails that this takes. */
+function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {
+  const credentials = credentialStore(db)
+  const unsentMails = unsentMailStore(db)
+  if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
+  const send = mail.smtpUrl === undefined ? keepMails(unsentMails, log) : smtpMail(mail.smtpUrl, mail.from)
+  const mails = accountMails({ credentials, send, counter, log }, baseUrl)
+  const forget = () =>
+    credentials.forgetExpired().catch((err) => log.warn({ err }, 'expired links are forgotten an hour later'))
+  const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
+  void forget()
+  const redirectUri = `${baseUrl}/sign-in/oidc/callback`
+  return {
+    ports: { credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },
+    provider: oidc && { ...identityProvider({ ...oidc, redirectUri }), secret: oidc.clientSecret },
+    async stop() {
+      clearInterval(forgetting)
+      await Promise.race([mails.settled(), after(MAILS_MS, undefined, { ref: false })])
     },
   }
 }

@@ -87,7 +87,7 @@ const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   generation: ['account', 'catalog', 'errors.ts', 'log.ts', 'page.ts', 'failpoint.ts', 'abort-signals.ts'],
   webhooks: ['generation', 'account', 'catalog', 'errors.ts', 'log.ts', 'page.ts'],
-  account: ['errors.ts', 'page.ts'],
+  account: ['errors.ts', 'log.ts', 'page.ts'],
   catalog: ['errors.ts'],
   'errors.ts': [],
   'log.ts': [],

@@ -40,6 +40,12 @@ const VARIABLES = [
   'TRUST_PROXY',
   'WEBHOOK_ALLOW_HTTP',
   'WEBHOOK_ALLOWED_NETWORKS',
+  'SIGN_UP',
+  'SMTP_URL',
+  'MAIL_FROM',
+  'OIDC_ISSUER',
+  'OIDC_CLIENT_ID',
+  'OIDC_CLIENT_SECRET',
   'LOG_LEVEL',
 ]
 
@@ -65,6 +71,9 @@ const DEFAULTS = {
   keyPrefix: 'easel',
   trustedProxies: [],
   webhooks: { allowHttp: false, allowedNetworks: [] },
+  signUpIsOpen: false,
+  mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
+  oidc: undefined,
   logLevel: 'info',
 }
 
@@ -266,5 +275,39 @@ describe('a value that cannot be used stops the start with the variable’s name
     ]) {
       expect(refusalOf(env)).not.toContain(secret)
     }
+  })
+})
+
+describe('signing in to the website', () => {
+  const OIDC = { OIDC_ISSUER: 'https://id.example/', OIDC_CLIENT_ID: 'easel', OIDC_CLIENT_SECRET: 's' }
+
+  it('is open to new people only when SIGN_UP says so', () => {
+    expect(parse({ SIGN_UP: 'open' }).signUpIsOpen).toBe(true)
+    expect(refusalOf({ ...REQUIRED, SIGN_UP: 'true' })).toBe('SIGN_UP must be open or closed')
+  })
+
+  it('sends mail from an address of the site, unless told otherwise', () => {
+    const from = (env: Record<string, string>) => parse(env).mail.from
+    expect(from({ BASE_URL: 'https://easel.example' })).toBe('Easel <no-reply@easel.example>')
+    for (const MAIL_FROM of ['a@b.example', 'The Easel <a@b.example>']) expect(from({ MAIL_FROM })).toBe(MAIL_FROM)
+    for (const MAIL_FROM of ['easel', 'a@b, c@d', 'Easel a@b.example', 'Easel\nBcc: <x@y.z>'])
+      expect(refusalOf({ ...REQUIRED, MAIL_FROM })).toBe(
+        'MAIL_FROM must be a mail address, like easel@example.com or Easel <easel@example.com>',
+      )
+    expect(parse({ SMTP_URL: 'smtps://u:p@mail.example' }).mail.smtpUrl).toBe('smtps://u:p@mail.example')
+    expect(refusalOf({ ...REQUIRED, SMTP_URL: 'mail.example:25' })).toBe(
+      'SMTP_URL must be a URL that begins with smtp:// or smtps://',
+    )
+  })
+
+  it('goes to an identity provider that is named in full and cannot be listened to', () => {
+    expect(parse(OIDC).oidc).toEqual({ issuer: 'https://id.example', clientId: 'easel', clientSecret: 's' })
+    expect(parse({ ...OIDC, OIDC_ISSUER: 'http://localhost:9/realm' }).oidc?.issuer).toBe('http://localhost:9/realm')
+    expect(refusalOf({ ...REQUIRED, ...OIDC, OIDC_CLIENT_ID: '' })).toBe(
+      'OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET belong together: set OIDC_CLIENT_ID, too, or none of them',
+    )
+    expect(refusalOf({ ...REQUIRED, ...OIDC, OIDC_ISSUER: 'http://id.example' })).toBe(
+      'OIDC_ISSUER must begin with https://, except on localhost',
+    )
   })
 })

@@ -8,6 +8,16 @@ const HASH_BYTES = 32
 
 export const PASSWORD_LENGTH = { min: 10, max: 200 } as const
 
+/** Why it can't be this account's password, in one sentence; undefined if it can. */
+export function passwordProblem(password: string, username: string): string | undefined {
+  const { min, max } = PASSWORD_LENGTH
+  const length = [...password].length
+  if (length < min || password.length > max) return `A password has ${min} to ${max} characters. Choose another one.`
+  if (password.toLowerCase() === username.toLowerCase())
+    return 'The password must not be the username. Choose another one.'
+  return undefined
+}
+
 /** `scrypt$N$r$p$salt$hash`, so that the cost, or the algorithm, can change without making old passwords void. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)

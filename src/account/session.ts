@@ -34,12 +34,18 @@ export interface SessionStore {
 export interface CredentialStore {
   /** By name or e-mail address, ignoring case; not a deleted account. */
   find(nameOrEmail: string): Promise<Credentials | undefined>
+  /** Makes an account with 0 credits and no subscription. Undefined: another one has the name. */
+  register(username: string, passwordHash: string): Promise<string | undefined>
   /** Ends the account's other sessions and links: `except` is the session that goes on. */
   setPassword(accountId: string, passwordHash: string, except: string | undefined): Promise<void>
-  /** A link for LINK_MINUTES; resolves to its end. */
-  addLink(accountId: string, tokenHash: Buffer): Promise<Date>
-  /** The account that the link is for; each works once. */
+  /** A link for LINK_MINUTES that signs in or, with `email`, confirms that address; resolves to its end. */
+  addLink(accountId: string, tokenHash: Buffer, email?: string): Promise<Date>
+  /** The account that the link signs in to; each works once. */
   spendLink(tokenHash: Buffer): Promise<string | undefined>
+  /** Gives the account the address that its link was sent to, once. `taken`: another account has it. */
+  confirmEmail(accountId: string, tokenHash: Buffer): Promise<'confirmed' | 'taken' | 'over'>
+  /** Links and unsent mails that nobody can use any more. */
+  forgetExpired(): Promise<void>
 }
 
 export interface Credentials {
@@ -52,3 +58,14 @@ export interface Credentials {
 /** What a browser or a link holds: 256 random bits, of which only the hash is stored. */
 export const newToken = (): string => randomBytes(32).toString('base64url')
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
+
+/** A new link that signs in to the account, and until when. */
+export async function newSignInLink(
+  credentials: Pick<CredentialStore, 'addLink'>,
+  accountId: string,
+  baseUrl: string,
+): Promise<{ readonly url: string; readonly expiresAt: Date }> {
+  const token = newToken()
+  const expiresAt = await credentials.addLink(accountId, hashToken(token))
+  return { url: `${baseUrl}/sign-in/link?token=${token}`, expiresAt }
+}

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { z } from 'zod'
 import type { By } from '../account/operator-actions.js'
 import { type Config, parseConfig } from '../config.js'
 import { createDatabase, type Database } from '../db/client.js'
@@ -17,8 +18,19 @@ import type { Answer } from './output.js'
  * there is neither. @throws ConfigError, ForeignDirectory
  */
 export async function findConfig(env: NodeJS.ProcessEnv, localDirectory: string): Promise<Config | undefined> {
-  const url = env.DATABASE_URL || (await localDatabaseUrl(localDirectory))
-  return url ? parseConfig({ ...env, DATABASE_URL: url }) : undefined
+  if (env.DATABASE_URL) return parseConfig(env)
+  const url = await localDatabaseUrl(localDirectory)
+  if (!url) return undefined
+  const local = parseConfig({ ...env, DATABASE_URL: url })
+  // The stack may run on another port than this command knows of.
+  return env.BASE_URL ? local : { ...local, baseUrl: (await localBaseUrl(localDirectory)) ?? local.baseUrl }
+}
+
+const stackSchema = z.object({ url: z.string() })
+
+async function localBaseUrl(directory: string): Promise<string | undefined> {
+  const noted = await readFile(join(directory, 'stack.json'), 'utf8').catch(() => '{}')
+  return stackSchema.safeParse(JSON.parse(noted)).data?.url
 }
 
 async function localDatabaseUrl(directory: string): Promise<string | undefined> {

@@ -11,6 +11,7 @@ import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { queueCommands } from './queue-commands.js'
+import type { ReadPassword } from './sign-in-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 import { version } from './version.js'
 
@@ -19,6 +20,7 @@ type Output = { write(text: string): unknown }
 interface CliSurroundings {
   readonly stdout: Output
   readonly stderr: Output
+  readonly readPassword?: ReadPassword
   /** Where `npm start` keeps the one-machine stack. */
   readonly localDirectory?: string
   /** How a person calls it. */
@@ -29,7 +31,7 @@ interface CliSurroundings {
 export async function runCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { stdout, stderr, localDirectory = '.easel', command = 'easel' }: CliSurroundings,
+  { stdout, stderr, readPassword = async () => '', localDirectory = '.easel', command = 'easel' }: CliSurroundings,
 ): Promise<number> {
   let exitCode = 0
   const complain = (line: string) => stderr.write(`${withCommand(line, command)}\n`)
@@ -60,7 +62,7 @@ export async function runCli(
       print(await withOperator(config, (operator) => work(operator, ...args)))
     }
   migrateCommand(program, run)
-  userCommands(program, run)
+  userCommands(program, run, readPassword)
   subscriptionCommands(program, run)
   creditCommands(program, run)
   keyCommands(program, run)

@@ -12,6 +12,7 @@ import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import {
+  emailAddress,
   MAX_CREDITS,
   moment,
   newUsername,
@@ -26,8 +27,9 @@ import type { Operator, Runner } from './connection.js'
 import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
+import { type ReadPassword, signInCommands } from './sign-in-commands.js'
 
-export function userCommands(program: Command, run: Runner): void {
+export function userCommands(program: Command, run: Runner, readPassword: ReadPassword): void {
   const user = program.command('user').description('who may generate')
   user
     .command('create')
@@ -36,6 +38,8 @@ export function userCommands(program: Command, run: Runner): void {
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
     .option('--plan <name>', 'begin an active subscription to this plan', words('--plan', 100))
     .option('--until <date>', 'its end, one year on unless given', moment('--until'))
+    .option('--email <address>', 'where links to sign in to the website are sent', emailAddress)
+    .option('--operator', 'sees the operator pages of the website')
     .option(...REASON)
     .action(run(createUser))
   user
@@ -54,6 +58,7 @@ export function userCommands(program: Command, run: Runner): void {
     .description("replace what signs a user's webhook_url, and show the new secret")
     .option(...REASON)
     .action(run(rotateWebhookSecret))
+  signInCommands(user, run, readPassword)
 }
 
 export function subscriptionCommands(program: Command, run: Runner): void {
@@ -71,14 +76,21 @@ export function subscriptionCommands(program: Command, run: Runner): void {
 }
 
 type SubscriptionOptions = ReasonOption & { readonly plan?: string; readonly until?: Date }
-type CreateOptions = SubscriptionOptions & { readonly credits?: number }
+type CreateOptions = SubscriptionOptions & {
+  readonly credits?: number
+  readonly email?: string
+  readonly operator?: boolean
+}
 
 async function createUser({ db, record }: Operator, username: string, options: CreateOptions) {
-  const { credits = 0, plan, until, reason } = options
+  const { credits = 0, plan, until, email, operator, reason } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
-  const id = await operatorUserStore(db).create(username, credits, subscription)
-  if (id === undefined) throw new OperatorError(`User "${username}" already exists.`)
+  const website = { email, role: operator ? 'operator' : 'subscriber' } as const
+  const created = await operatorUserStore(db).create(username, credits, subscription, website)
+  if (created === 'email taken')
+    throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
+  if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
   await record('created user', username, reason)
   const user = await requireUser(db, username)
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
@@ -99,8 +111,9 @@ async function listUsers({ db }: Operator) {
   return {
     json: users.map(userJson),
     text: table(
-      users.map(({ username, credits, subscription, createdAt, deletedAt }) => ({
-        ...{ username, credits, ...subscriptionFacts(subscription), created: createdAt, deleted: deletedAt },
+      users.map(({ username, credits, subscription, email, role, createdAt, deletedAt }) => ({
+        ...{ username, credits, ...subscriptionFacts(subscription), email, role },
+        ...{ created: createdAt, deleted: deletedAt },
       })),
       'No users yet.',
     ),
@@ -108,10 +121,10 @@ async function listUsers({ db }: Operator) {
 }
 
 const userJson = (user: OperatorUser) =>
-  jsonOf(user, 'id', 'username', 'credits', 'subscription', 'createdAt', 'deletedAt')
+  jsonOf(user, 'id', 'username', 'credits', 'subscription', 'email', 'role', 'createdAt', 'deletedAt')
 
-const userFacts = ({ id, username, credits, subscription }: OperatorUser) => ({
-  ...{ username, id, credits, ...subscriptionFacts(subscription) },
+const userFacts = ({ id, username, credits, subscription, email, role }: OperatorUser) => ({
+  ...{ username, id, credits, ...subscriptionFacts(subscription), email, role },
 })
 
 const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })

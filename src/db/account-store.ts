@@ -1,9 +1,10 @@
 import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
-import type { AccountStore, Caller, Subscription } from '../account/account.js'
+import type { AccountStore, Caller, Role, Subscription } from '../account/account.js'
 import { batched } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
 import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
 import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
+import { signInLinks } from './website-schema.js'
 
 /** A subscription's status by Postgres's clock. */
 export const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
@@ -63,7 +64,7 @@ export type OperatorUser = typeof u.$inferSelect & { readonly subscription: Subs
 // All or nothing; the credits with their row in the ledger.
 const CREATE = statement<{ id: string }>('create_user')`
   WITH created AS (
-    ${insertInto(u, given(u, 'username', 'credits'))} RETURNING ${u.id}, ${u.credits}
+    ${insertInto(u, given(u, 'username', 'credits', 'email', 'role'))} RETURNING ${u.id}, ${u.credits}
   ), subscribed AS (
     ${insertInto(s, { userId: sql`created.id`, status: 'active', ...given(s, 'plan', 'endDate') })}
       FROM created WHERE ${param('plan')}::text IS NOT NULL
@@ -88,12 +89,15 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
       username: string,
       credits: number,
       subscription: Pick<Subscription, 'plan' | 'endDate'> | undefined,
-    ): Promise<string | undefined> {
+      website: { readonly email?: string | undefined; readonly role?: Role } = {},
+    ): Promise<string | 'email taken' | undefined> {
       try {
         const { plan, endDate } = subscription ?? {}
-        return (await CREATE.first(pool, { username, credits, plan, endDate }))?.id
+        const { email, role = 'subscriber' } = website
+        return (await CREATE.first(pool, { username, credits, plan, endDate, email, role }))?.id
       } catch (error) {
         if (violatedConstraint(error) === 'users_username') return undefined
+        if (violatedConstraint(error) === 'users_email') return 'email taken'
         throw error
       }
     },
@@ -110,6 +114,22 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
     async list(): Promise<OperatorUser[]> {
       const byName = sql`lower(${u.username}) COLLATE "C"`
       return select(undefined).orderBy(desc(isNull(u.deletedAt)), byName, u.createdAt)
+    },
+
+    /** Links that were sent to the address before no longer work. False if another user has it. */
+    async setEmail(id: string, email: string | null): Promise<boolean> {
+      try {
+        await orm.update(u).set({ email }).where(eq(u.id, id))
+      } catch (error) {
+        if (violatedConstraint(error) === 'users_email') return false
+        throw error
+      }
+      await orm.delete(signInLinks).where(eq(signInLinks.userId, id))
+      return true
+    },
+
+    async setRole(id: string, role: Role): Promise<void> {
+      await orm.update(u).set({ role }).where(eq(u.id, id))
     },
 
     /** Marks the user as deleted and keeps what they have. Resolves to the time of the first deletion. */

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { and, desc, eq, gt, isNull, ne, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-orm'
 import type { Role } from '../account/account.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../account/session.js'
 import { CALLER_COLUMNS, toCaller } from './account-store.js'
-import { type Database, withTransaction } from './client.js'
+import { type Database, violatedConstraint, withTransaction } from './client.js'
 import { apiKeys as k, subscriptions as s, users as u } from './schema.js'
 import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
-import { signInLinks as l, sessions as t } from './website-schema.js'
+import { signInLinks as l, unsentMails as m, sessions as t } from './website-schema.js'
 
 /** Nobody knows a key with this hash: that of random bytes. */
 const UNKNOWN_KEY = () => ({ keyHash: randomBytes(32) })
@@ -78,10 +78,13 @@ export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
   },
 })
 
+const IS_VALID = sql<boolean>`${l.expiresAt} > now()`
+
 const ADD_LINK = statement<{ expiresAt: Date }>('add_sign_in_link')`
   ${insertInto(l, {
     tokenHash: sql`${param('tokenHash')}::bytea`,
     userId: sql`${param('accountId')}::uuid`,
+    email: sql`${param('email')}::text`,
     expiresAt: sql`now() + ${LINK_MINUTES} * interval '1 minute'`,
   })} RETURNING ${named(pick(l, 'expiresAt'))}`
 
@@ -107,6 +110,15 @@ export const credentialStore = (db: Database): CredentialStore => {
       return found
     },
 
+    async register(username, passwordHash) {
+      const [made] = await orm
+        .insert(u)
+        .values({ username, passwordHash })
+        .onConflictDoNothing()
+        .returning(pick(u, 'id'))
+      return made?.id
+    },
+
     async setPassword(accountId, passwordHash, except) {
       await withTransaction(db, async (tx) => {
         await tx.update(u).set({ passwordHash }).where(eq(u.id, accountId))
@@ -115,19 +127,38 @@ export const credentialStore = (db: Database): CredentialStore => {
       })
     },
 
-    async addLink(accountId, tokenHash) {
-      const added = await ADD_LINK.first(pool, { accountId, tokenHash })
+    async addLink(accountId, tokenHash, email) {
+      const added = await ADD_LINK.first(pool, { accountId, tokenHash, email })
       if (!added) throw new Error('Postgres did not return the new link: try again.')
       return added.expiresAt
     },
 
     async spendLink(tokenHash) {
-      const spent = await orm
+      const [link] = await orm
         .delete(l)
-        .where(eq(l.tokenHash, tokenHash))
-        .returning(pick(l, 'userId', 'expiresAt'))
-      const [link] = spent
-      return link && link.expiresAt.getTime() > Date.now() ? link.userId : undefined
+        .where(and(eq(l.tokenHash, tokenHash), isNull(l.email)))
+        .returning({ accountId: l.userId, isValid: IS_VALID })
+      return link?.isValid ? link.accountId : undefined
+    },
+
+    async confirmEmail(accountId, tokenHash) {
+      const [link] = await orm
+        .delete(l)
+        .where(and(eq(l.tokenHash, tokenHash), eq(l.userId, accountId), isNotNull(l.email)))
+        .returning({ email: l.email, isValid: IS_VALID })
+      if (!link?.isValid) return 'over'
+      try {
+        await orm.update(u).set({ email: link.email }).where(eq(u.id, accountId))
+        return 'confirmed'
+      } catch (error) {
+        if (violatedConstraint(error) === 'users_email') return 'taken'
+        throw error
+      }
+    },
+
+    async forgetExpired() {
+      await orm.delete(l).where(lt(l.expiresAt, sql`now()`))
+      await orm.delete(m).where(lt(m.createdAt, sql`now() - interval '23 hours'`))
     },
   }
 }

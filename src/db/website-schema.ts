@@ -22,6 +22,7 @@ export const signInLinks = pgTable('sign_in_links', {
   userId: userId().notNull(),
   createdAt: time('created_at').notNull().defaultNow(),
   expiresAt: time('expires_at').notNull(),
+  email: text('email'),
 })
 
 export const identities = pgTable(

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
+import { newSignInLink } from '../account/session.js'
 import { requireUser } from '../cli/arguments.js'
 import type { Config } from '../config.js'
 import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
@@ -7,6 +8,7 @@ import { operatorKeyStore } from '../db/api-key-store.js'
 import { createDatabase, type Database } from '../db/client.js'
 import { operatorCreditStore } from '../db/credit-store.js'
 import { modelStore, operatorModelStore } from '../db/model-store.js'
+import { credentialStore } from '../db/session-store.js'
 import { writePrivately } from './state-directory.js'
 
 /** A name that no account has in a database that DATABASE_URL may point to. */
@@ -34,6 +36,18 @@ export async function prepareDemo(config: Config, keyFile: string, whenReady?: P
     // Announcements of an earlier worker do not count.
     const withinMs = whenReady !== undefined ? performance.now() - began : ANNOUNCED_WITHIN_MS
     return { account, ...(await chooseModel(db, withinMs)) }
+  } finally {
+    await db.pool.end()
+  }
+}
+
+/** A link that signs the demo account in, once. On the owner's own machine it is an operator. */
+export async function demoSignInLink({ databaseUrl, baseUrl }: Config, isOperator: boolean): Promise<string> {
+  const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
+  try {
+    const { id } = await requireUser(db, USERNAME)
+    if (isOperator) await operatorUserStore(db).setRole(id, 'operator')
+    return (await newSignInLink(credentialStore(db), id, baseUrl)).url
   } finally {
     await db.pool.end()
   }

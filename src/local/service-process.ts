@@ -16,6 +16,8 @@ const MAX_LOG_BYTES = 10_000_000
 /** The same warning is repeated this often at most. */
 const REPEAT_MS = 60_000
 const WARN = 40
+/** Warnings of what is as it should be here; stack.ts itself tells of the preview backend, with what to do about it. */
+const EXPECTED = /^(preview:|SMTP_URL is not set)/
 
 const pathFromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -82,8 +84,7 @@ export async function openServiceLog(directory: string, name: string, onWarning:
       file.write(`${line}\n`)
       const record = parseRecord(line)
       if (!record) lastPlainLine = line.trim()
-      // stack.ts itself reports the preview backend's warning, with what to do about it.
-      if (!record || record.level < WARN || record.msg.startsWith('preview:')) return
+      if (!record || record.level < WARN || EXPECTED.test(record.msg)) return
       const now = performance.now()
       if (now - (warnedAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
       warnedAt.set(record.msg, now)

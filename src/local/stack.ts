@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { LINK_MINUTES } from '../account/session.js'
+import { COMMAND } from '../command-name.js'
 import { type Config, parseConfig } from '../config.js'
 import { migrateDatabase } from '../db/migrate.js'
-import { type DemoAccess, prepareDemo } from './demo-account.js'
+import { type DemoAccess, demoSignInLink, prepareDemo } from './demo-account.js'
 import { isTaken } from './listening-port.js'
 import { startLocalPostgres } from './postgres.js'
 import { sendSignal } from './processes.js'
@@ -111,8 +113,11 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
     const stack = await startStack(run, config.port, (line) => terminal.warn(line))
     const { baseUrl: url, databaseUrl } = stack.config
     await noteRunningStack(state, { url, databaseUrl })
+    // Somebody else's database does not get an operator.
+    const isOwn = !process.env.DATABASE_URL
+    const link = await demoSignInLink(stack.config, isOwn)
     terminal.clear()
-    terminal.say(welcome(run, stack, performance.now() - began))
+    terminal.say(welcome(run, { ...stack, link, isOwn }, performance.now() - began))
     const broken = await unlessInterrupted(stack.broken, interruption).catch(() => undefined)
     if (broken === undefined)
       terminal.say('') // the terminal has written ^C
@@ -146,8 +151,10 @@ async function requireFree({ config, state, terminal, interruption }: LocalRun):
   terminal.clear()
 }
 
-function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): string {
-  const { config, account, modelVersionId } = stack
+type Welcomed = Stack & { readonly link: string; readonly isOwn: boolean }
+
+function welcome({ state, terminal }: LocalRun, stack: Welcomed, ms: number): string {
+  const { config, account, modelVersionId, link, isOwn } = stack
   const title = (text: string) => terminal.style('bold', text)
   const authorization = `-H "Authorization: Bearer ${account.key}"`
   const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: modelVersionId })
@@ -156,12 +163,19 @@ function welcome({ state, terminal }: LocalRun, stack: Stack, ms: number): strin
     '',
     `${title('Easel is ready')} ${terminal.style('dim', `after ${elapsed(ms)}`)}`,
     '',
+    `${title('Open this in your browser')} and press the button: the next page makes your first image`,
+    '',
+    `  ${terminal.style('bold', link)}`,
+    '',
+    `  It signs you in as ${account.username}${isOwn ? ', who is an operator here: this machine is yours' : ''}. It works once, within`,
+    `  ${LINK_MINUTES} minutes; for another one: ${COMMAND} user sign-in-link ${account.username}`,
+    '',
     `  Website  ${config.baseUrl}`,
     `  Key      ${account.key}`,
     `           of the user ${account.username}, who has ${account.credits} credits; kept in .easel/demo-key`,
     `  Data     ${state.path}`,
     '',
-    title('Ask for an image'),
+    title('Or ask for an image from the command line'),
     '',
     `curl -s "${generate}" ${authorization} -H "Content-Type: application/json" -d '${body}'`,
     '',

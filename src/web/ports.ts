@@ -1,5 +1,7 @@
 /** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
+import type { AccountMails, UnsentMailStore } from '../account/account-mails.js'
 import type { Administration } from '../account/administration.js'
+import type { IdentityProvider, IdentityStore } from '../account/identity.js'
 import type { OperatorActions } from '../account/operator-actions.js'
 import type { OwnKeyStore } from '../account/own-keys.js'
 import type { RefusedPromptLog } from '../account/refused-prompt-log.js'
@@ -17,6 +19,9 @@ import type { PersonalApiPorts } from '../http/ports.js'
 export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
+  readonly identities: IdentityStore
+  readonly mails: AccountMails
+  readonly unsentMails: Pick<UnsentMailStore, 'list'>
   readonly publishedImages: PublishedImages
   readonly operatorActions: OperatorActions
   readonly oversight: Oversight
@@ -42,6 +47,10 @@ export interface WebsiteOptions {
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   /** What keys begin with, before the underscore. */
   readonly keyPrefix: string
+  /** Whether people may make an account. */
+  readonly signUpIsOpen: boolean
+  /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */
+  readonly provider?: (IdentityProvider & { readonly secret: string }) | undefined
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
 }

@@ -77,7 +77,9 @@ export async function requireSignedIn(request: FastifyRequest, reply: FastifyRep
   if (request.signedIn) return undefined
   const isFragment = request.headers['hx-request'] === 'true'
   // A fragment would show the sign-in page inside of the page: the page itself goes there.
-  const from = isFragment ? pathOf(request.headers['hx-current-url']) : request.method === 'GET' ? request.url : '/'
+  // What a form sends is lost with the session, so one comes back to the page that it is on.
+  const page = isFragment ? request.headers['hx-current-url'] : request.headers.referer
+  const from = isFragment || request.method !== 'GET' ? pathOf(page) : request.url
   const to = `/sign-in?next=${encodeURIComponent(from)}`
   return isFragment ? reply.code(401).header('hx-redirect', to).send() : reply.redirect(to, 303)
 }

@@ -16,6 +16,7 @@ import { sendFragment, sendPage } from './layout.js'
 import { overseenGenerationRoutes } from './operator/generation-routes.js'
 import { imagesRoutes } from './operator/images-routes.js'
 import { logRoutes } from './operator/log-routes.js'
+import { mailsRoutes } from './operator/mails-routes.js'
 import { modelRoutes } from './operator/models-routes.js'
 import { moderationPageRoutes } from './operator/moderation-routes.js'
 import { overviewRoutes } from './operator/overview-routes.js'
@@ -25,7 +26,10 @@ import { playgroundRoutes } from './playground/playground-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { referenceRoutes } from './reference/reference-routes.js'
 import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
+import { providerRoutes } from './sign-in/provider-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
+import { confirmEmailRoutes } from './sign-up/confirm-email-routes.js'
+import { signUpRoutes } from './sign-up/sign-up-routes.js'
 import { webhookPageRoutes } from './webhooks/webhooks-routes.js'
 
 /*
@@ -52,6 +56,8 @@ export function website(options: WebsiteOptions): Website {
       imagePageRoutes(app, options)
       referenceRoutes(app, options, describe)
       signInRoutes(app, options, cookies)
+      providerRoutes(app, options, cookies)
+      signUpRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
         playgroundRoutes(signedIn, options)
@@ -60,6 +66,7 @@ export function website(options: WebsiteOptions): Website {
         webhookPageRoutes(signedIn, options)
         galleryRoutes(signedIn, options)
         ownImageRoutes(signedIn, options)
+        confirmEmailRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)
@@ -72,6 +79,7 @@ export function website(options: WebsiteOptions): Website {
         userRoutes(operators, options)
         moderationPageRoutes(operators, options)
         imagesRoutes(operators, options)
+        mailsRoutes(operators, options)
       })
     },
     notFound: (error, request, reply) =>

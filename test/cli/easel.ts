@@ -20,7 +20,7 @@ export interface Easel {
   readonly storage: string
   readonly env: Record<string, string>
   /** One command line, its words separated by blanks or given one by one. */
-  run(line: string | readonly string[], env?: Record<string, string>): Promise<Ran>
+  run(line: string | readonly string[], env?: Record<string, string>, password?: string): Promise<Ran>
   /** With --json. @returns the one JSON value on stdout */
   // biome-ignore lint/suspicious/noExplicitAny: whatever JSON came out; the tests look at it
   json(line: string | readonly string[], env?: Record<string, string>): Promise<any>
@@ -49,7 +49,7 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
     await held.db.pool.end()
     await rm(held.storage, { recursive: true, force: true })
   })
-  const run: Easel['run'] = (line, env = {}) => runLine(line, { ...held.env, ...env })
+  const run: Easel['run'] = (line, env = {}, password) => runLine(line, { ...held.env, ...env }, undefined, password)
   const succeed = async (line: string | readonly string[], env?: Record<string, string>) => {
     const ran = await run(line, env)
     if (ran.code !== 0 || ran.stderr !== '') throw new Error(`${line}: exit ${ran.code}, ${ran.stderr}${ran.stdout}`)
@@ -74,6 +74,7 @@ export async function runLine(
   line: string | readonly string[],
   env: Record<string, string>,
   localDirectory?: string,
+  password = '',
 ): Promise<Ran> {
   const written = { stdout: '', stderr: '' }
   const output = (name: 'stdout' | 'stderr') => ({
@@ -84,6 +85,7 @@ export async function runLine(
   const code = await runCli(typeof line === 'string' ? line.split(' ') : line, env, {
     stdout: output('stdout'),
     stderr: output('stderr'),
+    readPassword: async () => password,
     ...(localDirectory !== undefined && { localDirectory }),
   })
   return { code, ...written }

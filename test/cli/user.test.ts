@@ -91,6 +91,8 @@ describe('user show and list', () => {
       username: 'CamelCase',
       credits: 3,
       subscription: { status: 'active', plan: 'Pro', endDate: '2091-01-01T00:00:00.000Z' },
+      email: null,
+      role: 'subscriber',
       created_at: expect.any(String),
       deleted_at: null,
       active_jobs: [],
@@ -114,8 +116,8 @@ describe('user show and list', () => {
   it('lists by name in aligned columns', async () => {
     await easel.json('user create aaa --credits 7')
     const lines = (await easel.text('user list')).split('\n')
-    expect(lines[0]).toMatch(/^username +credits +plan +status +until +created +deleted$/)
-    expect(lines[1]).toMatch(/^aaa +7 +- +- +- +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +-$/)
+    expect(lines[0]).toMatch(/^username +credits +plan +status +until +email +role +created +deleted$/)
+    expect(lines[1]).toMatch(/^aaa +7 +- +- +- +- +subscriber +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +-$/)
     expect(lines[1]?.indexOf('7')).toBe((lines[0]?.indexOf('credits') ?? 0) + 'credits'.length - 1)
   })
 

@@ -48,6 +48,16 @@ describe('npm start', { timeout: 180_000 }, () => {
     const pids = await pidsOf(started)
     expect([await modeOf('demo-key'), await modeOf('database-url')]).toEqual([0o600, 0o600])
 
+    const link = new URL(/^ +(http\S+\/sign-in\/link\S+)$/m.exec(started.output.stdout)?.[1] as string)
+    const signedIn = await fetch(link, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { origin: link.origin },
+      body: link.searchParams,
+    })
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/playground'])
+    expect(started.output.stdout).toContain('user sign-in-link easel-demo')
+
     const curl = started.output.stdout
       .split('\n')
       .find((line) => line.startsWith('curl ') && line.includes('-d ')) as string

@@ -55,6 +55,8 @@ const WITHOUT_KEY = [
 /** Of the website, for people; those that change anything refuse what another website sends. */
 const PAGES = [
   ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out'],
+  ...['POST /sign-in/mail', 'GET /sign-in/oidc', 'GET /sign-in/oidc/callback', 'GET /sign-up', 'POST /sign-up'],
+  ...['GET /confirm-email', 'POST /confirm-email', 'POST /confirm-email/send'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
   'GET /account',
   'POST /account/password',
@@ -93,6 +95,7 @@ const OPERATOR_PAGES = [
   ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
   ...['GET /operator/moderation', 'POST /operator/moderation/:id/wrong'],
   ...['GET /operator/images', 'POST /operator/images'],
+  'GET /operator/mails',
 ]
 
 /** What pages load. */

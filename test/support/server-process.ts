@@ -42,6 +42,8 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
     stdio: ['ignore', log, log],
     env: {
       PATH: process.env.PATH,
+      // Without one the server would warn.
+      SMTP_URL: 'smtp://127.0.0.1:1',
       DATABASE_URL: databaseUrl,
       ...(redisAvailable && { REDIS_URL: await redisUrl() }),
       STORAGE_URL: `file:${storagePath}`,

@@ -5,6 +5,7 @@ import { credentialStore } from '../../src/db/session-store.js'
 import { givenSession } from '../support/browser.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { formsOf } from './forms.js'
 
 const context = useService()
 const PASSWORD = 'correct horse battery'
@@ -15,28 +16,7 @@ beforeAll(async () => {
   await credentialStore(context.service.db).setPassword(user.id, await hashPassword(PASSWORD), undefined)
 })
 
-interface Sent {
-  readonly body?: Readonly<Record<string, string>>
-  readonly cookie?: string | undefined
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-async function send(method: string, path: string, { body, cookie, headers }: Sent = {}) {
-  const answer = await fetch(context.service.url + path, {
-    method,
-    redirect: 'manual',
-    headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin', ...(cookie && { cookie }), ...headers },
-    ...(body && { body: new URLSearchParams(body) }),
-  })
-  const [set] = answer.headers.getSetCookie()
-  return {
-    status: answer.status,
-    location: answer.headers.get('location'),
-    cookie: set?.split(';')[0],
-    attributes: set ?? '',
-    html: await answer.text(),
-  }
-}
+const { send } = formsOf(() => context.service.url)
 
 const signIn = (username: string, password = PASSWORD, more: Readonly<Record<string, string>> = {}) =>
   send('POST', '/sign-in', { body: { username, password, ...more } })
@@ -70,13 +50,21 @@ describe('signing in', () => {
       expect((await signIn(user.username, PASSWORD, { next })).location).toBe('/playground')
   })
 
-  it('is refused after too many tries, also with the right password, and for nobody else', async () => {
+  it('is refused after too many tries, with the right password too, but not elsewhere and for nobody else', async () => {
     const { db } = context.service
     const target = await givenUser(db)
     await credentialStore(db).setPassword(target.id, await hashPassword(PASSWORD), undefined)
-    for (let n = 0; n < 12; n++) expect((await signIn(target.username, 'wrong')).status).toBe(401)
-    expect((await signIn(target.username)).status).toBe(429)
-    expect((await signIn(user.username)).status).toBe(303)
+    const { url } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })
+    const from = (address: string, password: string, { username }: GivenUser = target) =>
+      formsOf(() => url).send('POST', '/sign-in', {
+        body: { username, password },
+        headers: { 'x-forwarded-for': address },
+      })
+    for (let n = 0; n < 12; n++) expect((await from('192.0.2.1', 'wrong')).status).toBe(401)
+    expect((await from('192.0.2.1', PASSWORD)).status).toBe(429)
+    expect((await from('192.0.2.1', PASSWORD, user)).status).toBe(303)
+    // Nobody can lock somebody out.
+    expect((await from('192.0.2.2', PASSWORD)).status).toBe(303)
   })
 
   it('from another website does nothing', async () => {
@@ -133,6 +121,20 @@ describe('a session', () => {
     expect((await send('GET', '/', { cookie: after })).status).toBe(303)
     await db.pool.query('UPDATE users SET deleted_at = now() WHERE id = $1', [owner.id])
     expect((await send('GET', '/', { cookie: after })).status).toBe(200)
+  })
+
+  it('that has ended leads to the sign-in page at the next act, and back to the page one was on', async () => {
+    const path = '/confirm-email?token=x'
+    const back = `/sign-in?next=${encodeURIComponent(path)}`
+    const sent = await send('POST', '/confirm-email', {
+      body: { token: 'x' },
+      headers: { referer: `http://easel.test${path}` },
+    })
+    expect([sent.status, sent.location]).toEqual([303, back])
+    const headers = { 'hx-request': 'true', 'hx-current-url': `http://easel.test${path}` }
+    const answer = await fetch(`${context.service.url}/confirm-email`, { headers })
+    expect([answer.status, answer.headers.get('hx-redirect')]).toEqual([401, back])
+    expect((await signIn(user.username, PASSWORD, { next: path })).location).toBe(path)
   })
 
   it('has no key that anybody could use or sees', async () => {

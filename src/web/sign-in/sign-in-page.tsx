@@ -1,3 +1,4 @@
+import { LINK_MINUTES } from '../../account/session.js'
 import { Layout } from '../layout.js'
 
 export interface SignInForm {
@@ -6,16 +7,31 @@ export interface SignInForm {
   readonly username?: string
   /** Why it did not work. */
   readonly problem?: string
+  /** A link was asked for. */
+  readonly sent?: boolean
 }
 
-/** Sign in with a password, or have a link sent. */
-export const SignInPage = ({ next, username = '', problem }: SignInForm) => (
+interface SignInPageProps extends SignInForm {
+  /** The identity provider's host, where there is one. */
+  readonly provider: string | undefined
+  readonly signUpIsOpen: boolean
+}
+
+const SENT = `If there is an account with that name or address, a link is on its way. It works once, for ${LINK_MINUTES} minutes.`
+
+/** Sign in with a password, have a link sent, or go to the identity provider. */
+export const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen }: SignInPageProps) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in">
       <h1>Sign in</h1>
       {problem && (
         <p class="problem" role="alert">
           {problem}
+        </p>
+      )}
+      {sent && (
+        <p class="hint" role="status">
+          {SENT}
         </p>
       )}
       <input type="hidden" name="next" value={next} />
@@ -39,7 +55,23 @@ export const SignInPage = ({ next, username = '', problem }: SignInForm) => (
       <button class="primary" type="submit">
         Sign in
       </button>
+      <p class="or" aria-hidden="true">
+        or, without a password
+      </p>
+      <button type="submit" formaction="/sign-in/mail">
+        Email me a link
+      </button>
+      {provider && (
+        <a class="button" href={`/sign-in/oidc?next=${encodeURIComponent(next)}`}>
+          Sign in with {provider}
+        </a>
+      )}
     </form>
+    {signUpIsOpen && (
+      <p class="beside">
+        New here? <a href="/sign-up">Create an account</a>
+      </p>
+    )}
   </Layout>
 )
 
@@ -47,7 +79,7 @@ export const SignInPage = ({ next, username = '', problem }: SignInForm) => (
 export const LinkPage = ({ token, next }: { token: string; next: string }) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in/link">
-      <h1>Welcome back</h1>
+      <h1>Welcome</h1>
       <p>This link signs you in once, on this browser.</p>
       <input type="hidden" name="token" value={token} />
       <input type="hidden" name="next" value={next} />

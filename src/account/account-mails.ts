@@ -1,0 +1,104 @@
+/** The mails of accounts: links to sign in, and links that confirm an address. */
+import type { Log } from '../log.js'
+import { type CredentialStore, hashToken, LINK_MINUTES, newSignInLink, newToken } from './session.js'
+
+export interface Mail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+
+/** @throws when it was not sent; what it throws may be logged, so it holds neither address nor text */
+export type SendMail = (mail: Mail) => Promise<void>
+
+export interface UnsentMail extends Mail {
+  readonly createdAt: Date
+}
+
+export interface UnsentMailStore {
+  add(mail: Mail): Promise<void>
+  /** The newest first, those of a day. */
+  list(): Promise<UnsentMail[]>
+}
+
+export interface AccountMails {
+  /** Has a link sent to the account of this name or address, where there is one and it has an address. */
+  sendSignInLink(nameOrEmail: string): void
+  /** Has a link sent to `email`, with which the account proves that the address is its owner's. */
+  sendConfirmation(account: { readonly accountId: string; readonly username: string }, email: string): void
+  /** When all of them are sent, or have failed. */
+  settled(): Promise<unknown>
+}
+
+interface Ports {
+  readonly credentials: Pick<CredentialStore, 'find' | 'addLink'>
+  readonly send: SendMail
+  readonly counter: { hit(key: string, windowMs: number, max: number): Promise<{ readonly current: number }> }
+  readonly log: Log
+}
+
+/** Mails to one address, whatever they are about and whoever asks for them. */
+const LIMIT = { windowMs: 15 * 60_000, max: 4 } as const
+
+/** Nobody waits for these mails: neither the answer nor its time tells whether there is an account. */
+export function accountMails({ credentials, send, counter, log }: Ports, baseUrl: string): AccountMails {
+  const { host } = new URL(baseUrl)
+  const underway = new Set<Promise<void>>()
+  const later = (work: () => Promise<void>) => {
+    const done = work()
+      .catch((err) => log.error({ err }, 'a mail to an account could not be sent: check SMTP_URL and MAIL_FROM'))
+      .finally(() => underway.delete(done))
+    underway.add(done)
+  }
+  const mayMail = async (to: string) => {
+    const key = `mail:${hashToken(to.toLowerCase()).toString('base64url')}`
+    return (await counter.hit(key, LIMIT.windowMs, LIMIT.max)).current <= LIMIT.max
+  }
+
+  return {
+    sendSignInLink: (nameOrEmail) =>
+      later(async () => {
+        const { accountId, username, email } = (await credentials.find(nameOrEmail)) ?? {}
+        // Each mail holds a link that works: whoever uses the limit up for others has sent them what they want.
+        if (!accountId || !email || !(await mayMail(email))) return
+        const { url } = await newSignInLink(credentials, accountId, baseUrl)
+        const text = `Hello ${username},
+
+this link signs you in to Easel at ${host}. It works once, for ${LINK_MINUTES} minutes:
+
+${url}
+
+You get this mail because somebody asked for it on our sign-in page. If that was not
+you, ignore it: without the link nobody can do anything.
+`
+        await send({ to: email, subject: `Sign in to ${host}`, text })
+      }),
+
+    sendConfirmation: ({ accountId, username }, email) =>
+      later(async () => {
+        if (!(await mayMail(email))) return
+        const token = newToken()
+        await credentials.addLink(accountId, hashToken(token), email)
+        const text = `Hello,
+
+somebody made the account "${username}" on Easel at ${host} with this mail address. If that
+was you, confirm the address within ${LINK_MINUTES} minutes:
+
+${baseUrl}/confirm-email?token=${token}
+
+If it was not you, ignore this mail: the account then never gets your address.
+`
+        await send({ to: email, subject: `Confirm your address for ${host}`, text })
+      }),
+
+    settled: () => Promise.all(underway),
+  }
+}
+
+/** For a service without a mail server: its operator passes the mails on. */
+export const keepMails =
+  (unsent: Pick<UnsentMailStore, 'add'>, log: Log): SendMail =>
+  async (mail) => {
+    await unsent.add(mail)
+    log.info({ mail }, 'a mail waits on /operator/mails: pass it on')
+  }

@@ -1,0 +1,36 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import type { ReadStream } from 'node:tty'
+import { OperatorError } from './operator-error.js'
+
+/** Reads a password: from a person, who is asked twice and sees nothing of it, else the first line of what is piped in. */
+export function passwordReader(input: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY'>>, prompts: Writable) {
+  return async (): Promise<string> => {
+    const silence = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const lines = createInterface({ input, output: silence, terminal: input.isTTY === true })
+    const typed: string[] = []
+    const wanted = input.isTTY ? ['Password: ', 'Once more: '] : ['']
+    try {
+      lines.setPrompt('')
+      lines.on('SIGINT', () => lines.close())
+      for await (const line of asked(lines, wanted, prompts)) typed.push(line)
+    } finally {
+      lines.close()
+    }
+    const [password = '', again = password] = typed
+    if (typed.length < wanted.length) throw new OperatorError('No password was given, so nothing was changed.')
+    if (password !== again) throw new OperatorError('These were two different passwords, so nothing was changed.')
+    return password
+  }
+}
+
+async function* asked(lines: AsyncIterable<string>, wanted: readonly string[], prompts: Writable) {
+  const typed = lines[Symbol.asyncIterator]()
+  for (const prompt of wanted) {
+    prompts.write(prompt)
+    const { value, done } = await typed.next()
+    if (prompt !== '') prompts.write('\n')
+    if (done) return
+    yield value
+  }
+}

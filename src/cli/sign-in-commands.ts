@@ -1,0 +1,67 @@
+/** How users sign in to the website. */
+import type { Command } from 'commander'
+import type { Role } from '../account/account.js'
+import { hashPassword, passwordProblem } from '../account/password.js'
+import { newSignInLink } from '../account/session.js'
+import { operatorUserStore } from '../db/account-store.js'
+import { credentialStore } from '../db/session-store.js'
+import { emailAddress, oneOf, requireUser } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { OperatorError } from './operator-error.js'
+import { facts, jsonOf } from './output.js'
+
+/** Asks for a password, or reads it where nobody can be asked. */
+export type ReadPassword = () => Promise<string>
+
+export function signInCommands(user: Command, run: Runner, readPassword: ReadPassword): void {
+  const setPassword = (operator: Operator, username: string) => changePassword(operator, username, readPassword)
+  user
+    .command('password <username>')
+    .description('set the password, read from standard input; ends all sessions')
+    .action(run(setPassword))
+  user
+    .command('sign-in-link <username>')
+    .description('make a link that signs in to the website once, within 15 minutes')
+    .action(run(makeLink))
+  user
+    .command('email <username>')
+    .description('set where links to sign in are sent')
+    .argument('[address]', 'the address', emailAddress)
+    .option('--none', 'take the address away')
+    .action(run(setEmail))
+  user
+    .command('role <username>')
+    .description('say who sees the operator pages of the website')
+    .argument('<role>', 'operator or subscriber', oneOf('The role', ['operator', 'subscriber']))
+    .action(run(setRole))
+}
+
+async function changePassword({ db }: Operator, name: string, readPassword: ReadPassword) {
+  const { id, username } = await requireUser(db, name)
+  const password = await readPassword()
+  const problem = passwordProblem(password, username)
+  if (problem) throw new OperatorError(problem)
+  await credentialStore(db).setPassword(id, await hashPassword(password), undefined)
+  return { json: { username }, text: `${username} has a new password, and every session has ended.` }
+}
+
+async function makeLink({ db, config }: Operator, name: string) {
+  const { id } = await requireUser(db, name)
+  const { url, expiresAt } = await newSignInLink(credentialStore(db), id, config.baseUrl)
+  return { json: jsonOf({ url, expiresAt }), text: `${url}\nWorks once, until ${expiresAt.toISOString()}.` }
+}
+
+async function setEmail({ db }: Operator, name: string, address: string | undefined, { none }: { none?: boolean }) {
+  if ((address === undefined) === (none === undefined)) throw new OperatorError('Give an address, or --none.')
+  const { id, username } = await requireUser(db, name)
+  const email = address ?? null
+  if (!(await operatorUserStore(db).setEmail(id, email)))
+    throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
+  return { json: { username, email }, text: facts({ username, email }) }
+}
+
+async function setRole({ db }: Operator, name: string, role: string) {
+  const { id, username } = await requireUser(db, name)
+  await operatorUserStore(db).setRole(id, role as Role)
+  return { json: { username, role }, text: facts({ username, role }) }
+}

@@ -1,0 +1,41 @@
+import type { UnsentMail } from '../../account/account-mails.js'
+import type { SignedIn } from '../../account/session.js'
+import { Layout } from '../layout.js'
+
+/** The mails that nobody sent, for the operator to pass on. */
+export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
+  <Layout title="Mails to pass on" signedIn={signedIn} path="/operator/mails" class="column">
+    <h1>Mails to pass on</h1>
+    <p class="quiet">
+      These mails were not sent, because <code>SMTP_URL</code> is not set. Send them yourself to whom they are for: a
+      link signs whoever opens it in to that account. They go after a day.
+    </p>
+    {mails.length === 0 ? (
+      <section class="card empty">
+        <p>Nobody has asked for a link in the last day.</p>
+      </section>
+    ) : (
+      mails.map(({ to, subject, text, createdAt }, n) => (
+        <article class="card stack" aria-labelledby={`mail-${n}`}>
+          <div class="row apart">
+            <h2 id={`mail-${n}`}>
+              <bdi>{to}</bdi>
+            </h2>
+            <time class="quiet small" datetime={createdAt.toISOString()} data-local>
+              {createdAt.toISOString()}
+            </time>
+          </div>
+          <p>{subject}</p>
+          <pre id={`text-${n}`} class="letter">
+            {text}
+          </pre>
+          <div class="row">
+            <button class="small" type="button" data-copy={`#text-${n}`}>
+              Copy
+            </button>
+          </div>
+        </article>
+      ))
+    )}
+  </Layout>
+)

@@ -1,0 +1,106 @@
+import { PassThrough, Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { isPassword } from '../../src/account/password.js'
+import { hashToken } from '../../src/account/session.js'
+import { passwordReader } from '../../src/cli/read-password.js'
+import { credentialStore } from '../../src/db/session-store.js'
+import { useEasel } from './easel.js'
+
+const easel = useEasel()
+
+describe('user create --email --operator', () => {
+  it('sets both, which show and list tell', async () => {
+    await easel.json('user create boss --email Boss@easel.test --operator')
+    expect(await easel.json('user show boss')).toMatchObject({ email: 'Boss@easel.test', role: 'operator' })
+    const boss = (await easel.json('user list')).find(({ username }: { username: string }) => username === 'boss')
+    expect(boss).toMatchObject({ email: 'Boss@easel.test', role: 'operator' })
+  })
+
+  it('refuses what is no address, and one that another user has', async () => {
+    await easel.json('user create first --email one@easel.test')
+    expect(await easel.error('user create second --email ONE@easel.test')).toBe(
+      'Another user has the address ONE@easel.test: "easel user list" shows who.',
+    )
+    expect(await easel.error('user create second --email nonsense')).toBe(
+      '"nonsense" is no email address: write it like alice@example.com.',
+    )
+    expect(await easel.error('user show second')).toMatch(/^No user/)
+  })
+})
+
+describe('user email and role', () => {
+  it('change what is there, and make links void that went to the address before', async () => {
+    await easel.json('user create carol --email old@easel.test')
+    const { url } = await easel.json('user sign-in-link carol')
+    expect(await easel.json('user email carol new@easel.test')).toEqual({ username: 'carol', email: 'new@easel.test' })
+    const { spendLink } = credentialStore(easel.db)
+    expect(await spendLink(hashToken(new URL(url).searchParams.get('token') as string))).toBeUndefined()
+    expect(await easel.json('user email carol --none')).toEqual({ username: 'carol', email: null })
+    expect(await easel.error('user email carol')).toBe('Give an address, or --none.')
+    expect(await easel.json('user role carol operator')).toEqual({ username: 'carol', role: 'operator' })
+    expect(await easel.error('user role carol king')).toBe('The role must be one of operator, subscriber, not "king".')
+    expect(await easel.text('user role carol subscriber')).toBe('username  carol\nrole      subscriber')
+  })
+})
+
+describe('user sign-in-link', () => {
+  it('makes a link of the site that signs in once, for 15 minutes', async () => {
+    const { id } = await easel.json('user create dave')
+    const link = await easel.json('user sign-in-link DAVE')
+    expect(link).toEqual({ url: expect.any(String), expires_at: expect.any(String) })
+    expect(link.url).toMatch(/^https:\/\/easel\.test\/sign-in\/link\?token=[\w-]{43}$/)
+    const minutes = (Date.parse(link.expires_at) - Date.now()) / 60_000
+    expect(minutes).toBeGreaterThan(14)
+    expect(minutes).toBeLessThan(16)
+    const { spendLink } = credentialStore(easel.db)
+    const hash = hashToken(new URL(link.url).searchParams.get('token') as string)
+    expect(await spendLink(hash)).toBe(id)
+    expect(await spendLink(hash)).toBeUndefined()
+    expect(await easel.error('user sign-in-link nobody')).toMatch(/^No user "nobody"/)
+  })
+})
+
+describe('user password', () => {
+  it('takes a long enough one that is not the name, and keeps a hash of it', async () => {
+    await easel.json('user create erin-the-user')
+    const set = (password: string) => easel.run('user password erin-the-user', {}, password)
+    expect((await set('a few good words')).stdout).toBe(
+      'erin-the-user has a new password, and every session has ended.\n',
+    )
+    const stored = await credentialStore(easel.db).find('erin-the-user')
+    expect(await isPassword('a few good words', stored?.passwordHash)).toBe(true)
+    expect((await set('short')).stderr).toBe('error: A password has 10 to 200 characters. Choose another one.\n')
+    expect((await set('Erin-the-User')).stderr).toMatch(/^error: The password must not be the username/)
+  })
+})
+
+describe('the password', () => {
+  const read = (typed: string, isTTY = false) => {
+    const input = Object.assign(new PassThrough(), { isTTY })
+    let shown = ''
+    const prompts = new Writable({
+      write(chunk, _encoding, done) {
+        shown += chunk
+        // A person types when asked.
+        if (isTTY && String(chunk).endsWith(': ')) input.write(`${typed.split('\n')[shown.split(': ').length - 2]}\n`)
+        done()
+      },
+    })
+    if (!isTTY) input.end(typed)
+    return passwordReader(input, prompts)().then((password) => ({ password, shown }))
+  }
+
+  it('is the first line of what is piped in', async () => {
+    for (const typed of ['a few good words\n', 'a few good words', 'a few good words\r\nmore\n'])
+      expect(await read(typed)).toEqual({ password: 'a few good words', shown: '' })
+    await expect(read('')).rejects.toThrow('No password was given')
+  })
+
+  it('is asked for twice of a person, and never shown', async () => {
+    expect(await read('open sesame\nopen sesame', true)).toEqual({
+      password: 'open sesame',
+      shown: 'Password: \nOnce more: \n',
+    })
+    await expect(read('open sesame\nopen sesami', true)).rejects.toThrow('two different passwords')
+  })
+})

@@ -1,0 +1,226 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Provider from 'oidc-provider'
+import { afterAll, describe, expect, it } from 'vitest'
+import { operatorUserStore } from '../../src/db/account-store.js'
+import { givenUser } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { formsOf } from './forms.js'
+
+const CALLBACK = 'http://easel.test/sign-in/oidc/callback'
+
+interface Person {
+  readonly sub: string
+  readonly email?: string
+  readonly email_verified?: boolean
+  readonly preferred_username?: string
+}
+
+let server: Server
+let issuer: string
+/** Who signs in at the provider next; nobody: they refuse. */
+let person: Person | undefined
+const people = new Map<string, Person>()
+
+/** A real provider, which asks nobody for a password. */
+async function startProvider(port = 0): Promise<void> {
+  server = createServer()
+  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
+  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: 'easel', client_secret: 'secret:with/signs', redirect_uris: [CALLBACK] }],
+    claims: { email: ['email', 'email_verified'], profile: ['preferred_username'] },
+    cookies: { keys: ['test'] },
+    features: { devInteractions: { enabled: false } },
+    findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: async () => people.get(sub) }),
+    interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+    pkce: { required: () => true },
+  })
+  const answer = provider.callback()
+  server.on('request', async (request, response) => {
+    if (!request.url?.startsWith('/interaction/')) return answer(request, response)
+    const { prompt, params } = await provider.interactionDetails(request, response)
+    if (!person) return provider.interactionFinished(request, response, { error: 'access_denied' })
+    if (prompt.name === 'login') {
+      people.set(person.sub, person)
+      return provider.interactionFinished(request, response, { login: { accountId: person.sub } })
+    }
+    const grant = new provider.Grant({ accountId: person.sub, clientId: params.client_id })
+    grant.addOIDCScope('openid email profile')
+    return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } })
+  })
+}
+const stopProvider = () => {
+  server.closeAllConnections()
+  return new Promise((closed) => server.close(closed))
+}
+
+const context = useService(async () => {
+  await startProvider()
+  return { env: { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'easel', OIDC_CLIENT_SECRET: 'secret:with/signs' } }
+})
+afterAll(stopProvider)
+
+const { send } = formsOf(() => context.service.url)
+
+/** Goes to the provider and, signed in there, to where it sends the browser back: the callback's path. */
+async function goThere(path = '/sign-in/oidc') {
+  const { location, cookie, attributes } = await send('GET', path)
+  const jar = new Map<string, string>()
+  let at = location as string
+  for (let hops = 0; at.startsWith(issuer) && hops < 10; hops++) {
+    const answer = await fetch(at, {
+      redirect: 'manual',
+      headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
+    })
+    for (const set of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      jar.set(name, value)
+    }
+    at = new URL(answer.headers.get('location') ?? '', at).href
+  }
+  return { back: at.replace('http://easel.test', ''), cookie, attributes, asked: new URL(location as string) }
+}
+
+async function signInAs(someone: Person | undefined, path?: string) {
+  person = someone
+  const { back, cookie } = await goThere(path)
+  return { back, cookie, answer: await send('GET', back, { cookie }) }
+}
+
+async function whoHas(cookie: string | undefined) {
+  const { rows } = await context.service.db.pool.query(
+    `SELECT u.username, u.email FROM sessions s JOIN users u ON u.id = s.user_id ORDER BY s.created_at DESC LIMIT 1`,
+  )
+  expect(cookie).toMatch(/^easel=/)
+  return rows[0]
+}
+
+async function givenReader() {
+  const { db } = context.service
+  const user = await givenUser(db)
+  const email = `${user.username}@mail.test`
+  await operatorUserStore(db).setEmail(user.id, email)
+  return { ...user, email }
+}
+/** The provider sets a cookie to clear first, then that of the session. */
+const sessionIn = async (back: string, cookie: string | undefined) => {
+  const answer = await fetch(context.service.url + back, {
+    redirect: 'manual',
+    headers: { accept: 'text/html', ...(cookie && { cookie }) },
+  })
+  const set = answer.headers.getSetCookie().find((it) => it.startsWith('easel='))
+  return { status: answer.status, location: answer.headers.get('location'), cookie: set?.split(';')[0] }
+}
+
+describe('signing in through the provider', () => {
+  it('is offered, and uses PKCE, state and nonce, which the browser keeps out of sight', async () => {
+    const { html } = await send('GET', '/sign-in?next=/gallery')
+    expect(html).toContain(`href="/sign-in/oidc?next=%2Fgallery"`)
+    expect(html).toContain(`Sign in with ${new URL(issuer).host}`)
+    person = { sub: 'nobody' }
+    const { asked, attributes } = await goThere()
+    expect(Object.fromEntries(asked.searchParams)).toMatchObject({
+      code_challenge_method: 'S256',
+      nonce: expect.stringMatching(/./),
+      state: expect.stringMatching(/./),
+      redirect_uri: CALLBACK,
+    })
+    expect(attributes).toMatch(/^easel-oidc=.*Max-Age=600;.*HttpOnly; SameSite=Lax/)
+  })
+
+  it('signs in to the account with the verified address, and from then on whatever the address is', async () => {
+    const user = await givenReader()
+    person = { sub: `sub-${user.id}`, email: user.email.toUpperCase(), email_verified: true }
+    const first = await goThere('/sign-in/oidc?next=/gallery')
+    const { status, location, cookie } = await sessionIn(first.back, first.cookie)
+    expect([status, location]).toEqual([303, '/gallery'])
+    expect(await whoHas(cookie)).toMatchObject({ username: user.username })
+    person = { sub: `sub-${user.id}`, email: 'other@mail.test', email_verified: true }
+    const again = await goThere()
+    expect(await whoHas((await sessionIn(again.back, again.cookie)).cookie)).toMatchObject({ username: user.username })
+  })
+
+  it('refuses an address that is not verified, one of a person who has left, and people without an account', async () => {
+    const user = await givenReader()
+    const { answer } = await signInAs({ sub: 'unverified', email: user.email, email_verified: false })
+    expect(answer.status).toBe(403)
+    expect(answer.html).toContain('No account here belongs to your sign-in')
+    await signInAs({ sub: 'the-first', email: user.email, email_verified: true })
+    const later = await signInAs({ sub: 'the-second', email: user.email, email_verified: true })
+    expect(later.answer.status).toBe(403)
+    expect((await signInAs({ sub: 'stranger' })).answer.status).toBe(403)
+  })
+
+  it('makes an account where sign-up is open, with a name that is free and looks like no address', async () => {
+    const { url } = await context.service.server({}, { SIGN_UP: 'open' })
+    const open = formsOf(() => url)
+    const signUp = async (someone: Person) => {
+      person = someone
+      const { back, cookie } = await goThere()
+      expect(await open.send('GET', back, { cookie })).toMatchObject({ status: 303, location: '/playground' })
+      const { rows } = await context.service.db.pool.query(
+        `SELECT u.username, u.email, u.credits::int, u.role FROM users u JOIN identities i ON i.user_id = u.id WHERE i.subject = $1`,
+        [someone.sub],
+      )
+      return rows[0]
+    }
+    const facts = { credits: 0, role: 'subscriber' }
+    expect(
+      await signUp({ sub: 'n1', preferred_username: 'Zoë Q@mail.test', email: 'zoe@m.test', email_verified: true }),
+    ).toEqual({ username: 'ZoeQ', email: 'zoe@m.test', ...facts })
+    expect(await signUp({ sub: 'n2', preferred_username: 'zoeq', email: 'zoe@m.test', email_verified: true })).toEqual({
+      ...facts,
+      username: 'zoeq-2',
+      email: null,
+    })
+  })
+})
+
+describe('what comes back', () => {
+  it('is refused with a wrong state, without the cookie, and with a cookie that was changed', async () => {
+    person = { sub: 'someone' }
+    const { back, cookie } = await goThere()
+    const wrong = await send('GET', back.replace(/state=[^&]+/, 'state=wrong'), { cookie })
+    expect([wrong.status, wrong.html.includes('did not sign you in')]).toEqual([401, true])
+    for (const forged of [undefined, `${cookie}x`, 'easel-oidc=e30.e30']) {
+      const { status, html } = await send('GET', back, { cookie: forged })
+      expect([status, html.includes('was not begun in this browser')]).toEqual([400, true])
+    }
+  })
+
+  it('works once, even with a copy of the cookie', async () => {
+    const user = await givenReader()
+    const { back, cookie, answer } = await signInAs({ sub: 'once', email: user.email, email_verified: true })
+    expect(answer.status).toBe(303)
+    expect(answer.attributes).toMatch(/^easel-oidc=;/)
+    expect((await sessionIn(back, cookie)).cookie).toBeUndefined()
+    expect((await send('GET', back, { cookie })).status).toBe(401)
+  })
+
+  it('may be an error, whose words are not shown', async () => {
+    const { answer } = await signInAs(undefined)
+    expect(answer.status).toBe(401)
+    expect(answer.html).toContain('did not sign you in. Begin again, or sign in another way.')
+    expect(answer.html).not.toContain('access_denied')
+  })
+})
+
+describe('a provider that is down', () => {
+  it('leaves the server and the other ways to sign in alone, and is found again when it is back', async () => {
+    const port = Number(new URL(issuer).port)
+    person = { sub: 'patient' }
+    const begun = await goThere()
+    await stopProvider()
+    const { url } = await context.service.server()
+    const fresh = formsOf(() => url)
+    expect((await fresh.send('GET', '/sign-in')).status).toBe(200)
+    const down = await fresh.send('GET', '/sign-in/oidc')
+    expect(down.status).toBe(503)
+    expect(down.html).toContain('does not answer. Sign in another way, or try again in a moment.')
+    expect((await send('GET', begun.back, { cookie: begun.cookie })).status).toBe(503)
+    await startProvider(port)
+    expect((await fresh.send('GET', '/sign-in/oidc')).status).toBe(303)
+  })
+})
