@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -67,6 +67,8 @@ it.each([
 it('what `npm run bundle` makes of server and worker holds all that they load when they start', async () => {
   const directory = join(dirname(compiled('src/server.ts')), '../bundle')
   await promisify(execFile)('npm', ['run', '-s', 'bundle', '--', `--outdir=${directory}`], { cwd: ROOT })
+  // `npm run build` has them there already.
+  await cp(join(ROOT, 'src/web/assets'), join(directory, 'web/assets'), { recursive: true })
   for (const [script, variable] of [
     ['server.js', 'PORT'],
     ['worker.js', 'INFERENCE_URL'],

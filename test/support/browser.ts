@@ -18,6 +18,8 @@ const ARGUMENTS = [
 ]
 /** Of the images, by the tests' BASE_URL; the server under test listens elsewhere. */
 const IMAGES = 'http://easel.test/cdn/'
+/** Colours that are still changing would be measured as they are then. */
+const STILL = { reducedMotion: 'reduce' } as const
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** A session cookie, as a browser has it that signed in. */
@@ -56,7 +58,12 @@ export function useBrowser() {
   return {
     /** @param cookie of `givenSession`; without one nobody is signed in */
     async open(origin: string, cookie?: string, options: BrowserContextOptions = {}): Promise<Tab> {
-      const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 850 }, ...options })
+      const context = await browser.newContext({
+        baseURL: origin,
+        viewport: { width: 1280, height: 850 },
+        ...STILL,
+        ...options,
+      })
       contexts.push(context)
       if (cookie) {
         const [name = '', value = ''] = cookie.split('=')
