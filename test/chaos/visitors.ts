@@ -35,6 +35,7 @@ const REVOKE = /action="(\/keys\/[0-9a-f-]{36}\/revoke)"/g
 /** @returns ends the visits; resolves when every visitor has left */
 export function startVisits({ client, visitors, chance, canary, model }: VisitOptions): () => Promise<void> {
   let stopping = false
+  let made = 0
 
   const visit = async (visitor: Visitor, chance: Seeded): Promise<void> => {
     const browser = openBrowser(client, visitor)
@@ -70,7 +71,11 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
   }
 
   async function generate(browser: Browser, { mark }: Visitor): Promise<void> {
-    const form = { prompt: `${canary} plain ${mark} a lighthouse`, model_version_id: String(model), batch_size: '1' }
+    const form = {
+      prompt: `${canary} plain ${mark}n${++made} a lighthouse`,
+      model_version_id: String(model),
+      batch_size: '1',
+    }
     await browser.post('generate', '/playground', { ...form, shape: `${SIZE}x${SIZE}`, steps: '4' }, [303, 402, 429])
     await follow(browser, Date.now() + FOLLOW_MS)
   }
