@@ -1,5 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { AppError, invalidParameter } from '../errors.js'
+import { AppError, invalidParameter, serviceUnavailable } from '../errors.js'
 import type { CredentialStore, SignedIn } from './session.js'
 
 /** 32 MiB and about a sixth of a second, as OWASP's cheat sheet on password storage has it. */
@@ -51,8 +51,25 @@ export async function changePassword(
   await credentials.setPassword(account.id, await hashPassword(next), sessionId)
 }
 
+/** Who waits longer than this many others is told to come back: that is about three seconds. */
+const MAX_WAITING = 20
+let waiting = 0
+let latest: Promise<unknown> = Promise.resolve()
+
+/**
+ * One at a time: each takes a core for a sixth of a second, and many at once would leave none to those who are signed in.
+ * @throws unavailable when too many wait
+ */
+async function derive(password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
+  if (waiting >= MAX_WAITING) throw serviceUnavailable(5)
+  waiting++
+  const derived = latest.then(() => scryptOf(password, salt, cost))
+  latest = derived.catch(() => undefined)
+  return derived.finally(() => waiting--)
+}
+
 // Unicode writes some letters in more than one way, and keyboards differ.
-const derive = (password: string, salt: Buffer, cost: ScryptOptions) =>
+const scryptOf = (password: string, salt: Buffer, cost: ScryptOptions) =>
   new Promise<Buffer>((resolve, reject) =>
     scrypt(password.normalize('NFKC'), salt, HASH_BYTES, cost, (error, hash) =>
       error ? reject(error) : resolve(hash),

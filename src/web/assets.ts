@@ -21,26 +21,27 @@ const asset = (name: string, type: string, text: string) => {
   return { url: `/assets/${name.replace('.', `.${hash}.`)}`, type, body }
 }
 
-const script = 'text/javascript; charset=utf-8'
-const files = readdirSync(DIRECTORY).sort()
-// Each in its cascade layer, so that only base.css, which names the layers, must come first.
-const styles = ['base.css', ...files.filter((file) => file.endsWith('.css') && file !== 'base.css')]
+const CSS = 'text/css; charset=utf-8'
+const SCRIPT = 'text/javascript; charset=utf-8'
 
 export const ASSETS = {
-  style: asset('easel.css', 'text/css; charset=utf-8', own(...styles)),
-  htmx: asset('htmx.js', script, ofPackage('htmx.org/dist/htmx.min.js')),
-  htmxStreams: asset('htmx-sse.js', script, ofPackage('htmx.org/dist/ext/hx-sse.min.js')),
+  // Every page has it; base.css comes first, because it names the cascade layers.
+  style: asset('easel.css', CSS, own('base.css', 'site.css')),
+  htmx: asset('htmx.js', SCRIPT, ofPackage('htmx.org/dist/htmx.min.js')),
+  htmxStreams: asset('htmx-sse.js', SCRIPT, ofPackage('htmx.org/dist/ext/hx-sse.min.js')),
   icon: asset('easel.svg', 'image/svg+xml', own('easel.svg')),
 }
 
-/** By the file's name: easel.js, which every page has, and those of single pages. */
-const scripts = new Map(
-  files.filter((file) => file.endsWith('.js')).map((file) => [file, asset(file, script, own(file))]),
+/** By the file's name: easel.js, which every page has, and the styles and scripts of single pages. */
+const files = new Map(
+  readdirSync(DIRECTORY)
+    .filter((file) => /\.(css|js)$/.test(file) && file !== 'base.css' && file !== 'site.css')
+    .map((file) => [file, asset(file, file.endsWith('.css') ? CSS : SCRIPT, own(file))]),
 )
 
 /** @throws Error if there is no such file in assets/ */
-export function scriptUrl(file: string): string {
-  const found = scripts.get(file)
+export function assetUrl(file: string): string {
+  const found = files.get(file)
   if (!found) throw new Error(`there is no ${file} in assets/`)
   return found.url
 }
@@ -48,7 +49,7 @@ export function scriptUrl(file: string): string {
 /** What pages load: the style, the scripts and the icon. */
 export function assetRoutes(app: App): void {
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
-  for (const { url, type, body } of [...Object.values(ASSETS), ...scripts.values()])
+  for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()])
     app.get(url, async (_request, reply) => reply.headers(headers).type(type).send(body))
   // Browsers and other programs ask for it unasked.
   app.get('/favicon.ico', async (_request, reply) => reply.redirect(ASSETS.icon.url, 302))

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, VNode } from 'preact'
 import { render } from 'preact-render-to-string'
 import type { SignedIn } from '../account/session.js'
-import { ASSETS, scriptUrl } from './assets.js'
+import { ASSETS, assetUrl } from './assets.js'
 
 export interface LayoutProps {
   /** Of the tab; the page's own heading is part of its content. */
@@ -14,8 +14,11 @@ export interface LayoutProps {
   readonly head?: ComponentChildren
   /** Search engines may list it; all others are of one person, or behind a link that only some know. */
   readonly listed?: boolean
-  /** The page's own script, a file in assets/. */
-  readonly script?: string
+  /** The page's own style and script, files in assets/. */
+  readonly style?: string | undefined
+  readonly script?: string | undefined
+  /** Parts of the page come and go: it needs htmx. */
+  readonly live?: boolean
   /** The main element's, for what only this page looks like. */
   readonly class?: string
   readonly children: ComponentChildren
@@ -30,7 +33,18 @@ const LINKS = [
 ] as const
 
 /** A whole page in the site's look. */
-export const Layout = ({ title, signedIn, path, head, listed = false, script, children, ...props }: LayoutProps) => (
+export const Layout = ({
+  title,
+  signedIn,
+  path,
+  head,
+  listed = false,
+  style,
+  script,
+  live = false,
+  children,
+  ...props
+}: LayoutProps) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -38,14 +52,15 @@ export const Layout = ({ title, signedIn, path, head, listed = false, script, ch
       <meta name="color-scheme" content="light dark" />
       {!listed && <meta name="robots" content="noindex" />}
       {/* htmx would add a style element, which the content security policy forbids. */}
-      <meta name="htmx-config" content='{"includeIndicatorCSS":false}' />
+      {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false}' />}
       <title>{`${title} · Easel`}</title>
       <link rel="icon" type="image/svg+xml" href={ASSETS.icon.url} />
       <link rel="stylesheet" href={ASSETS.style.url} />
-      {signedIn && <script src={ASSETS.htmx.url} defer />}
-      {signedIn && <script src={ASSETS.htmxStreams.url} defer />}
-      <script src={scriptUrl('easel.js')} defer />
-      {script && <script src={scriptUrl(script)} defer />}
+      {style && <link rel="stylesheet" href={assetUrl(style)} />}
+      {live && <script src={ASSETS.htmx.url} defer />}
+      {live && <script src={ASSETS.htmxStreams.url} defer />}
+      <script src={assetUrl('easel.js')} defer />
+      {script && <script src={assetUrl(script)} defer />}
       {head}
     </head>
     <body>

@@ -24,6 +24,8 @@ interface VisitOptions {
   readonly model: number
 }
 
+/** They arrive one by one: to sign in takes a core for a while. */
+const ARRIVE_MS = 5000
 const THINK_MS = 400
 const LOOK_MS = 300
 /** A generation that is not over by then is left to the checks at the end. */
@@ -39,6 +41,7 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
 
   const visit = async (visitor: Visitor, chance: Seeded): Promise<void> => {
     const browser = openBrowser(client, visitor)
+    await delay(chance.between(0, ARRIVE_MS))
     while (!stopping) {
       if (!(await browser.signIn())) {
         await delay(500)

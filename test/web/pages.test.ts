@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { describeInBrowser, useBrowser } from '../support/browser.js'
+import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
+import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 
 const context = useService()
@@ -19,4 +20,22 @@ describeInBrowser('a page', () => {
     await page.setViewportSize({ width: 390, height: 800 })
     expect(await scrollsSideways()).toBe(false)
   })
+})
+
+/** For who is signed in. */
+const OWN_PAGES = ['/playground', '/gallery', '/keys', '/account', '/webhooks', '/operator', '/docs']
+
+it.each(OWN_PAGES)('%s weighs less than 100 KB with its style and scripts', async (path) => {
+  const { url, db } = context.service
+  const user = await givenUser(db)
+  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [user.id])
+  const answer = await fetch(url + path, { headers: { cookie: await givenSession(db, user), accept: 'text/html' } })
+  expect(answer.status).toBe(200)
+  const html = await answer.text()
+  const loaded = [...html.matchAll(/<(?:link rel="stylesheet"|script)[^>]*(?:href|src)="(\/assets\/[^"]+)"/g)]
+  expect(loaded.length).toBeGreaterThan(1)
+  const sizes = await Promise.all(
+    loaded.map(async ([, asset]) => (await (await fetch(url + asset)).arrayBuffer()).byteLength),
+  )
+  expect(sizes.reduce((sum, size) => sum + size, Buffer.byteLength(html))).toBeLessThan(100_000)
 })

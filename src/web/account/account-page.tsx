@@ -27,7 +27,7 @@ export const AccountPage = (view: AccountView) => {
   const { signedIn, days, done } = view
   const { username } = signedIn.caller.account
   return (
-    <Layout title="Account" signedIn={signedIn} path="/account" class="column">
+    <Layout title="Account" signedIn={signedIn} path="/account" class="column" style="account.css">
       <div class="stack heading">
         <h1>Account</h1>
         <p class="lead">

@@ -38,7 +38,15 @@ interface GalleryPageProps {
 
 /** An account's own images, newest first. */
 export const GalleryPage = ({ signedIn, models, found }: GalleryPageProps) => (
-  <Layout title="Gallery" signedIn={signedIn} path="/gallery" class="gallery" script="gallery.js">
+  <Layout
+    title="Gallery"
+    signedIn={signedIn}
+    path="/gallery"
+    class="gallery"
+    style="gallery.css"
+    script="gallery.js"
+    live
+  >
     <div class="row apart">
       <h1>Gallery</h1>
       <ShortcutHelp

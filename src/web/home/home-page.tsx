@@ -11,6 +11,7 @@ export const HomePage = ({ baseUrl }: { baseUrl: string }) => (
     path="/"
     listed
     class="home"
+    style="home.css"
     head={
       <>
         <meta name="description" content={DESCRIPTION} />

@@ -44,9 +44,17 @@ export function ImagePage({ image, own, neighbours, imageUrl, pageUrl, baseUrl, 
       <link rel="canonical" href={pageUrl} />
     </>
   )
-  const script = own ? { script: 'gallery.js' } : {}
   return (
-    <Layout title={title} signedIn={signedIn} path={own ? '/gallery' : '/image'} head={head} class="image" {...script}>
+    <Layout
+      title={title}
+      signedIn={signedIn}
+      path={own ? '/gallery' : '/image'}
+      head={head}
+      class="image"
+      style="gallery.css"
+      script={own && 'gallery.js'}
+      live={own !== undefined}
+    >
       {neighbours && <NeighbourLinks {...neighbours} />}
       <a class="frame" href={imageUrl} style={`aspect-ratio: ${width} / ${height}`}>
         <img src={imageUrl} width={width} height={height} alt={own?.prompt || title} />

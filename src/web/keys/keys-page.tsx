@@ -21,7 +21,7 @@ export interface KeysView {
 
 /** The keys of the Personal Access API: create, rename, revoke. */
 export const KeysPage = (view: KeysView) => (
-  <Layout title="Keys" signedIn={view.signedIn} path="/keys" class="column">
+  <Layout title="Keys" signedIn={view.signedIn} path="/keys" class="column" style="account.css" live>
     <div class="stack heading">
       <h1>Personal Access API</h1>
       <p class="lead">

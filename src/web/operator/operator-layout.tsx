@@ -20,12 +20,22 @@ export interface OperatorPageProps {
   /** Beside the heading. */
   readonly aside?: ComponentChildren
   readonly script?: string
+  /** It refreshes itself. */
+  readonly live?: boolean
   readonly children: ComponentChildren
 }
 
 /** A page of the operator's console, with the links to the others. */
-export const OperatorLayout = ({ title, signedIn, path, aside, script, children }: OperatorPageProps) => (
-  <Layout title={title} signedIn={signedIn} path={path} class="operator" {...(script && { script })}>
+export const OperatorLayout = ({ title, signedIn, path, aside, script, live = false, children }: OperatorPageProps) => (
+  <Layout
+    title={title}
+    signedIn={signedIn}
+    path={path}
+    class="operator"
+    style="operator.css"
+    script={script}
+    live={live}
+  >
     <nav class="tabs" aria-label="Operator">
       {LINKS.map(([href, name]) => (
         <a href={href} aria-current={isWithin(path, href) ? 'page' : undefined}>

@@ -15,7 +15,7 @@ interface OverviewPageProps {
 
 /** The form stands beside what refreshes itself: no refresh takes away what is being typed. */
 export const OverviewPage = ({ overview, models, chosen, signedIn }: OverviewPageProps) => (
-  <OperatorLayout title="Overview" signedIn={signedIn} path="/operator">
+  <OperatorLayout title="Overview" signedIn={signedIn} path="/operator" live>
     <PauseForm overview={overview} models={models} chosen={chosen} />
     <div id="live" class="stack" hx-get="/operator/live" hx-trigger="every 2s" hx-swap="innerMorph">
       <OverviewParts overview={overview} />

@@ -25,7 +25,9 @@ export const PlaygroundPage = ({ signedIn, active, ended, returning, imageUrl, b
     title="Create"
     signedIn={signedIn}
     path="/playground"
+    style="playground.css"
     script="playground.js"
+    live
     class="playground"
     head={
       active && (

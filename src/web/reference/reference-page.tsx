@@ -15,6 +15,7 @@ export const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
     signedIn={signedIn}
     path="/docs"
     listed
+    style="reference.css"
     script="reference.js"
     class="reference"
     head={

@@ -32,7 +32,7 @@ export const EndpointPage = (view: EndpointView) => {
   const path = `/webhooks/${endpoint.id}`
   const enabled = endpoint.disabledReason === null
   return (
-    <Layout title="Webhook" signedIn={signedIn} path="/webhooks" class="column">
+    <Layout title="Webhook" signedIn={signedIn} path="/webhooks" class="column" style="account.css" live>
       <p>
         <a href="/webhooks">All webhooks</a>
       </p>

@@ -24,7 +24,7 @@ export interface AskedEndpoint {
 
 /** The account's webhook endpoints: add, and see which there are. */
 export const WebhooksPage = (view: WebhooksView) => (
-  <Layout title="Webhooks" signedIn={view.signedIn} path="/webhooks" class="column">
+  <Layout title="Webhooks" signedIn={view.signedIn} path="/webhooks" class="column" style="account.css" live>
     <div class="stack heading">
       <h1>Webhooks</h1>
       <p class="lead">
