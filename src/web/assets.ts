@@ -14,6 +14,13 @@ const { resolve } = createRequire(import.meta.url)
 const own = (...files: readonly string[]) => files.map((file) => readFileSync(join(DIRECTORY, file), 'utf8')).join('\n')
 const ofPackage = (file: string) => readFileSync(resolve(file), 'utf8')
 
+/** Half of a style sheet is indentation and line breaks. */
+const squeezed = (css: string) =>
+  css
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?|(:) /g, '$1$2')
+
 const asset = (name: string, type: string, text: string) => {
   const body = Buffer.from(text)
   const hash = createHash('sha256').update(body).digest('base64url').slice(0, 12)
@@ -26,7 +33,7 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 
 export const ASSETS = {
   // Every page has it; base.css comes first, because it names the cascade layers.
-  style: asset('easel.css', CSS, own('base.css', 'site.css')),
+  style: asset('easel.css', CSS, squeezed(own('base.css', 'site.css'))),
   htmx: asset('htmx.js', SCRIPT, ofPackage('htmx.org/dist/htmx.min.js')),
   htmxStreams: asset('htmx-sse.js', SCRIPT, ofPackage('htmx.org/dist/ext/hx-sse.min.js')),
   icon: asset('easel.svg', 'image/svg+xml', own('easel.svg')),
@@ -36,7 +43,10 @@ export const ASSETS = {
 const files = new Map(
   readdirSync(DIRECTORY)
     .filter((file) => /\.(css|js)$/.test(file) && file !== 'base.css' && file !== 'site.css')
-    .map((file) => [file, asset(file, file.endsWith('.css') ? CSS : SCRIPT, own(file))]),
+    .map((file) => [
+      file,
+      file.endsWith('.css') ? asset(file, CSS, squeezed(own(file))) : asset(file, SCRIPT, own(file)),
+    ]),
 )
 
 /** @throws Error if there is no such file in assets/ */

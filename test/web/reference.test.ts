@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { transform } from 'esbuild'
 import type { OpenAPI3 } from 'openapi-typescript'
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { givenUser } from '../support/givens.js'
@@ -35,9 +36,11 @@ beforeAll(async () => {
   )
 })
 
-/** The text of an element that has no elements inside. */
-const textOf = (id: string): string =>
-  (new RegExp(` id="${id}">([^<]*)<`).exec(html)?.[1] ?? '').replaceAll('&lt;', '<').replaceAll('&amp;', '&')
+/** The sample in the section of the heading with this ID. */
+const sampleOf = (id: string, language: string): string => {
+  const sample = new RegExp(` id="${id}">.*?<figure class="${language}">.*?<pre>([^<]*)<`, 's')
+  return (sample.exec(html)?.[1] ?? '').replaceAll('&lt;', '<').replaceAll('&amp;', '&')
+}
 
 describe('the API reference', () => {
   it('has every operation of the document, on the page and in the Markdown, with samples in three languages', () => {
@@ -47,7 +50,7 @@ describe('the API reference', () => {
       expect(html).toContain(`>${method}</b> <code>${path}</code>`)
       expect(markdown).toContain(`### ${summary}\n\n\`${method} ${path}\``)
       for (const language of ['curl', 'python', 'typescript'])
-        expect(textOf(`${id}-${language}`)).toContain(path.split('{')[0])
+        expect(sampleOf(id, language)).toContain(path.split('{')[0])
     }
   })
 
@@ -99,7 +102,7 @@ describe('the API reference', () => {
 /** A program of the page, as somebody runs it who has a key. */
 async function printed(command: string, flag: string, language: string, more: readonly string[] = []) {
   const { key } = await givenUser(context.service.db)
-  const source = textOf(`begin-${language}`).replaceAll(ORIGIN, context.service.url)
+  const source = sampleOf('begin', language).replaceAll(ORIGIN, context.service.url)
   expect(source).toMatch(/2\.5|2500/)
   const text = language === 'typescript' ? (await transform(source, { loader: 'ts', format: 'esm' })).code : source
   const { stdout } = await run(command, [...more, flag, text], {
@@ -135,7 +138,7 @@ describe('a sample of a single request', () => {
     const samples = operations.filter(({ method, path }) => method === 'GET' && !path.includes('{'))
     const answers = await Promise.all(
       samples.map(async ({ id }) => {
-        const source = textOf(`${id}-curl`).replaceAll(ORIGIN, context.service.url)
+        const source = sampleOf(id, 'curl').replaceAll(ORIGIN, context.service.url)
         const { stdout } = await run('sh', ['-c', `${source} -w '\\n%{http_code}'`], {
           env: { ...process.env, EASEL_KEY: key },
         })
@@ -148,18 +151,20 @@ describe('a sample of a single request', () => {
 })
 
 const browser = useBrowser()
+const sampleIn = (page: Page, id: string, language: string) =>
+  page.locator(`section:has(#${id}) figure.${language} pre`).first()
 
 describeInBrowser('the page of the API reference', () => {
   it('changes the language of all samples with the keyboard, remembers it, and copies', async () => {
     const { page, context: tabs } = await browser.open(context.service.url)
     await tabs.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto('/docs')
-    expect(await page.locator('#submit-generation-curl').isVisible()).toBe(true)
+    expect(await sampleIn(page, 'submit-generation', 'curl').isVisible()).toBe(true)
     await page.getByRole('radio', { name: 'curl' }).focus()
     await page.keyboard.press('ArrowRight')
     for (const id of ['begin', 'submit-generation', 'create-image']) {
-      expect(await page.locator(`#${id}-python`).isVisible()).toBe(true)
-      expect(await page.locator(`#${id}-curl`).isVisible()).toBe(false)
+      expect(await sampleIn(page, id, 'python').isVisible()).toBe(true)
+      expect(await sampleIn(page, id, 'curl').isVisible()).toBe(false)
     }
     await page.reload()
     expect(await page.getByRole('radio', { name: 'Python' }).isChecked()).toBe(true)
@@ -172,8 +177,8 @@ describeInBrowser('the page of the API reference', () => {
     const { page } = await browser.open(context.service.url, undefined, { javaScriptEnabled: false })
     await page.goto('/docs')
     await page.getByText('TypeScript', { exact: true }).first().click()
-    expect(await page.locator('#begin-typescript').isVisible()).toBe(true)
-    expect(await page.locator('#begin-curl').isVisible()).toBe(false)
+    expect(await sampleIn(page, 'begin', 'typescript').isVisible()).toBe(true)
+    expect(await sampleIn(page, 'begin', 'curl').isVisible()).toBe(false)
   })
 
   it('fits a phone, where its contents are folded', async () => {

@@ -1,11 +1,13 @@
 // What every page does without asking the server. No framework: each behaviour is an attribute.
 
-// data-copy="#id" copies that element's value or text; data-copy="" copies what data-text holds.
+// data-copy="#id" copies that element's value or text; data-copy="" what data-text holds, or else the
+// figure around it shows.
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]')
   if (!button) return
-  const source = button.dataset.copy ? document.querySelector(button.dataset.copy) : undefined
-  const text = source ? (source.value ?? source.textContent) : button.dataset.text
+  const { copy, text: given } = button.dataset
+  const source = copy ? document.querySelector(copy) : button.closest('figure')?.querySelector('pre')
+  const text = given ?? source.value ?? source.textContent
   try {
     await navigator.clipboard.writeText(text)
   } catch {

@@ -1,3 +1,12 @@
+for (const caption of document.querySelectorAll('figure[class] > figcaption')) {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'plain'
+  button.dataset.copy = ''
+  button.textContent = 'Copy'
+  caption.append(button)
+}
+
 // The samples' language is remembered in this browser, and the contents mark what is being read.
 const languages = document.querySelector('.languages')
 try {

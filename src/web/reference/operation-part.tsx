@@ -36,10 +36,11 @@ export const OperationPart = (operation: Operation) => {
         )}
       </div>
       <div class="side">
-        <SampleBlocks id={id} samples={samples} />
+        <SampleBlocks samples={samples} />
         {answers.map(
-          ({ status, example }) =>
-            example && (
+          ({ status, example, like }) =>
+            example &&
+            !like && (
               <figure>
                 <figcaption>Answer {status}</figcaption>
                 <pre>{example}</pre>
@@ -100,17 +101,13 @@ const FieldList = ({ fields }: { fields: readonly Field[] }) =>
     </dl>
   )
 
-export const SampleBlocks = ({ id, samples }: { id: string; samples: Samples }) => (
+/** reference.js adds the buttons that copy them. */
+export const SampleBlocks = ({ samples }: { samples: Samples }) => (
   <>
     {LANGUAGES.map(([language, name]) => (
       <figure class={language}>
-        <figcaption>
-          {name}
-          <button type="button" class="plain" data-copy={`#${id}-${language}`}>
-            Copy
-          </button>
-        </figcaption>
-        <pre id={`${id}-${language}`}>{samples[language]}</pre>
+        <figcaption>{name}</figcaption>
+        <pre>{samples[language]}</pre>
       </figure>
     ))}
   </>

@@ -26,7 +26,7 @@ export const ReferenceBody = ({ programs, chapters, groups }: Reference) => (
           </p>
         </div>
         <div class="side">
-          <SampleBlocks id="begin" samples={programs} />
+          <SampleBlocks samples={programs} />
         </div>
       </section>
       {chapters.map(({ id, heading, blocks }) => (
