@@ -15,11 +15,7 @@ const sentenceOf = ({ code, message }: AppError) =>
   code === 'internal' ? 'The fault is ours. Try again; if it stays, tell the operator the request below.' : message
 
 export const ErrorPage = ({ error, request }: { error: AppError; request: FastifyRequest }) => (
-  <NoticePage
-    heading={headingOf(error)}
-    request={request}
-    {...((error.code === 'internal' || error.code === 'unavailable') && { requestId: request.id })}
-  >
+  <NoticePage heading={headingOf(error)} request={request} requestId={request.id}>
     {sentenceOf(error)}
   </NoticePage>
 )

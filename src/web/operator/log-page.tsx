@@ -26,7 +26,7 @@ export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPagePro
           <td>
             <bdi>{actor}</bdi>
           </td>
-          <td>
+          <td class="what">
             {action}
             {target && (
               <div>
@@ -34,7 +34,7 @@ export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPagePro
               </div>
             )}
           </td>
-          <td>{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
+          <td class="what">{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
         </tr>
       ))}
     </Table>
