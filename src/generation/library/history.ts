@@ -27,7 +27,7 @@ export interface PastGeneration
   readonly charged: number
   readonly refunded: number
   /** In batch order, without images that were removed. */
-  readonly images: readonly { readonly slug: string; readonly seed: number }[]
+  readonly images: readonly Pick<OwnImage, 'slug' | 'seed' | 'hasThumbnail'>[]
 }
 
 /** An image as its owner sees it. */

@@ -175,7 +175,7 @@ stage.addEventListener('click', (event) => {
 document.addEventListener('htmx:after:swap', ({ target }) => {
   show()
   // On a phone it is below the form.
-  if (target === form && isRunning()) stage.scrollIntoView({ block: 'nearest' })
+  if (target === form && isRunning() && stage.getBoundingClientRect().top > innerHeight / 2) stage.scrollIntoView()
   const wrong = document.querySelector('#problem [data-field]')
   if (!wrong) return
   const field = form.elements[wrong.dataset.field]
@@ -189,7 +189,11 @@ document.addEventListener('htmx:after:swap', ({ target }) => {
   }
   wrong.scrollIntoView({ block: 'nearest' })
 })
-form.addEventListener('input', ({ target }) => target.removeAttribute('aria-invalid'))
+form.addEventListener('input', ({ target }) => {
+  if (!target.ariaInvalid) return
+  target.removeAttribute('aria-invalid')
+  document.querySelector('#problem').replaceChildren()
+})
 
 // ---- What the network does ----------------------------------------------------------------------------------------
 

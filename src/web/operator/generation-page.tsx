@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import type { SignedIn } from '../../account/session.js'
 import type { OverseenGeneration } from '../../generation/oversight/overview.js'
-import { Moment, OperatorLayout, ReasonField } from './operator-layout.js'
+import { Moment } from '../moment.js'
+import { OperatorLayout, ReasonField } from './operator-layout.js'
 import { LANE_NAMES } from './operator-parts.js'
 
 interface OverseenGenerationProps {

@@ -1,8 +1,9 @@
 import type { SignedIn } from '../../account/session.js'
 import type { RemovedImageEntry } from '../../generation/library/removed-images.js'
+import { Moment } from '../moment.js'
 import { Notices, number, Pager, Scroll } from './account-parts.js'
 import { address } from './form-reading.js'
-import { Moment, OperatorLayout, ReasonField } from './operator-layout.js'
+import { OperatorLayout, ReasonField } from './operator-layout.js'
 
 export interface ImagesPageProps {
   readonly signedIn: SignedIn

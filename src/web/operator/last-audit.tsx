@@ -1,5 +1,5 @@
 import type { AuditResult } from '../../generation/repair/audit-result.js'
-import { Moment } from './operator-layout.js'
+import { Moment } from '../moment.js'
 
 /** What the last audit of the running service found. */
 export const LastAudit = ({ audit }: { audit: AuditResult | undefined }) => (

@@ -1,7 +1,8 @@
 import type { OperatorAction } from '../../account/operator-actions.js'
 import type { SignedIn } from '../../account/session.js'
 import type { Page } from '../../page.js'
-import { Moment, OperatorLayout } from './operator-layout.js'
+import { Moment } from '../moment.js'
+import { OperatorLayout } from './operator-layout.js'
 import { Table } from './operator-parts.js'
 
 interface LogPageProps {
@@ -25,7 +26,7 @@ export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPagePro
           <td>
             <bdi>{actor}</bdi>
           </td>
-          <td>
+          <td class="what">
             {action}
             {target && (
               <div>
@@ -33,7 +34,7 @@ export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPagePro
               </div>
             )}
           </td>
-          <td>{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
+          <td class="what">{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
         </tr>
       ))}
     </Table>

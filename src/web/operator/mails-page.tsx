@@ -1,11 +1,11 @@
 import type { UnsentMail } from '../../account/account-mails.js'
 import type { SignedIn } from '../../account/session.js'
-import { Layout } from '../layout.js'
+import { Moment } from '../moment.js'
+import { OperatorLayout } from './operator-layout.js'
 
 /** The mails that nobody sent, for the operator to pass on. */
 export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
-  <Layout title="Mails to pass on" signedIn={signedIn} path="/operator/mails" class="column">
-    <h1>Mails to pass on</h1>
+  <OperatorLayout title="Mails to pass on" signedIn={signedIn} path="/operator/mails">
     <p class="quiet">
       These mails were not sent, because <code>SMTP_URL</code> is not set. Send them yourself to whom they are for: a
       link signs whoever opens it in to that account. They go after a day.
@@ -21,9 +21,9 @@ export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; s
             <h2 id={`mail-${n}`}>
               <bdi>{to}</bdi>
             </h2>
-            <time class="quiet small" datetime={createdAt.toISOString()} data-local>
-              {createdAt.toISOString()}
-            </time>
+            <span class="quiet small">
+              <Moment at={createdAt} />
+            </span>
           </div>
           <p>{subject}</p>
           <pre id={`text-${n}`} class="letter">
@@ -37,5 +37,5 @@ export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; s
         </article>
       ))
     )}
-  </Layout>
+  </OperatorLayout>
 )

@@ -1,9 +1,10 @@
 import type { LoggedRefusal } from '../../account/refused-prompt-log.js'
 import type { SignedIn } from '../../account/session.js'
 import type { Page } from '../../page.js'
+import { Moment } from '../moment.js'
 import { Notices, Pager } from './account-parts.js'
 import { address } from './form-reading.js'
-import { Moment, OperatorLayout } from './operator-layout.js'
+import { OperatorLayout } from './operator-layout.js'
 
 export interface ModerationPageProps {
   readonly signedIn: SignedIn

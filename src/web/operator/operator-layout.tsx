@@ -8,6 +8,7 @@ const LINKS = [
   ['/operator/models', 'Models'],
   ['/operator/moderation', 'Moderation'],
   ['/operator/images', 'Images'],
+  ['/operator/mails', 'Mails'],
   ['/operator/log', 'Log'],
 ] as const
 
@@ -52,13 +53,6 @@ export const OperatorLayout = ({ title, signedIn, path, aside, script, live = fa
 )
 
 const isWithin = (path: string, href: string) => path === href || (href !== '/operator' && path.startsWith(`${href}/`))
-
-/** A moment, in the reader's time zone once the page's script runs. */
-export const Moment = ({ at }: { at: Date }) => (
-  <time dateTime={at.toISOString()} data-local>
-    {at.toISOString().replace('T', ' ').slice(0, 16)} UTC
-  </time>
-)
 
 /** The field that asks why: every act is recorded with its reason. `id` is unique within the page. */
 export const ReasonField = ({ id }: { id: string }) => (

@@ -1,6 +1,8 @@
 import type { SignedIn } from '../../account/session.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { Overview } from '../../generation/oversight/overview.js'
+import type { AuditResult } from '../../generation/repair/audit-result.js'
+import { LastAudit } from './last-audit.js'
 import { OperatorLayout, ReasonField } from './operator-layout.js'
 import { isPaused } from './operator-parts.js'
 import { OverviewParts } from './overview-parts.js'
@@ -10,20 +12,32 @@ interface OverviewPageProps {
   readonly models: readonly ModelVersion[]
   /** What the form to pause names at first. */
   readonly chosen: string
+  readonly audit: AuditResult | undefined
   readonly signedIn: SignedIn
 }
 
 /** The form stands beside what refreshes itself: no refresh takes away what is being typed. */
-export const OverviewPage = ({ overview, models, chosen, signedIn }: OverviewPageProps) => (
-  <OperatorLayout title="Overview" signedIn={signedIn} path="/operator" live>
-    <PauseForm overview={overview} models={models} chosen={chosen} />
+export const OverviewPage = ({ overview, models, chosen, audit, signedIn }: OverviewPageProps) => (
+  <OperatorLayout
+    title="Overview"
+    signedIn={signedIn}
+    path="/operator"
+    live
+    aside={
+      <a class="button small" href="#pause">
+        Pause…
+      </a>
+    }
+  >
     <div id="live" class="stack" hx-get="/operator/live" hx-trigger="every 2s" hx-swap="innerMorph">
       <OverviewParts overview={overview} />
     </div>
+    <PauseForm overview={overview} models={models} chosen={chosen} />
+    <LastAudit audit={audit} />
   </OperatorLayout>
 )
 
-const PauseForm = ({ overview, models, chosen }: Omit<OverviewPageProps, 'signedIn'>) => {
+const PauseForm = ({ overview, models, chosen }: Omit<OverviewPageProps, 'audit' | 'signedIn'>) => {
   const running = (scope: 'model' | 'backend', targets: readonly string[]) =>
     [...new Set(targets)].filter((target) => !isPaused(overview, scope, target))
   const files = running(
@@ -36,9 +50,7 @@ const PauseForm = ({ overview, models, chosen }: Omit<OverviewPageProps, 'signed
   )
   return (
     <form class="card pause" method="post" action="/operator/pause" aria-labelledby="pause">
-      <h2 id="pause" class="hidden-visually">
-        Pause
-      </h2>
+      <h2 id="pause">Pause</h2>
       <div class="field">
         <label for="what">What</label>
         <select id="what" name="what">

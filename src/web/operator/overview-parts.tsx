@@ -1,8 +1,8 @@
 import { type Overview, totalsOf } from '../../generation/oversight/overview.js'
 import type { Pause } from '../../generation/oversight/pauses.js'
+import { Moment } from '../moment.js'
 import { BackendsTable } from './backends-table.js'
 import { FailuresTables } from './failures-tables.js'
-import { Moment } from './operator-layout.js'
 import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from './operator-parts.js'
 
 /** What the page shows anew every two seconds. */

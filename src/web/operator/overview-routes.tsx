@@ -23,14 +23,14 @@ const resumeBody = z.object({ what, reason: reason.or(z.literal('')).catch('') }
 
 /** The queue, the backends and what failed; pausing and resuming. */
 export function overviewRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { oversight, pauses, catalog } = ports
+  const { oversight, pauses, catalog, auditResults } = ports
 
   app.get('/operator', { schema: { querystring: preselected } }, async (request, reply) => {
-    const [overview, models] = await Promise.all([oversight.overview(), catalog.list()])
+    const [overview, models, audit] = await Promise.all([oversight.overview(), catalog.list(), auditResults.last()])
     const chosen = request.query.what
     return sendPage(
       reply,
-      <OverviewPage overview={overview} models={models} chosen={chosen} signedIn={sessionOf(request)} />,
+      <OverviewPage overview={overview} models={models} chosen={chosen} audit={audit} signedIn={sessionOf(request)} />,
     )
   })
 

@@ -1,7 +1,7 @@
 import type { Subscription } from '../../account/account.js'
 import type { AdministeredAccount } from '../../account/administration.js'
+import { Moment } from '../moment.js'
 import { Act, WhyField } from './account-parts.js'
-import { Moment } from './operator-layout.js'
 
 export interface GrantValues {
   readonly amount: string

@@ -2,9 +2,11 @@ import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../
 import type { Session, SignedIn } from '../../account/session.js'
 import type { LedgerEntry } from '../../generation/library/history.js'
 import type { Page } from '../../page.js'
+import { browserName } from '../account/browser-name.js'
+import { Moment } from '../moment.js'
 import { Act, Notices, number, Pager, Scroll, StatusBadge } from './account-parts.js'
 import { address } from './form-reading.js'
-import { Moment, OperatorLayout } from './operator-layout.js'
+import { OperatorLayout } from './operator-layout.js'
 import { AccountCard, GrantForm, type GrantValues, SubscriptionCard } from './user-forms.js'
 
 export interface UserPageProps {
@@ -204,7 +206,7 @@ const SessionsCard = ({ sessions, path }: CardProps) => (
     {sessions.map(({ userAgent, createdAt, seenAt }) => (
       <div class="entry">
         <div>
-          <bdi class="agent">{userAgent || 'Unknown browser'}</bdi>
+          <span title={userAgent ?? undefined}>{browserName(userAgent)}</span>
           <div class="quiet small">
             Since <Moment at={createdAt} />, seen <Moment at={seenAt} />
           </div>

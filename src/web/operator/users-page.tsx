@@ -1,8 +1,9 @@
 import type { ListedAccount } from '../../account/administration.js'
 import type { SignedIn } from '../../account/session.js'
+import { Moment } from '../moment.js'
 import { number, Pager, Scroll, StatusBadge } from './account-parts.js'
 import { address } from './form-reading.js'
-import { Moment, OperatorLayout } from './operator-layout.js'
+import { OperatorLayout } from './operator-layout.js'
 
 export interface UsersPageProps {
   readonly signedIn: SignedIn

@@ -3,7 +3,7 @@ import type { PastGeneration } from '../../generation/library/history.js'
 import { DEFAULTS } from '../../http/personal-api/submit-schemas.js'
 import { Layout } from '../layout.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
-import { type Active, ActiveStage, EmptyStage, EndedStage, type ImageUrl } from './stage.js'
+import { type Active, ActiveStage, EmptyStage, EndedStage, type ImageUrls } from './stage.js'
 
 export interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> {
   readonly signedIn: SignedIn
@@ -12,7 +12,7 @@ export interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> 
   readonly ended: PastGeneration | undefined
   /** Whether anything was ever drawn. */
   readonly returning: boolean
-  readonly imageUrl: ImageUrl
+  readonly urls: ImageUrls
   /** Of the API. */
   readonly baseUrl: string
 }
@@ -20,7 +20,7 @@ export interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> 
 const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
 
 /** Where images are made: the form, what comes of it, and the same request as code. */
-export const PlaygroundPage = ({ signedIn, active, ended, returning, imageUrl, baseUrl, ...form }: PlaygroundProps) => (
+export const PlaygroundPage = ({ signedIn, active, ended, returning, urls, baseUrl, ...form }: PlaygroundProps) => (
   <Layout
     title="Create"
     signedIn={signedIn}
@@ -47,7 +47,7 @@ export const PlaygroundPage = ({ signedIn, active, ended, returning, imageUrl, b
         {active ? (
           <ActiveStage active={active} />
         ) : ended ? (
-          <EndedStage of={ended} imageUrl={imageUrl} />
+          <EndedStage of={ended} urls={urls} />
         ) : (
           <EmptyStage returning={returning} />
         )}

@@ -52,7 +52,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const shown = await asked(models, latest && formOf(latest))
     const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
     const returning = latest !== undefined
-    const props = { signedIn, models, active, ended, returning, baseUrl, imageUrl: ports.images.url }
+    const props = { signedIn, models, active, ended, returning, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
     return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
   }
@@ -136,7 +136,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const state = await stateOf(ports, request, id)
     const credits = creditsLeft ?? (await creditsOf(ports, request))
     const stage = hasEnded(state.now) ? (
-      <EndedStage of={state.generation} imageUrl={ports.images.url} />
+      <EndedStage of={state.generation} urls={ports.images} />
     ) : (
       <ActiveStage active={state} />
     )

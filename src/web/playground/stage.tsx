@@ -2,6 +2,7 @@ import { type ComponentChildren, h } from 'preact'
 import { CANCELED } from '../../generation/failure-reason.js'
 import type { Polled } from '../../generation/follow/poll.js'
 import type { PastGeneration } from '../../generation/library/history.js'
+import type { ImageStore } from '../../generation/shared-ports.js'
 import { Credits } from '../layout.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
@@ -24,7 +25,7 @@ export interface Active {
   readonly eta: number | undefined
 }
 
-export type ImageUrl = (slug: string) => string
+export type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
 
 const plural = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 export const creditsText = (count: number) => plural(count, 'credit')
@@ -106,13 +107,13 @@ export const Preview = ({ of: generation, image }: { of: PastGeneration; image: 
 )
 
 /** How it ended: the images, or why there are none and what was given back. */
-export const EndedStage = ({ of: generation, imageUrl }: { of: PastGeneration; imageUrl: ImageUrl }) =>
+export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls: ImageUrls }) =>
   generation.status === 'succeeded' ? (
     <div class="job">
       {generation.images.length > 0 && (
         <div class="frames" data-count={generation.images.length}>
           {generation.images.map((image) => (
-            <Picture of={generation} image={image} url={imageUrl(image.slug)} />
+            <Picture of={generation} image={image} urls={urls} />
           ))}
         </div>
       )}
@@ -143,22 +144,32 @@ const refundText = ({ refunded }: PastGeneration) =>
 interface PictureProps {
   readonly of: PastGeneration
   readonly image: PastGeneration['images'][number]
-  readonly url: string
+  readonly urls: ImageUrls
 }
 
-const Picture = ({ of: generation, image: { slug, seed }, url }: PictureProps) => (
+const Picture = ({ of: generation, image: { slug, seed, hasThumbnail }, urls }: PictureProps) => (
   <figure style={ratioOf(generation).split(';')[0]}>
     <a href={`/image/${slug}`}>
-      <img src={url} alt={generation.prompt} width={generation.width} height={generation.height} />
+      <img
+        src={urls.url(slug)}
+        // Several stand side by side, each about as large as its thumbnail.
+        srcset={
+          hasThumbnail && generation.images.length > 1
+            ? `${urls.thumbnailUrl(slug)} 1x, ${urls.url(slug)} 1.5x`
+            : undefined
+        }
+        alt={generation.prompt}
+        width={generation.width}
+        height={generation.height}
+      />
     </a>
     <figcaption>
       <a class="seed" href={`/playground?from=${slug}&seed=1`} data-seed={seed} title="Use this seed again">
-        <span class="hidden-visually">Use seed </span>
-        {seed}
+        <span class="hidden-visually">Use </span>seed {seed}
       </a>
       <span class="row">
         <a href={`/playground?from=${slug}`}>Remix</a>
-        <a href={url} download={`${slug}.png`}>
+        <a href={urls.url(slug)} download={`${slug}.png`}>
           Download
         </a>
       </span>

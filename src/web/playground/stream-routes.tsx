@@ -35,7 +35,7 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
             <ActiveState active={state} />
           </Partial>,
         )
-      const stage = <EndedStage of={state.generation} imageUrl={ports.images.url} />
+      const stage = <EndedStage of={state.generation} urls={ports.images} />
       tell(<Changes stage={stage} running={false} credits={await creditsOf(ports, request)} />)
       stream.end({ event: 'close', data: 'end' })
     }

@@ -68,7 +68,7 @@ export const SignInPage = ({ next, username = '', problem, sent, provider, signU
       )}
     </form>
     {signUpIsOpen && (
-      <p class="beside">
+      <p class="instead">
         New here? <a href="/sign-up">Create an account</a>
       </p>
     )}
@@ -79,8 +79,8 @@ export const SignInPage = ({ next, username = '', problem, sent, provider, signU
 export const LinkPage = ({ token, next }: { token: string; next: string }) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in/link">
-      <h1>Welcome</h1>
-      <p>This link signs you in once, on this browser.</p>
+      <h1>Welcome to Easel</h1>
+      <p>Press the button to sign in with this browser. The link works once.</p>
       <input type="hidden" name="token" value={token} />
       <input type="hidden" name="next" value={next} />
       <button class="primary" type="submit">

@@ -67,7 +67,7 @@ export const SignUpPage = ({ username, email, problem }: SignUpForm) => (
         Create account
       </button>
     </form>
-    <p class="beside">
+    <p class="instead">
       You have one? <a href="/sign-in">Sign in</a>
     </p>
   </Layout>
