@@ -1,5 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { AppError, invalidParameter } from '../errors.js'
+import { AppError, invalidParameter, serviceUnavailable } from '../errors.js'
 import type { CredentialStore, SignedIn } from './session.js'
 
 /** 32 MiB and about a sixth of a second, as OWASP's cheat sheet on password storage has it. */
@@ -51,10 +51,27 @@ export async function changePassword(
   await credentials.setPassword(account.id, await hashPassword(next), sessionId)
 }
 
-// Unicode writes some letters in more than one way, and keyboards differ.
-const derive = (password: string, salt: Buffer, cost: ScryptOptions) =>
-  new Promise<Buffer>((resolve, reject) =>
-    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, cost, (error, hash) =>
-      error ? reject(error) : resolve(hash),
-    ),
-  )
+/** Of the four threads of Node's pool, which also read images: all of them would keep everybody waiting. */
+const AT_ONCE = 2
+/** Some seconds; who comes then would have given up. */
+const MOST_WAITING = 60
+const waiting: (() => void)[] = []
+let running = 0
+
+/** @throws unavailable when too many wait */
+async function derive(password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
+  if (waiting.length >= MOST_WAITING) throw serviceUnavailable(5)
+  if (running < AT_ONCE) running++
+  else await new Promise<void>((begin) => waiting.push(begin))
+  try {
+    // Unicode writes some letters in more than one way, and keyboards differ.
+    const text = password.normalize('NFKC')
+    return await new Promise((resolve, reject) =>
+      scrypt(text, salt, HASH_BYTES, cost, (error, hash) => (error ? reject(error) : resolve(hash))),
+    )
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+}
