@@ -41,4 +41,21 @@ describe('guessing passwords', () => {
     await Promise.all(tries)
     expect(ended).toBe(12)
   })
+
+  it('counts nothing towards another address that is tried as a username', async () => {
+    const user = await givenPassword()
+    const { url } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })
+    const from = (address: string, username: string, path = '/sign-in') =>
+      formsOf(() => url).send('POST', path, {
+        body: { username, password: PASSWORD },
+        headers: { 'x-forwarded-for': address },
+      })
+    const network = '203.0.113.9'
+    // Each as often as the other one's own counter allows.
+    const names = { [`${user.id} ${network}`]: 12, [`mail ${network}`]: 10 }
+    for (const [name, length] of Object.entries(names))
+      await Promise.all(Array.from({ length }, () => from('192.0.2.1', name)))
+    expect((await from(network, user.username)).status).toBe(303)
+    expect((await from(network, user.username, '/sign-in/mail')).status).toBe(303)
+  })
 })
