@@ -59,3 +59,16 @@ describe('guessing passwords', () => {
     expect((await from(network, user.username, '/sign-in/mail')).status).toBe(303)
   })
 })
+
+describe('what a form sends', () => {
+  it('is refused in words where no header or database takes it', async () => {
+    const { username } = await givenPassword()
+    for (const next of ['/gallery?q=日本', '/\0', '/\u007f', '/é'])
+      expect((await send('POST', '/sign-in', { body: { username, password: PASSWORD, next } })).location).toBe(
+        '/playground',
+      )
+    expect((await send('POST', '/sign-in', { body: { username: 'a\0b', password: 'x' } })).status).toBe(401)
+    for (const name of ['cancel', 'run-again'])
+      expect((await act(`/operator/generations/%00/${name}`, operator, { reason: 'why' })).status).toBeLessThan(500)
+  })
+})

@@ -24,7 +24,13 @@ const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter 
 const NO_NAME = 'Fill in your username or email first.'
 const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
 
-const name = z.string().trim().max(254).catch('')
+// A zero character is in no name, and Postgres takes none.
+const name = z
+  .string()
+  .trim()
+  .max(254)
+  .refine((text) => !text.includes('\0'))
+  .catch('')
 const signInBody = z.object({
   username: name,
   password: z.string().max(PASSWORD_LENGTH.max).catch(''),
