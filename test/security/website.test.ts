@@ -71,4 +71,12 @@ describe('what a form sends', () => {
     for (const name of ['cancel', 'run-again'])
       expect((await act(`/operator/generations/%00/${name}`, operator, { reason: 'why' })).status).toBeLessThan(500)
   })
+
+  it('sets no end of a subscription that nobody could read', async () => {
+    const user = await givenUser(context.service.db)
+    const path = `/operator/users/${user.username}`
+    const fields = { plan: 'Pro', status: 'active', end_date: '0000-01-01', reason: 'why' }
+    expect((await act(`${path}/subscription`, operator, fields)).status).toBe(400)
+    expect((await send('GET', path, { cookie: operator })).status).toBe(200)
+  })
 })
