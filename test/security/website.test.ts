@@ -79,4 +79,14 @@ describe('what a form sends', () => {
     expect((await act(`${path}/subscription`, operator, fields)).status).toBe(400)
     expect((await send('GET', path, { cookie: operator })).status).toBe(200)
   })
+
+  it('has a limit for each account', async () => {
+    const { db } = context.service
+    const [cookie, other] = [await givenSession(db, await givenUser(db)), await givenSession(db, await givenUser(db))]
+    const check = (who: string) => act('/playground/check', who, { prompt: 'a lighthouse' })
+    const statuses = await Promise.all(Array.from({ length: 130 }, async () => (await check(cookie)).status))
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10)
+    expect((await check(other)).status).toBe(200)
+    expect((await send('GET', '/gallery', { cookie })).status).toBe(200)
+  })
 })
