@@ -90,3 +90,39 @@ describe('what a form sends', () => {
     expect((await send('GET', '/gallery', { cookie })).status).toBe(200)
   })
 })
+
+describe('a link that waits', () => {
+  it('gives an account no second address', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    const cookie = await givenSession(db, user)
+    const [theirs, strangers] = [await givenLink(user, 'own@mail.test'), await givenLink(user, 'thief@mail.test')]
+    expect((await act('/confirm-email', cookie, { token: theirs })).status).toBe(303)
+    expect((await act('/confirm-email', cookie, { token: strangers })).status).toBe(409)
+    expect((await send('GET', '/confirm-email', { cookie })).html).toContain('own@mail.test')
+  })
+
+  it('signs nobody in once the address has changed, or every session was ended', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    const path = `/operator/users/${user.username}`
+    const signsIn = async (token: string) => (await send('POST', '/sign-in/link', { body: { token } })).cookie
+    const acts = [
+      () => act(`${path}/email`, operator, { email: 'new@mail.test', reason: 'The old one is not theirs.' }),
+      () => act(`${path}/sessions/end`, operator, { reason: 'Stolen.' }),
+      async () => act('/account/sessions/end', await givenSession(db, user)),
+    ]
+    for (const changes of acts) {
+      const token = await givenLink(user)
+      expect((await changes()).status).toBe(303)
+      expect(await signsIn(token)).toBeUndefined()
+    }
+  })
+
+  it('signs in once, however often it is pressed at once', async () => {
+    const token = await givenLink(await givenUser(context.service.db))
+    const presses = Array.from({ length: 8 }, () => send('POST', '/sign-in/link', { body: { token } }))
+    const cookies = (await Promise.all(presses)).filter(({ cookie }) => cookie !== undefined)
+    expect(cookies).toHaveLength(1)
+  })
+})
