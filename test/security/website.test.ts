@@ -42,6 +42,17 @@ describe('guessing passwords', () => {
     expect(ended).toBe(12)
   })
 
+  it('with one that is changed meanwhile begins no session', async () => {
+    const { username, id } = await givenPassword()
+    const others = Array.from({ length: 8 }, () => isPassword('wrong', undefined))
+    const answer = send('POST', '/sign-in', { body: { username, password: PASSWORD } })
+    await Promise.race(others.slice(3))
+    await credentialStore(context.service.db).setPassword(id, 'scrypt$1$1$1$$', undefined)
+    const { status, cookie } = await answer
+    expect([status, cookie]).toEqual([401, undefined])
+    await Promise.all(others)
+  })
+
   it('counts nothing towards another address that is tried as a username', async () => {
     const user = await givenPassword()
     const { url } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })

@@ -74,7 +74,9 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     // Last: tries that are refused anyway must not count against the account's owner elsewhere.
     if (overs.includes(true) || (await isOver(`account:${account}`, TRIES.perAccount))) return refuse(429, TOO_MANY)
     const right = await isPassword(password, found?.passwordHash)
-    if (!right || !found || !(await cookies.signIn(request, reply, found.accountId))) return refuse(401, WRONG)
+    // Checking takes long enough for it to be changed, which ends the sessions that there are.
+    const isCurrent = right && (await credentials.find(username))?.passwordHash === found?.passwordHash
+    if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId))) return refuse(401, WRONG)
     return reply.redirect(next, 303)
   })
 
