@@ -28,6 +28,7 @@ export interface SessionStore {
   /** The account's, the one seen last first. */
   list(accountId: string): Promise<Session[]>
   end(accountId: string, sessionId: string): Promise<void>
+  /** Also the links that would begin one. */
   endAll(accountId: string): Promise<void>
 }
 
@@ -42,7 +43,7 @@ export interface CredentialStore {
   addLink(accountId: string, tokenHash: Buffer, email?: string): Promise<Date>
   /** The account that the link signs in to; each works once. */
   spendLink(tokenHash: Buffer): Promise<string | undefined>
-  /** Gives the account the address that its link was sent to, once. `taken`: another account has it. */
+  /** Gives an account without an address the one that its link was sent to. `taken`: another account has it. */
   confirmEmail(accountId: string, tokenHash: Buffer): Promise<'confirmed' | 'taken' | 'over'>
   /** Links and unsent mails that nobody can use any more. */
   forgetExpired(): Promise<void>

@@ -19,8 +19,9 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\
 export const moment = (name: string) => (text: string) => {
   const [, date, time, offset] = MOMENT.exec(text) ?? []
   const value = new Date(time && !offset ? `${text}Z` : text)
-  // Date takes 30 February for 2 March.
-  if (z.iso.date().safeParse(date).success && !Number.isNaN(value.getTime())) return value
+  // Date takes 30 February for 2 March, and Postgres the year 0 for one before Christ, which nothing reads.
+  if (date !== undefined && date >= '1970' && z.iso.date().safeParse(date).success && !Number.isNaN(value.getTime()))
+    return value
   throw new OperatorError(`${name} must be an ISO date like 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}".`)
 }
 

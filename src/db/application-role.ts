@@ -32,7 +32,7 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     const secret = password && `PASSWORD ${pg.escapeLiteral(decodeURIComponent(password))}`
     await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await client.query(rights(schema, role))
-    await client.query(`REVOKE UPDATE, DELETE ON credit_ledger FROM ${role}`)
+    await client.query(`REVOKE UPDATE, DELETE ON credit_ledger, operator_actions FROM ${role}`)
   } catch (error) {
     if (sqlState(error) !== '42501') throw error
     const sentence = 'The user of DATABASE_URL may not make the one of APP_DATABASE_URL: make it yourself first.'

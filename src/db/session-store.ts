@@ -74,6 +74,8 @@ export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
   },
 
   async endAll(accountId) {
+    // First, so that none begins one more.
+    await orm.delete(l).where(eq(l.userId, accountId))
     await orm.delete(t).where(eq(t.userId, accountId))
   },
 })
@@ -148,8 +150,10 @@ export const credentialStore = (db: Database): CredentialStore => {
         .returning({ email: l.email, isValid: IS_VALID })
       if (!link?.isValid) return 'over'
       try {
-        await orm.update(u).set({ email: link.email }).where(eq(u.id, accountId))
-        return 'confirmed'
+        // Only the operator changes an address: of two links that wait, the second one comes too late.
+        const unset = and(eq(u.id, accountId), isNull(u.email))
+        const { rowCount } = await orm.update(u).set({ email: link.email }).where(unset)
+        return rowCount === 1 ? 'confirmed' : 'over'
       } catch (error) {
         if (violatedConstraint(error) === 'users_email') return 'taken'
         throw error

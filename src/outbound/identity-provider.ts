@@ -96,7 +96,8 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
 
 function identityOf(issuer: string, subject: string, claims: Readonly<Record<string, unknown>>): Identity {
   const { email, email_verified, preferred_username, name } = claims
-  const isUsable = email_verified === true && typeof email === 'string' && email.length >= 3 && email.length <= 254
+  // ASCII: Postgres writes some other letters like ASCII ones in lower case, so the address could be somebody else's.
+  const isUsable = email_verified === true && typeof email === 'string' && /^[!-~]{3,254}$/.test(email)
   const called = [preferred_username, name].find((it) => typeof it === 'string' && it !== '')
   return { issuer, subject, email: isUsable ? email : undefined, name: called as string | undefined }
 }

@@ -33,7 +33,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly auditResults: AuditResults
   readonly ownKeys: OwnKeyStore
   readonly spending: SpendingStore
-  /** Counts the tries to sign in, and to change a password. */
+  /** Counts the tries to sign in and to change a password, and what is sent by forms. */
   readonly guesses: EventCounter
 }
 

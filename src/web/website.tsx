@@ -6,6 +6,7 @@ import { toAppError } from '../http/error-answers.js'
 import { statusOf } from '../http/error-bodies.js'
 import type { App } from '../http/fastify-app.js'
 import { accountPageRoutes } from './account/account-routes.js'
+import { limitActs } from './act-limit.js'
 import { assetRoutes } from './assets.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
 import { galleryRoutes } from './gallery/gallery-routes.js'
@@ -35,7 +36,7 @@ import { webhookPageRoutes } from './webhooks/webhooks-routes.js'
 /*
  * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
  * sends the page, and `<page>-page.tsx`, the page as a function of its data. Pages call the ports that the interfaces
- * call, and count towards no rate limit of theirs.
+ * call, and count towards no rate limit of theirs: forms have their own.
  */
 
 /** The website: every page, under one scope with its sessions, its errors as pages, and its security headers. */
@@ -60,6 +61,7 @@ export function website(options: WebsiteOptions): Website {
       signUpRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
+        signedIn.addHook('onRequest', limitActs(options.ports.guesses))
         playgroundRoutes(signedIn, options)
         accountPageRoutes(signedIn, options, cookies)
         keyRoutes(signedIn, options)

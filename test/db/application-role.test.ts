@@ -19,7 +19,7 @@ async function given() {
 describe.each([true, false].filter((redis) => !redis || redisAvailable))(
   'the user of APP_DATABASE_URL (Redis: %s)',
   (redis) => {
-    it('can serve, draw, give back and audit, and can change no table and no entry of the ledger', async () => {
+    it('can serve, draw, give back and audit, and can change no table and no entry of the ledger or of the operators’ log', async () => {
       const { url, applicationUrl } = await given()
       await grantApplicationRole(url, applicationUrl)
       await grantApplicationRole(url, applicationUrl) // after the next migration
@@ -42,6 +42,8 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
         await refused('TRUNCATE users')
         await refused('UPDATE credit_ledger SET delta = 100')
         await refused('DELETE FROM credit_ledger')
+        await refused('UPDATE operator_actions SET actor = target')
+        await refused('DELETE FROM operator_actions')
       } finally {
         await db.pool.end()
         await service.close()

@@ -151,6 +151,10 @@ describe('signing in through the provider', () => {
     const later = await signInAs({ sub: 'the-second', email: user.email, email_verified: true })
     expect(later.answer.status).toBe(403)
     expect((await signInAs({ sub: 'stranger' })).answer.status).toBe(403)
+    // In lower case the Kelvin sign is a k.
+    await operatorUserStore(context.service.db).setEmail((await givenUser(context.service.db)).id, 'kate@mail.test')
+    const lookalike = await signInAs({ sub: 'kelvin', email: '\u212Aate@mail.test', email_verified: true })
+    expect(lookalike.answer.status).toBe(403)
   })
 
   it('makes an account where sign-up is open, with a name that is free and looks like no address', async () => {

@@ -11,7 +11,8 @@ import { sessionOf } from '../session-cookie.js'
 import { OverseenGenerationPage } from './generation-page.js'
 import { byOf, reason } from './operator-forms.js'
 
-const params = z.object({ id: z.string() })
+// What Postgres refuses is no ID either.
+const params = z.object({ id: z.string().regex(GENERATION_ID).catch('') })
 const body = z.object({ reason })
 
 /** One generation: what it is, and canceling it or running it again. */
@@ -21,7 +22,7 @@ export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): v
 
   app.get(pathOf(':id'), { schema: { params } }, async (request, reply) => {
     const { id } = request.params
-    const generation = GENERATION_ID.test(id) ? await oversight.generation(id) : undefined
+    const generation = await oversight.generation(id)
     if (!generation) throw noSuchGeneration()
     return sendPage(reply, <OverseenGenerationPage generation={generation} signedIn={sessionOf(request)} />)
   })

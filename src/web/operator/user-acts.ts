@@ -66,7 +66,7 @@ const subscription = z.object({
     (it) => /^[a-z][a-z_]{0,39}$/.test(it),
     'The status must be lowercase letters and underscores, like active or past_due.',
   ),
-  end_date: text.refine((it) => it === '' || z.iso.date().safeParse(it).success, DATE),
+  end_date: text.refine((it) => it === '' || (z.iso.date().safeParse(it).success && it >= '1970'), DATE),
 })
 
 const EMAIL = 'The email address must look like name@example.com; leave it empty to remove it.'

@@ -24,7 +24,13 @@ const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter 
 const NO_NAME = 'Fill in your username or email first.'
 const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
 
-const name = z.string().trim().max(254).catch('')
+// A zero character is in no name, and Postgres takes none.
+const name = z
+  .string()
+  .trim()
+  .max(254)
+  .refine((text) => !text.includes('\0'))
+  .catch('')
 const signInBody = z.object({
   username: name,
   password: z.string().max(PASSWORD_LENGTH.max).catch(''),
@@ -58,24 +64,26 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     const { username, password, next } = request.body
     const refuse = (status: number, problem: string) => showForm(reply, status, { next, username, problem })
     const found = await credentials.find(username)
-    // An unknown name counts, too: what is refused must not tell which names exist.
+    // An unknown name counts, too: what is refused must not tell which names exist. It must not name another counter.
     const account = found?.accountId ?? username.toLowerCase()
     const network = networkOf(request.ip)
     const overs = await Promise.all([
-      isOver(network, TRIES.perNetwork),
-      isOver(`${account} ${network}`, TRIES.perAccountAndNetwork),
+      isOver(`network:${network}`, TRIES.perNetwork),
+      isOver(`both:${network} ${account}`, TRIES.perAccountAndNetwork),
     ])
     // Last: tries that are refused anyway must not count against the account's owner elsewhere.
-    if (overs.includes(true) || (await isOver(account, TRIES.perAccount))) return refuse(429, TOO_MANY)
+    if (overs.includes(true) || (await isOver(`account:${account}`, TRIES.perAccount))) return refuse(429, TOO_MANY)
     const right = await isPassword(password, found?.passwordHash)
-    if (!right || !found || !(await cookies.signIn(request, reply, found.accountId))) return refuse(401, WRONG)
+    // Checking takes long enough for it to be changed, which ends the sessions that there are.
+    const isCurrent = right && (await credentials.find(username))?.passwordHash === found?.passwordHash
+    if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId))) return refuse(401, WRONG)
     return reply.redirect(next, 303)
   })
 
   app.post('/sign-in/mail', { schema: { body: signInBody } }, async (request, reply) => {
     const { username, next } = request.body
     if (username === '') return showForm(reply, 400, { next, problem: NO_NAME })
-    if (await isOver(`mail ${networkOf(request.ip)}`, MAILS_PER_NETWORK))
+    if (await isOver(`mail:${networkOf(request.ip)}`, MAILS_PER_NETWORK))
       return showForm(reply, 429, { next, username, problem: TOO_MANY_MAILS })
     mails.sendSignInLink(username)
     return reply.redirect(`/sign-in?sent=&next=${encodeURIComponent(next)}`, 303)

@@ -54,7 +54,7 @@ export function confirmEmailRoutes(app: App, { ports }: WebsiteOptions): void {
     // Only the operator changes an address: a stolen session must not become a stolen account.
     if (signedIn.email) return reply.redirect('/confirm-email', 303)
     if (!emailAddress.safeParse(email).success) return answer(400, { problem: NO_ADDRESS })
-    const asked = await guesses.hit(`sign-in:mail ${networkOf(request.ip)}`, WINDOW_MS, MAILS_PER_NETWORK)
+    const asked = await guesses.hit(`sign-in:mail:${networkOf(request.ip)}`, WINDOW_MS, MAILS_PER_NETWORK)
     if (asked.current > MAILS_PER_NETWORK) return answer(429, { problem: TOO_MANY })
     mails.sendConfirmation({ accountId, username }, email)
     return answer(200, { notice: SENT })
