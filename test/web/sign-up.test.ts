@@ -4,7 +4,7 @@ import { describeInBrowser, givenSession, useBrowser } from '../support/browser.
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
-import { formsOf } from './forms.js'
+import { formsOf } from '../support/website-client.js'
 
 const context = useService(async () => ({ env: { SIGN_UP: 'open' } }))
 const browser = useBrowser()
