@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Administration, ListedAccount } from '../account/administration.js'
 import { operatorSubscriptionStore, operatorUserStore } from './account-store.js'
 import { operatorKeyStore } from './api-key-store.js'
-import { type Database, violatedConstraint, withTransaction } from './client.js'
+import { type Database, withTransaction } from './client.js'
 import { operatorCreditStore } from './credit-store.js'
 import { operatorGenerationStore } from './history-store.js'
 import { generations as g, apiKeys as k, subscriptions as s, users as u } from './schema.js'
@@ -75,20 +75,8 @@ export function administration(db: Database): Administration {
         return account
       },
 
-      async setRole(id, role) {
-        await orm.update(u).set({ role }).where(eq(u.id, id))
-      },
-
-      async setEmail(id, email) {
-        try {
-          await orm.update(u).set({ email }).where(eq(u.id, id))
-          return true
-        } catch (error) {
-          if (violatedConstraint(error) === 'users_email') return false
-          throw error
-        }
-      },
-
+      setRole: users.setRole,
+      setEmail: users.setEmail,
       delete: users.delete,
     },
 
