@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
-import { sessionStore } from '../../src/db/session-store.js'
+import { credentialStore, sessionStore } from '../../src/db/session-store.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { call } from '../support/client.js'
 import { givenOperator } from '../support/given-sign-in.js'
@@ -241,7 +241,7 @@ describe('an operator', () => {
   })
 
   it('changes the email address, unless another account has it', async () => {
-    const { db } = context.service
+    const { db, url } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
     const email = `${user.username}@example.com`
     expect((await act(user, 'email', { email })).status).toBe(303)
@@ -249,7 +249,11 @@ describe('an operator', () => {
     for (const wrong of ['a', 'a b@c', 'a@b@c', '@'])
       expect((await act(user, 'email', { email: wrong })).status).toBe(400)
     expect((await see(pageOf(user))).html).toContain(email)
+    const token = newToken()
+    await credentialStore(db).addLink(user.id, hashToken(token))
     expect((await act(user, 'email', { email: '' })).status).toBe(303)
+    // It was sent to the address before.
+    expect((await visit(url, '/sign-in/link', { body: { token } })).status).toBe(401)
     expect((await see(pageOf(user))).html).not.toContain(email)
   })
 
