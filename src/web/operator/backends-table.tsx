@@ -1,5 +1,5 @@
 import type { BackendState, Overview } from '../../generation/oversight/overview.js'
-import { Moment } from './operator-layout.js'
+import { Moment } from '../moment.js'
 import { isPaused, PauseLink, spanOf, Table } from './operator-parts.js'
 
 export const BackendsTable = ({ overview }: { overview: Overview }) => (

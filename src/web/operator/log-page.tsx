@@ -1,7 +1,8 @@
 import type { OperatorAction } from '../../account/operator-actions.js'
 import type { SignedIn } from '../../account/session.js'
 import type { Page } from '../../page.js'
-import { Moment, OperatorLayout } from './operator-layout.js'
+import { Moment } from '../moment.js'
+import { OperatorLayout } from './operator-layout.js'
 import { Table } from './operator-parts.js'
 
 interface LogPageProps {

@@ -1,6 +1,7 @@
 import type { UnsentMail } from '../../account/account-mails.js'
 import type { SignedIn } from '../../account/session.js'
 import { Layout } from '../layout.js'
+import { Moment } from '../moment.js'
 
 /** The mails that nobody sent, for the operator to pass on. */
 export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
@@ -21,9 +22,9 @@ export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; s
             <h2 id={`mail-${n}`}>
               <bdi>{to}</bdi>
             </h2>
-            <time class="quiet small" datetime={createdAt.toISOString()} data-local>
-              {createdAt.toISOString()}
-            </time>
+            <span class="quiet small">
+              <Moment at={createdAt} />
+            </span>
           </div>
           <p>{subject}</p>
           <pre id={`text-${n}`} class="letter">
