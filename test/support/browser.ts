@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterEach, describe, expect, inject } from 'vitest'
+import { afterAll, afterEach, describe, expect, inject } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
 import type { Database } from '../../src/db/client.js'
 import { sessionStore } from '../../src/db/session-store.js'
@@ -22,9 +22,6 @@ const IMAGES = 'http://easel.test/cdn/'
 const STILL = { reducedMotion: 'reduce' } as const
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** One for all files of a process, with which it ends. */
-let browser: Promise<Browser> | undefined
-
 /** A session cookie, as a browser has it that signed in. */
 export async function givenSession(db: Database, { id }: { readonly id: string }): Promise<string> {
   const token = newToken()
@@ -42,16 +39,18 @@ export interface Tab {
 }
 
 /**
- * Opens tabs, each with cookies of its own. Each test fails if its pages asked anybody but the site for anything, logged
- * an error, or broke the content security policy.
+ * Opens tabs in one browser. Each test fails if its pages asked anybody but the site for anything, logged an error, or
+ * broke the content security policy.
  */
 export function useBrowser() {
+  let browser: Promise<Browser> | undefined
   const contexts: BrowserContext[] = []
   const problems: string[] = []
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()))
     expect(problems.splice(0)).toEqual([])
   })
+  afterAll(async () => (await browser)?.close())
 
   return {
     /** @param cookie of `givenSession`; without one nobody is signed in */
