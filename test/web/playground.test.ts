@@ -107,6 +107,8 @@ describeInBrowser('the playground', () => {
     expect(await prompt.inputValue()).toBe(HOSTILE)
     const second = await tabs.newPage()
     await second.goto('/playground')
+    // A tab that nobody sees waits with its stream until it is seen.
+    await page.bringToFront()
 
     const claimed = await worker().claim()
     await heading('Drawing…')
@@ -125,7 +127,9 @@ describeInBrowser('the playground', () => {
       expect((await send(stranger.cookie, method, path)).status).toBe(404)
 
     await worker().succeed(claimed)
-    for (const parts of [partsOf(page), partsOf(second)]) {
+    for (const tab of [page, second]) {
+      await tab.bringToFront()
+      const parts = partsOf(tab)
       const image = parts.stage.getByRole('img')
       await image.waitFor()
       expect(await image.getAttribute('alt')).toBe(HOSTILE)
