@@ -80,7 +80,7 @@ const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', '
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
 const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts']
-const STARTS = ['start-server.ts', 'start-worker.ts', 'wiring.ts']
+const STARTS = ['start-server.ts', 'start-webhooks.ts', 'start-website.ts', 'start-worker.ts', 'wiring.ts']
 const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 
 /** Of the core's parts: what each may import besides itself. */

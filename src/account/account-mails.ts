@@ -2,7 +2,7 @@
 import type { Log } from '../log.js'
 import { type CredentialStore, hashToken, LINK_MINUTES, newSignInLink, newToken } from './session.js'
 
-export interface Mail {
+interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string

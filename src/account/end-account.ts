@@ -1,7 +1,7 @@
 import type { Administration } from './administration.js'
 import type { SessionStore } from './session.js'
 
-export interface EndAccountPorts extends Pick<Administration, 'endpoints'> {
+interface EndAccountPorts extends Pick<Administration, 'endpoints'> {
   readonly accounts: Pick<Administration['accounts'], 'delete'>
   readonly generations: Pick<Administration['generations'], 'activeOf'>
   readonly sessions: Pick<SessionStore, 'endAll'>

@@ -28,7 +28,7 @@ export interface IdentityProvider {
   end(query: string, checks: SignInChecks): Promise<Identity>
 }
 
-export interface SignInChecks {
+interface SignInChecks {
   readonly state: string
   readonly nonce: string
   readonly verifier: string

@@ -15,7 +15,7 @@ export interface LoggedRefusal {
   readonly wrongBy: string | null
 }
 
-export interface RefusalFilter {
+interface RefusalFilter {
   readonly category?: string | undefined
   readonly accountId?: string | undefined
 }

@@ -49,7 +49,7 @@ export interface CredentialStore {
   forgetExpired(): Promise<void>
 }
 
-export interface Credentials {
+interface Credentials {
   readonly accountId: string
   readonly username: string
   readonly email: string | null

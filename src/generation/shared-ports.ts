@@ -78,7 +78,7 @@ export interface ImageStore {
   thumbnailUrl(slug: string): string
 }
 
-export interface PutOptions {
+interface PutOptions {
   /** Called at the last moment, so that an attempt that was taken over replaces nothing. */
   readonly isWanted?: () => Promise<boolean>
   readonly thumbnail?: Buffer | undefined

@@ -24,10 +24,10 @@ export interface FileImageStore extends ImageStore, Pick<ImageFiles, 'read'> {
 export const EXTENSIONS = ['png', 'webp'] as const
 
 /**
- * Images as files `<root>/<slug>.png`, and their thumbnails as `<root>/<slug>.webp`; `root` is an absolute path, `cdnBaseUrl` has no slash at its end. The directory
- * is flat, so that the path below the CDN's prefix is the path below the root and any file server can serve it; today's
- * file systems look up names in large directories quickly. Every method throws on a slug that isn't one; what the file
- * system refuses (disk full, permissions) rejects.
+ * Images as files `<root>/<slug>.png`, and their thumbnails as `<root>/<slug>.webp`; `root` is an absolute path,
+ * `cdnBaseUrl` has no slash at its end. The directory is flat, so that the path below the CDN's prefix is the path below
+ * the root and any file server can serve it; today's file systems look up names in large directories quickly. Every
+ * method throws on a slug that isn't one; what the file system refuses (disk full, permissions) rejects.
  */
 export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl: string }): FileImageStore {
   // The only place where a slug becomes a path: its 22 letters and digits can't leave the root.

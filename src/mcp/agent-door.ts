@@ -17,7 +17,7 @@ import { loadProtocol, type Protocol, type Tell } from './protocol.js'
 import { runningCalls } from './running-calls.js'
 import { refusal, type Tool, type ToolResult } from './tool.js'
 
-export interface AgentDoorOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
+interface AgentDoorOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
   readonly authentication: AuthenticationOptions
   readonly limit: RateLimit
   /** The only origin whose pages may call. */

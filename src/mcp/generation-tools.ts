@@ -19,7 +19,7 @@ import { defaultModelOf } from './default-model.js'
 import { credits } from './library-tools.js'
 import { defineTool, READS, refusal, shown, type Tool, type ToolCall, type ToolResult } from './tool.js'
 
-export interface AgentPorts extends PersonalApiPorts {
+interface AgentPorts extends PersonalApiPorts {
   /** Undefined where an image cannot be made so small. */
   readonly forViewing: (png: Buffer, maxBytes: number) => Promise<ViewableImage | undefined>
 }

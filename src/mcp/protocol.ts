@@ -5,7 +5,7 @@ const INSTRUCTIONS =
   'Easel draws images from text prompts on its own GPU servers, for credits of the account whose key is used. ' +
   'generate_image does it all in one call; list_models says which styles there are, get_account what is left.'
 
-export interface Incoming {
+interface Incoming {
   /** One JSON-RPC message, as it was sent. */
   readonly message: unknown
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

@@ -20,7 +20,7 @@ export interface ToolCall {
   readonly waiting: WaitingCall | undefined
 }
 
-export interface WaitingCall {
+interface WaitingCall {
   /** Names the request among all of the account's, so that a repeat is known. Undefined for clients without a session. */
   readonly requestKey: string | undefined
   /** Aborts when the client cancels the call. */

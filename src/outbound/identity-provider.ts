@@ -2,7 +2,7 @@ import type { ClientAuth, Configuration } from 'openid-client'
 import { type Identity, type IdentityProvider, SignInRefused } from '../account/identity.js'
 import { AppError } from '../errors.js'
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string

@@ -3,8 +3,9 @@ import type { ComponentChildren, VNode } from 'preact'
 import { render } from 'preact-render-to-string'
 import type { SignedIn } from '../account/session.js'
 import { ASSETS, assetUrl } from './assets.js'
+import { number } from './numbers.js'
 
-export interface LayoutProps {
+interface LayoutProps {
   /** Of the tab; the page's own heading is part of its content. */
   readonly title: string
   readonly signedIn: SignedIn | null
@@ -117,7 +118,7 @@ const NavLink = ({ href, path, children }: { href: string; path: string; childre
 /** What #credits holds; fragments that change the balance send it along. */
 export const Credits = ({ of: credits }: { of: number }) => (
   <>
-    <b>{credits.toLocaleString('en')}</b> {credits === 1 ? 'credit' : 'credits'}
+    <b>{number(credits)}</b> {credits === 1 ? 'credit' : 'credits'}
   </>
 )
 

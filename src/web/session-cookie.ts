@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hashToken, newToken, SESSION_DAYS, type SessionStore, type SignedIn } from '../account/session.js'
 import { AppError } from '../errors.js'
 import type { App } from '../http/fastify-app.js'
+import { isFragment } from './fragment.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -75,13 +76,13 @@ function isSameOrigin({ headers, host }: FastifyRequest): boolean {
 /** Sends those who are not signed in to /sign-in, from where they come back. */
 export async function requireSignedIn(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   if (request.signedIn) return undefined
-  const isFragment = request.headers['hx-request'] === 'true'
+  const isPart = isFragment(request)
   // A fragment would show the sign-in page inside of the page: the page itself goes there.
   // What a form sends is lost with the session, so one comes back to the page that it is on.
-  const page = isFragment ? request.headers['hx-current-url'] : request.headers.referer
-  const from = isFragment || request.method !== 'GET' ? pathOf(page) : request.url
+  const page = isPart ? request.headers['hx-current-url'] : request.headers.referer
+  const from = isPart || request.method !== 'GET' ? pathOf(page) : request.url
   const to = `/sign-in?next=${encodeURIComponent(from)}`
-  return isFragment ? reply.code(401).header('hx-redirect', to).send() : reply.redirect(to, 303)
+  return isPart ? reply.code(401).header('hx-redirect', to).send() : reply.redirect(to, 303)
 }
 
 function pathOf(url: string | readonly string[] | undefined): string {

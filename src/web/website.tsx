@@ -9,6 +9,7 @@ import { accountPageRoutes } from './account/account-routes.js'
 import { limitActs } from './act-limit.js'
 import { assetRoutes } from './assets.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
+import { isFragment } from './fragment.js'
 import { galleryRoutes } from './gallery/gallery-routes.js'
 import { homeRoutes } from './home/home-routes.js'
 import { imagePageRoutes, ownImageRoutes } from './image/image-page-routes.js'
@@ -111,6 +112,6 @@ function showError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   const { retryAfterSeconds } = error.detail
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   reply.code(statusOf(error.code))
-  if (request.headers['hx-request'] === 'true') return sendFragment(reply, <ErrorNotice error={error} />)
+  if (isFragment(request)) return sendFragment(reply, <ErrorNotice error={error} />)
   return sendPage(reply, <ErrorPage error={error} request={request} />)
 }

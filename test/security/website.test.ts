@@ -6,7 +6,7 @@ import { credentialStore } from '../../src/db/session-store.js'
 import { givenSession } from '../support/browser.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { formsOf } from '../web/forms.js'
+import { formsOf } from '../support/website-client.js'
 
 const context = useService()
 const { send } = formsOf(() => context.service.url)

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { hashPassword, isPassword } from '../../src/account/password.js'
+import { isPassword } from '../../src/account/password.js'
 import { credentialStore, sessionStore } from '../../src/db/session-store.js'
 import { spendingStore } from '../../src/db/spending-store.js'
 import { browserName } from '../../src/web/account/browser-name.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { call } from '../support/client.js'
+import { givenPassword, PASSWORD } from '../support/given-sign-in.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
-import { submit } from '../support/website-client.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService()
 const browser = useBrowser()
-const PASSWORD = 'correct horse battery'
 const HOSTILE = '<img src=x onerror=alert(1)>\nsecond \u202E"line"'
 const NEXT = 'a longer one, newly chosen'
 
 async function given({ password = false, ...options }: Parameters<typeof givenUser>[1] & { password?: boolean } = {}) {
   const { db, url } = context.service
   const user = await givenUser(db, options)
-  if (password) await credentialStore(db).setPassword(user.id, await hashPassword(PASSWORD), undefined)
+  if (password) await givenPassword(db, user)
   const cookie = await givenSession(db, user)
   return {
     user,
     cookie,
-    get: (path = '/account', as = cookie) => submit(url, path, { cookie: as }),
-    post: (path: string, body: Record<string, string> = {}, as = cookie) => submit(url, path, { cookie: as, body }),
+    get: (path = '/account', as = cookie) => visit(url, path, { cookie: as }),
+    post: (path: string, body: Record<string, string> = {}, as = cookie) => visit(url, path, { cookie: as, body }),
     sessions: () => sessionStore(db).list(user.id),
     hasPassword: async (text: string) =>
       isPassword(text, (await credentialStore(db).find(user.username))?.passwordHash),
@@ -80,7 +80,7 @@ describeInBrowser('the account page', () => {
     await page.getByText('Your password is changed.').waitFor()
     expect(await hasPassword(NEXT)).toBe(true)
     expect(await sessions()).toHaveLength(1)
-    expect((await submit(service.url, '/account', { cookie: elsewhere })).location).toMatch(/^\/sign-in/)
+    expect((await visit(service.url, '/account', { cookie: elsewhere })).location).toMatch(/^\/sign-in/)
     await page.getByRole('button', { name: 'Sign out everywhere' }).click()
     await page.getByRole('button', { name: 'Sign out here, too?' }).click()
     await page.waitForURL('**/sign-in')

@@ -5,7 +5,7 @@ import { call } from '../support/client.js'
 import { type GivenUser, givenGeneration, givenKey, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
-import { submit } from '../support/website-client.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
 const browser = useBrowser()
@@ -19,8 +19,8 @@ async function given(options: Parameters<typeof givenUser>[1] = {}) {
   const user = await givenUser(db, options)
   const cookie = await givenSession(db, user)
   const post = (path: string, body: Record<string, string> = {}, more = {}) =>
-    submit(url, path, { cookie, body, ...more })
-  return { user, cookie, post, get: () => submit(url, '/keys', { cookie }) }
+    visit(url, path, { cookie, body, ...more })
+  return { user, cookie, post, get: () => visit(url, '/keys', { cookie }) }
 }
 const shownKey = (html: string) => /value="(easel_\w{38})"/.exec(html)?.[1]
 

@@ -2,29 +2,29 @@ import { render } from 'preact-render-to-string'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { LastAudit } from '../../src/web/operator/last-audit.js'
-import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
+import { describeInBrowser, useBrowser } from '../support/browser.js'
 import { call, endOf, PROMPT } from '../support/client.js'
+import { givenOperator } from '../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
-import { visit } from '../support/website-forms.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService({ worker: true })
 const browser = useBrowser()
 /** Hostile in every way, and refused. */
 const REFUSED = 'a naked 12 year old girl\n</p><script>alert(1)</script> \u202e"quoted"'
-let operator: GivenUser
+let operator: Awaited<ReturnType<typeof givenOperator>>
 let cookie: string
 
 beforeAll(async () => {
-  const { db } = context.service
-  operator = await givenUser(db)
-  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [operator.id])
-  cookie = await givenSession(db, operator)
+  operator = await givenOperator(context.service.db)
+  cookie = operator.cookie
 })
 
-const see = (path: string) => visit(context.service.url, path, cookie)
-const send = (path: string, body: Readonly<Record<string, string>>) => visit(context.service.url, path, cookie, body)
+const see = (path: string) => visit(context.service.url, path, { cookie })
+const send = (path: string, body: Readonly<Record<string, string>>) =>
+  visit(context.service.url, path, { cookie, body })
 
 async function notedOf({ id }: { readonly id: string }) {
   const { rows } = await context.service.db.pool.query('SELECT * FROM refused_prompts WHERE user_id = $1 ORDER BY id', [
@@ -151,7 +151,7 @@ describe('removed images', () => {
     expect(html).toContain('The image is removed.')
     expect(html).toContain('Shows a &lt;b>real&lt;/b> person')
     expect(html).toContain(`by ${operator.username}`)
-    expect((await visit(url, `/image/${slug}`, undefined)).status).toBe(410)
+    expect((await visit(url, `/image/${slug}`)).status).toBe(410)
     expect((await fetch(`${url}/cdn/${slug}.png`)).status).not.toBe(200)
     await until(async () => (await db.pool.query('SELECT FROM picture_takedowns')).rowCount === 0)
     expect((await see('/operator/images?unfinished=yes')).html).toContain('All removals are finished.')

@@ -1,28 +1,30 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
-import { sessionStore } from '../../src/db/session-store.js'
+import { credentialStore, sessionStore } from '../../src/db/session-store.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { call } from '../support/client.js'
+import { givenOperator } from '../support/given-sign-in.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { visit } from '../support/website-forms.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService()
 const browser = useBrowser()
-let operator: GivenUser
+let operator: Awaited<ReturnType<typeof givenOperator>>
 let cookie: string
 
 beforeAll(async () => {
-  const { db } = context.service
-  operator = await givenUser(db)
-  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [operator.id])
-  cookie = await givenSession(db, operator)
+  operator = await givenOperator(context.service.db)
+  cookie = operator.cookie
 })
 
 const pageOf = ({ username }: GivenUser) => `/operator/users/${username}`
-const see = (path: string) => visit(context.service.url, path, cookie)
+const see = (path: string) => visit(context.service.url, path, { cookie })
 const act = (user: GivenUser, name: string, body: Readonly<Record<string, string>> = {}) =>
-  visit(context.service.url, `${pageOf(user)}/${name}`, cookie, { reason: 'Asked for by mail', ...body })
+  visit(context.service.url, `${pageOf(user)}/${name}`, {
+    cookie,
+    body: { reason: 'Asked for by mail', ...body },
+  })
 
 /** What was recorded about a user, the latest last. */
 async function recordedOf({ username }: GivenUser): Promise<string[]> {
@@ -40,12 +42,12 @@ describe('the operator’s pages of users', () => {
     const [subscriber, other] = [await givenUser(db), await givenUser(db)]
     const theirs = await givenSession(db, subscriber)
     for (const path of ['/operator/users', pageOf(other), '/operator/moderation', '/operator/images']) {
-      expect((await visit(url, path, theirs)).status).toBe(404)
-      expect((await visit(url, path, undefined)).location).toMatch(/^\/sign-in\?next=/)
+      expect((await visit(url, path, { cookie: theirs })).status).toBe(404)
+      expect((await visit(url, path)).location).toMatch(/^\/sign-in\?next=/)
     }
     const body = { amount: '5', reason: 'me', role: 'operator', username: other.username }
     for (const name of ['credits', 'role', 'delete', 'sessions/end', 'subscription/remove'])
-      expect((await visit(url, `${pageOf(other)}/${name}`, theirs, body)).status).toBe(404)
+      expect((await visit(url, `${pageOf(other)}/${name}`, { cookie: theirs, body })).status).toBe(404)
     expect(await creditsOf(db, other)).toBe(100)
     expect(await recordedOf(other)).toEqual([])
   })
@@ -183,7 +185,7 @@ describe('an operator', () => {
     const user = await givenUser(db)
     const theirs = await givenSession(db, user)
     expect((await act(user, 'sessions/end')).status).toBe(303)
-    expect((await visit(url, '/sign-in', theirs)).status).toBe(200)
+    expect((await visit(url, '/sign-in', { cookie: theirs })).status).toBe(200)
     expect(await sessionStore(db).list(user.id)).toEqual([])
   })
 
@@ -226,9 +228,9 @@ describe('an operator', () => {
     const user = await givenUser(db)
     const theirs = await givenSession(db, user)
     expect((await act(user, 'role', { role: 'operator' })).status).toBe(303)
-    expect((await visit(url, '/operator/users', theirs)).status).toBe(200)
+    expect((await visit(url, '/operator/users', { cookie: theirs })).status).toBe(200)
     expect((await act(user, 'role', { role: 'subscriber' })).status).toBe(303)
-    expect((await visit(url, '/operator/users', theirs)).status).toBe(404)
+    expect((await visit(url, '/operator/users', { cookie: theirs })).status).toBe(404)
     expect((await act(user, 'role', { role: 'god' })).status).toBe(400)
     for (const [name, body] of [
       ['role', { role: 'subscriber' }],
@@ -239,7 +241,7 @@ describe('an operator', () => {
   })
 
   it('changes the email address, unless another account has it', async () => {
-    const { db } = context.service
+    const { db, url } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
     const email = `${user.username}@example.com`
     expect((await act(user, 'email', { email })).status).toBe(303)
@@ -247,7 +249,11 @@ describe('an operator', () => {
     for (const wrong of ['a', 'a b@c', 'a@b@c', '@'])
       expect((await act(user, 'email', { email: wrong })).status).toBe(400)
     expect((await see(pageOf(user))).html).toContain(email)
+    const token = newToken()
+    await credentialStore(db).addLink(user.id, hashToken(token))
     expect((await act(user, 'email', { email: '' })).status).toBe(303)
+    // It was sent to the address before.
+    expect((await visit(url, '/sign-in/link', { body: { token } })).status).toBe(401)
     expect((await see(pageOf(user))).html).not.toContain(email)
   })
 
@@ -262,7 +268,7 @@ describe('an operator', () => {
     expect((await see(location as string)).html).toContain('The account is deleted.')
     expect(await rowOf(db, active)).toMatchObject({ status: 'failed' })
     expect(await creditsOf(db, user)).toBe(10)
-    expect((await visit(url, '/keys', theirs)).status).not.toBe(200)
+    expect((await visit(url, '/keys', { cookie: theirs })).status).not.toBe(200)
     expect(await sessionStore(db).list(user.id)).toEqual([])
     for (const name of ['credits', 'delete', 'role', 'subscription/remove'])
       expect((await act(user, name, { amount: '5', username: user.username })).html).toContain(

@@ -5,34 +5,27 @@ import { pauseStore } from '../../src/db/pause-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
+import { givenOperator } from '../support/given-sign-in.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService()
 const browser = useBrowser()
 const HOSTILE = '<img src=x onerror=alert(1)>\u202e gpu'
 const PAGES = ['/operator', '/operator/models', `/operator/models/${MODEL.id}`, '/operator/log']
-let operator: GivenUser
+let operator: Awaited<ReturnType<typeof givenOperator>>
 let cookie: string
 
 beforeAll(async () => {
-  const { db } = context.service
-  operator = await givenUser(db)
-  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [operator.id])
-  cookie = await givenSession(db, operator)
+  operator = await givenOperator(context.service.db)
+  cookie = operator.cookie
 })
 
-async function send(method: string, path: string, body?: Record<string, string>, as = cookie) {
-  const answer = await fetch(context.service.url + path, {
-    method,
-    redirect: 'manual',
-    headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin', cookie: as },
-    ...(body && { body: new URLSearchParams(body) }),
-  })
-  return { status: answer.status, location: answer.headers.get('location'), html: await answer.text() }
-}
+const send = (method: string, path: string, body?: Record<string, string>, as = cookie) =>
+  visit(context.service.url, path, { body, cookie: as }, method)
 
 const actions = async (target: string) =>
   (await operatorActionStore(context.service.db).list({ limit: 100, after: undefined })).items

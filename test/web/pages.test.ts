@@ -12,9 +12,9 @@ const PAGES = ['/', '/sign-in', '/docs', '/no-such-page']
 describeInBrowser('a page', () => {
   it.each(PAGES)('%s has no accessibility violation in light and dark, and fits a phone', async (path) => {
     const { page, violations, scrollsSideways } = await browser.open(context.service.url)
+    await page.goto(path)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      await page.goto(path)
       expect(await violations()).toEqual([])
     }
     await page.setViewportSize({ width: 390, height: 800 })

@@ -12,6 +12,7 @@ import { useService } from '../support/service.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService({ env: { INFERENCE_URL: 'preview:', RATE_LIMIT_MAX: '1000' } })
 const browser = useBrowser()
@@ -56,15 +57,8 @@ const partsOf = (page: Page) => ({
   heading: (name: string | RegExp) => page.getByRole('heading', { name }).waitFor(),
 })
 
-async function send(cookie: string, method: string, path: string, body?: Readonly<Record<string, string>>) {
-  const answer = await fetch(context.service.url + path, {
-    method,
-    redirect: 'manual',
-    headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin', cookie },
-    ...(body && { body: new URLSearchParams(body) }),
-  })
-  return { status: answer.status, location: answer.headers.get('location'), answer }
-}
+const send = (cookie: string, method: string, path: string, body?: Readonly<Record<string, string>>) =>
+  visit(context.service.url, path, { body, cookie }, method)
 
 /** As the form sends it. */
 const FORM = { prompt: 'a lighthouse', model_version_id: `${MODEL.id}`, shape: '1024x1024', batch_size: '2', seed: '7' }
@@ -113,6 +107,8 @@ describeInBrowser('the playground', () => {
     expect(await prompt.inputValue()).toBe(HOSTILE)
     const second = await tabs.newPage()
     await second.goto('/playground')
+    // A tab that nobody sees waits with its stream until it is seen.
+    await page.bringToFront()
 
     const claimed = await worker().claim()
     await heading('Drawing…')
@@ -131,7 +127,9 @@ describeInBrowser('the playground', () => {
       expect((await send(stranger.cookie, method, path)).status).toBe(404)
 
     await worker().succeed(claimed)
-    for (const parts of [partsOf(page), partsOf(second)]) {
+    for (const tab of [page, second]) {
+      await tab.bringToFront()
+      const parts = partsOf(tab)
       const image = parts.stage.getByRole('img')
       await image.waitFor()
       expect(await image.getAttribute('alt')).toBe(HOSTILE)
@@ -256,7 +254,7 @@ describe('the form of the playground', () => {
     })
     await worker().succeed(await worker().claim())
     const [slug] = generation.slugs
-    const filled = async (query: string, as = cookie) => (await send(as, 'GET', `/playground?${query}`)).answer.text()
+    const filled = async (query: string, as = cookie) => (await send(as, 'GET', `/playground?${query}`)).html
     const remix = await filled(`from=${slug}`)
     for (const part of ['a "quoted" fox</textarea>', 'fog</textarea>', 'value="640x896" checked', 'value="44"'])
       expect(remix.replaceAll('&quot;', '"')).toContain(part)
@@ -269,7 +267,7 @@ describe('the form of the playground', () => {
 
   it('takes a model and a prompt from its address, and says so where the model is not on offer', async () => {
     const { cookie } = await signedIn()
-    const page = async (query: string) => (await send(cookie, 'GET', `/playground?${query}`)).answer.text()
+    const page = async (query: string) => (await send(cookie, 'GET', `/playground?${query}`)).html
     const given = await page(`model=12&prompt=${encodeURIComponent('<i>fox')}`)
     expect(given).toMatch(/name="model_version_id" value="12" checked/)
     expect(given).toContain('&lt;i>fox</textarea>')
@@ -282,10 +280,10 @@ describe('the form of the playground', () => {
     expect([sent.status, sent.location]).toEqual([303, '/playground'])
     const active = await activeOf(user)
     expect(active).toMatchObject({ prompt: 'a\nb', width: 1024, batch_size: 2, seed: 7 })
-    expect(await (await send(cookie, 'GET', '/playground')).answer.text()).toContain('http-equiv="refresh"')
+    expect((await send(cookie, 'GET', '/playground')).html).toContain('http-equiv="refresh"')
     const again = await send(cookie, 'POST', '/playground', { ...FORM, prompt: 'kept <words>' })
     expect(again.status).toBe(429)
-    const html = await again.answer.text()
+    const html = again.html
     expect(html).toContain('One generation is running already.')
     expect(html).toContain('kept &lt;words></textarea>')
     expect((await send(cookie, 'POST', `/playground/${active.id}/cancel`)).status).toBe(303)
@@ -302,17 +300,17 @@ describe('the form of the playground', () => {
     [{ prompt: 'x'.repeat(2001) }, 'prompt must be at most 2000 characters.'],
   ])('says what is wrong with %j', async (wrong, sentence) => {
     const { user, cookie } = await signedIn()
-    const { status, answer } = await send(cookie, 'POST', '/playground', { ...FORM, ...wrong })
+    const { status, html } = await send(cookie, 'POST', '/playground', { ...FORM, ...wrong })
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
-    expect(await answer.text()).toContain(sentence)
+    expect(html).toContain(sentence)
     expect(await activeOf(user)).toBeUndefined()
   })
 
   it('draws nothing without an active subscription, and says so before', async () => {
     const { cookie } = await signedIn({ subscription: null })
     const page = await send(cookie, 'GET', '/playground')
-    expect(await page.answer.text()).toContain('No active subscription')
+    expect(page.html).toContain('No active subscription')
     expect((await send(cookie, 'POST', '/playground', FORM)).status).toBe(403)
   })
 })

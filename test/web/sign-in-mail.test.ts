@@ -11,7 +11,7 @@ import { givenSession } from '../support/browser.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
-import { formsOf } from './forms.js'
+import { formsOf } from '../support/website-client.js'
 
 interface Received {
   readonly to: string[]

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { operatorUserStore } from '../../src/db/account-store.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { formsOf } from './forms.js'
+import { formsOf } from '../support/website-client.js'
 
 const CALLBACK = 'http://easel.test/sign-in/oidc/callback'
 

@@ -1,19 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hashPassword } from '../../src/account/password.js'
 import { hashToken, newToken } from '../../src/account/session.js'
 import { credentialStore } from '../../src/db/session-store.js'
 import { givenSession } from '../support/browser.js'
+import { givenPassword, PASSWORD } from '../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { formsOf } from './forms.js'
+import { formsOf } from '../support/website-client.js'
 
 const context = useService()
-const PASSWORD = 'correct horse battery'
 let user: GivenUser
 
 beforeAll(async () => {
   user = await givenUser(context.service.db)
-  await credentialStore(context.service.db).setPassword(user.id, await hashPassword(PASSWORD), undefined)
+  await givenPassword(context.service.db, user)
 })
 
 const { send } = formsOf(() => context.service.url)
@@ -53,7 +52,7 @@ describe('signing in', () => {
   it('is refused after too many tries, with the right password too, but not elsewhere and for nobody else', async () => {
     const { db } = context.service
     const target = await givenUser(db)
-    await credentialStore(db).setPassword(target.id, await hashPassword(PASSWORD), undefined)
+    await givenPassword(db, target)
     const { url } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })
     const from = (address: string, password: string, { username }: GivenUser = target) =>
       formsOf(() => url).send('POST', '/sign-in', {
@@ -115,7 +114,7 @@ describe('a session', () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const before = await givenSession(db, owner)
-    await credentialStore(db).setPassword(owner.id, await hashPassword('another one, longer'), undefined)
+    await givenPassword(db, owner)
     expect((await send('GET', '/', { cookie: before })).status).toBe(200)
     const after = await givenSession(db, owner)
     expect((await send('GET', '/', { cookie: after })).status).toBe(303)

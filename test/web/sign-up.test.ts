@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { unsentMailStore } from '../../src/db/unsent-mail-store.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
+import { givenOperator } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
-import { formsOf } from './forms.js'
+import { formsOf } from '../support/website-client.js'
 
 const context = useService(async () => ({ env: { SIGN_UP: 'open' } }))
 const browser = useBrowser()
@@ -128,8 +129,6 @@ describeInBrowser('the pages for signing in', () => {
   it('have no accessibility violation in light and dark, and fit a phone', async () => {
     const { db, url } = context.service
     const cookie = await givenSession(db, await givenUser(db))
-    const operator = await givenUser(db)
-    await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [operator.id])
     const mail = { to: `${'x'.repeat(60)}@mail.test`, subject: 'Sign in <b>', text: `http://a/${'y'.repeat(200)}\n<b>` }
     await unsentMailStore(db).add(mail)
     const pages: [string, string | undefined][] = [
@@ -138,14 +137,14 @@ describeInBrowser('the pages for signing in', () => {
       ['/sign-up', undefined],
       ['/confirm-email', cookie],
       ['/confirm-email?token=x', cookie],
-      ['/operator/mails', await givenSession(db, operator)],
+      ['/operator/mails', (await givenOperator(db)).cookie],
     ]
     await Promise.all(
       pages.map(async ([path, session]) => {
         const { page, violations, scrollsSideways } = await browser.open(url, session)
+        await page.goto(path)
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
-          await page.goto(path)
           expect([path, ...(await violations())]).toEqual([path])
         }
         await page.setViewportSize({ width: 390, height: 800 })

@@ -5,7 +5,7 @@ import { givenEnded, givenWebhook, INSIDE, timePasses } from '../support/given-w
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
-import { submit } from '../support/website-client.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService({ env: INSIDE })
 const browser = useBrowser()
@@ -21,8 +21,8 @@ async function given() {
   return {
     user,
     cookie,
-    get: (path: string) => submit(url, path, { cookie }),
-    post: (path: string, body: Form = {}) => submit(url, path, { cookie, body }),
+    get: (path: string) => visit(url, path, { cookie }),
+    post: (path: string, body: Form = {}) => visit(url, path, { cookie, body }),
     list: async () => (await call(url, 'GET', '/api/v1/webhooks', { key: user.key })).body.webhooks,
   }
 }

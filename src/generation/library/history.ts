@@ -50,7 +50,7 @@ export interface OwnImage extends Stored<Drawing>, Pick<Generation, 'modelVersio
 /** How a generation came: from a signed-in person, or with a key that they gave to a program. */
 export type MadeOn = 'website' | 'api'
 
-export interface ImageFilter extends Pick<GenerationFilter, 'modelVersionId'> {
+interface ImageFilter extends Pick<GenerationFilter, 'modelVersionId'> {
   /** Part of the prompt, in any case. */
   readonly prompt?: string | undefined
   readonly madeOn?: MadeOn | undefined

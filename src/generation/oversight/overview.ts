@@ -79,7 +79,7 @@ export interface Oversight {
   callerOf(keyId: string): Promise<Caller | undefined>
 }
 
-export interface Totals {
+interface Totals {
   readonly waiting: number
   readonly oldestAt: Date | undefined
 }

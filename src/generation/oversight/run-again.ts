@@ -5,7 +5,7 @@ import type { SubmitPorts, Submitted } from '../submit/submission.js'
 import { submitGeneration } from '../submit/submit.js'
 import type { Oversight } from './overview.js'
 
-export type RunAgainPorts = SubmitPorts & { readonly models: ModelStore; readonly oversight: Oversight }
+type RunAgainPorts = SubmitPorts & { readonly models: ModelStore; readonly oversight: Oversight }
 
 /**
  * Submits a failed generation anew, with the same parameters and seed, on behalf of its account and with the same key;

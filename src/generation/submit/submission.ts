@@ -50,7 +50,7 @@ export interface Moderator {
   review(text: { prompt: string; negativePrompt: string; nsfwModel: boolean }): Promise<Verdict>
 }
 
-export interface RefusedPrompt {
+interface RefusedPrompt {
   readonly accountId: string
   readonly parameter: 'prompt' | 'negative_prompt'
   readonly category: string

@@ -3,6 +3,7 @@ import type { Session, SignedIn } from '../../account/session.js'
 import type { DaySpending, SpendingEntry } from '../../generation/library/spending.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
+import { number } from '../numbers.js'
 import { browserName } from './browser-name.js'
 import { CreditHistory } from './credit-history.js'
 import { SpendingChart } from './spending-chart.js'
@@ -67,7 +68,7 @@ const Holdings = ({ signedIn }: { signedIn: SignedIn }) => {
         <h2 id="held" class="quiet">
           Credits
         </h2>
-        <b>{credits.toLocaleString('en')}</b>
+        <b>{number(credits)}</b>
         <p class="small quiet">An image costs one or more, as its model says.</p>
       </section>
       <section class="card tile" aria-labelledby="plan">

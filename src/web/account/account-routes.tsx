@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { changePassword } from '../../account/password.js'
 import { AppError } from '../../errors.js'
-import { statusOf } from '../../http/error-bodies.js'
 import type { App } from '../../http/fastify-app.js'
 import * as field from '../../http/fields.js'
 import type { Place } from '../../page.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
+import { refusalOf } from '../refusal.js'
 import { type SessionCookie, sessionOf } from '../session-cookie.js'
 import { AccountPage, type AccountView } from './account-page.js'
 
@@ -62,9 +62,7 @@ export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions
         throw new AppError('rate_limited', 'Too many tries. Wait a quarter of an hour, then try again.')
       await changePassword(credentials, signedIn, request.body)
     } catch (error) {
-      if (!(error instanceof AppError) || statusOf(error.code) >= 500) throw error
-      reply.code(statusOf(error.code))
-      return show(request, reply, undefined, { problem: error.message })
+      return show(request, reply, undefined, { problem: refusalOf(error, reply) })
     }
     return reply.redirect('/account?done=password', 303)
   })

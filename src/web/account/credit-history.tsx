@@ -1,6 +1,7 @@
 import { PROMPT_BEGINNING, type SpendingEntry } from '../../generation/library/spending.js'
 import { Cell } from '../labelled-cell.js'
 import { Moment } from '../moment.js'
+import { number } from '../numbers.js'
 
 interface CreditHistoryProps {
   readonly entries: readonly SpendingEntry[]
@@ -78,7 +79,7 @@ const Entry = ({ of: entry, keyPrefix }: { of: SpendingEntry; keyPrefix: string 
       {signed(entry.delta)}
     </Cell>
     <Cell label="Balance" class="number">
-      {entry.balance.toLocaleString('en')}
+      {number(entry.balance)}
     </Cell>
   </tr>
 )
@@ -117,4 +118,4 @@ const By = ({ of: { keyKind, keyName, keyHint }, prefix }: { of: SpendingEntry; 
 }
 
 /** With a real minus sign. */
-const signed = (n: number) => `${n > 0 ? '+' : n < 0 ? '−' : ''}${Math.abs(n).toLocaleString('en')}`
+const signed = (n: number) => `${n > 0 ? '+' : n < 0 ? '−' : ''}${number(Math.abs(n))}`

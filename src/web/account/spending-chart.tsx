@@ -1,9 +1,9 @@
 import type { DaySpending } from '../../generation/library/spending.js'
+import { counted, number } from '../numbers.js'
 
 const BAR = { width: 18, gap: 6, height: 120 }
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const dayName = (day: string) => DAY.format(new Date(`${day}T00:00:00Z`))
-const credits = (n: number) => `${n.toLocaleString('en')} ${n === 1 ? 'credit' : 'credits'}`
 
 /** Bars for each day; a table has the same numbers for those who don't see them. */
 export function SpendingChart({ days }: { days: readonly DaySpending[] }) {
@@ -14,7 +14,7 @@ export function SpendingChart({ days }: { days: readonly DaySpending[] }) {
     <section class="card stack" aria-labelledby="spending">
       <div class="row apart">
         <h2 id="spending">Credits spent in 30 days</h2>
-        <b>{credits(total)}</b>
+        <b>{counted(total, 'credit')}</b>
       </div>
       <svg class="bars" viewBox={`0 0 ${days.length * step} ${BAR.height + 1}`} aria-hidden="true">
         {days.map(({ day, spent }, n) => {
@@ -29,7 +29,7 @@ export function SpendingChart({ days }: { days: readonly DaySpending[] }) {
               height={height}
               rx={spent > 0 ? 2.5 : 0}
             >
-              <title>{`${dayName(day)}: ${credits(spent)}`}</title>
+              <title>{`${dayName(day)}: ${counted(spent, 'credit')}`}</title>
             </rect>
           )
         })}
@@ -51,7 +51,7 @@ export function SpendingChart({ days }: { days: readonly DaySpending[] }) {
             {days.toReversed().map(({ day, spent }) => (
               <tr key={day}>
                 <td>{dayName(day)}</td>
-                <td class="number">{spent.toLocaleString('en')}</td>
+                <td class="number">{number(spent)}</td>
               </tr>
             ))}
           </tbody>

@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { App } from '../../http/fastify-app.js'
 import { cursorOf, page } from '../../http/fields.js'
+import { address } from '../address.js'
+import { isFragment } from '../fragment.js'
 import { sendFragment, sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
@@ -52,10 +54,7 @@ export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
 }
 
 /** Going back in the browser's history asks for the whole page, too. */
-const wantsPart = ({ headers }: FastifyRequest) =>
-  headers['hx-request'] === 'true' && headers['hx-history-restore-request'] !== 'true'
+const wantsPart = (request: FastifyRequest) =>
+  isFragment(request) && request.headers['hx-history-restore-request'] !== 'true'
 
-function addressOf(fields: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, `${value}`]] : []))
-  return given.length === 0 ? '/gallery' : `/gallery?${new URLSearchParams(given)}`
-}
+const addressOf = (fields: Parameters<typeof address>[1]) => address('/gallery', fields)

@@ -3,6 +3,7 @@ import { SLUG } from '../../generation/generation.js'
 import { removeOwnImage } from '../../generation/library/takedown.js'
 import type { App } from '../../http/fastify-app.js'
 import { NoticePage } from '../error-page.js'
+import { isFragment } from '../fragment.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
@@ -32,7 +33,7 @@ export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
   app.post<{ Params: { slug: string } }>('/image/:slug/delete', async (request, reply) => {
     await removeOwnImage(ports, sessionOf(request).caller.account.id, request.params.slug)
     // In the gallery nothing takes the picture's place.
-    if (request.headers['hx-request'] === 'true') return reply.type('text/html; charset=utf-8').send('')
+    if (isFragment(request)) return reply.type('text/html; charset=utf-8').send('')
     return reply.redirect('/gallery', 303)
   })
 }

@@ -1,7 +1,7 @@
 import type { SignedIn } from '../../account/session.js'
 import type { Neighbours, OwnImage, PublishedImage } from '../../generation/library/history.js'
+import { Fact } from '../fact.js'
 import { Layout } from '../layout.js'
-import { Fact } from './fact.js'
 import { NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })

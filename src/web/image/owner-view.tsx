@@ -1,7 +1,7 @@
 import type { Neighbours, OwnImage } from '../../generation/library/history.js'
 import { INFOTEXT_SAMPLERS } from '../../generation/sampler.js'
+import { Fact } from '../fact.js'
 import { ShortcutHelp } from '../gallery/shortcut-help.js'
-import { Fact } from './fact.js'
 
 /** From here on a prompt is set as text rather than as a heading. */
 const LONG_PROMPT = 160

@@ -3,6 +3,7 @@ import type { SignedIn } from '../../account/session.js'
 import { Cell } from '../labelled-cell.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
+import { counted } from '../numbers.js'
 import { SecretField } from '../secret-field.js'
 
 export interface KeysView {
@@ -177,7 +178,7 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
       </Cell>
       <Cell label="Last used">{key.lastUsedAt ? <Moment at={key.lastUsedAt} /> : 'Never used'}</Cell>
       <Cell label="Spent in 30 days" class="number">
-        {personal ? credits(key.spent) : 'Metered'}
+        {personal ? counted(key.spent, 'credit') : 'Metered'}
       </Cell>
       <td class="actions">
         <div class="row">
@@ -210,8 +211,6 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
     </tr>
   )
 }
-
-const credits = (n: number) => `${n.toLocaleString('en')} ${n === 1 ? 'credit' : 'credits'}`
 
 /** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
 const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })

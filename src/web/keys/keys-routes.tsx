@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { createOwnKey, renameOwnKey, revokeOwnKey } from '../../account/own-keys.js'
-import { AppError } from '../../errors.js'
-import { statusOf } from '../../http/error-bodies.js'
 import type { App } from '../../http/fastify-app.js'
+import { isFragment } from '../fragment.js'
 import { sendFragment, sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
+import { refusalOf } from '../refusal.js'
 import { sessionOf } from '../session-cookie.js'
 import { Keys, KeysPage, type KeysView } from './keys-page.js'
 
@@ -20,18 +20,12 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
   const show = async (request: FastifyRequest, reply: FastifyReply, news: News) => {
     const signedIn = sessionOf(request)
     const view = { ...news, signedIn, keyPrefix, baseUrl, keys: await ownKeys.list(signedIn.caller.account.id) }
-    return request.headers['hx-request'] === 'true'
-      ? sendFragment(reply, <Keys {...view} />)
-      : sendPage(reply, <KeysPage {...view} />)
+    return isFragment(request) ? sendFragment(reply, <Keys {...view} />) : sendPage(reply, <KeysPage {...view} />)
   }
 
   /** Does it and shows what came of it; a refusal beside what was typed. */
   const act = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<News>, name?: string) => {
-    const news = await work().catch((error: unknown): News => {
-      if (!(error instanceof AppError) || statusOf(error.code) >= 500) throw error
-      reply.code(statusOf(error.code))
-      return { problem: error.message, name }
-    })
+    const news = await work().catch((error: unknown): News => ({ problem: refusalOf(error, reply), name }))
     return show(request, reply, news)
   }
 

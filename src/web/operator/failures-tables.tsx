@@ -1,4 +1,5 @@
 import type { Overview } from '../../generation/oversight/overview.js'
+import { number } from '../numbers.js'
 import { GenerationLink, spanOf, Table } from './operator-parts.js'
 
 /** Of the last 24 hours: how often for which reason, and the newest ones. */
@@ -14,7 +15,7 @@ export const FailuresTables = ({ overview: { failures, failed, at } }: { overvie
           <td>
             <bdi>{reason}</bdi>
           </td>
-          <td class="number">{count.toLocaleString('en')}</td>
+          <td class="number">{number(count)}</td>
         </tr>
       ))}
     </Table>

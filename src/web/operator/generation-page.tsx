@@ -1,7 +1,8 @@
-import type { ComponentChildren } from 'preact'
 import type { SignedIn } from '../../account/session.js'
 import type { OverseenGeneration } from '../../generation/oversight/overview.js'
+import { Fact } from '../fact.js'
 import { Moment } from '../moment.js'
+import { counted } from '../numbers.js'
 import { OperatorLayout, ReasonField } from './operator-layout.js'
 import { LANE_NAMES } from './operator-parts.js'
 
@@ -31,7 +32,7 @@ export const OverseenGenerationPage = ({ generation: it, signedIn }: OverseenGen
         <Fact name="Images">
           {it.batchSize} of {it.width} × {it.height}, {it.steps} steps, {it.sampler}, seed {it.seed}
         </Fact>
-        <Fact name="Charged">{it.metered ? 'metered' : `${it.cost} ${it.cost === 1 ? 'credit' : 'credits'}`}</Fact>
+        <Fact name="Charged">{it.metered ? 'metered' : counted(it.cost, 'credit')}</Fact>
         <Fact name="Attempt">{it.attempt}</Fact>
         {it.backend && (
           <Fact name="Backend">
@@ -55,13 +56,6 @@ export const OverseenGenerationPage = ({ generation: it, signedIn }: OverseenGen
     </section>
     <Act of={it} />
   </OperatorLayout>
-)
-
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
 )
 
 const Status = ({ of: { status } }: { of: OverseenGeneration }) => (

@@ -1,11 +1,13 @@
 import type { SignedIn } from '../../account/session.js'
 import type { RemovedImageEntry } from '../../generation/library/removed-images.js'
+import { address } from '../address.js'
 import { Moment } from '../moment.js'
-import { Notices, number, Pager, Scroll } from './account-parts.js'
-import { address } from './form-reading.js'
+import { number } from '../numbers.js'
+import { Notices } from './notices.js'
 import { OperatorLayout, ReasonField } from './operator-layout.js'
+import { Pager, Scroll } from './operator-parts.js'
 
-export interface ImagesPageProps {
+interface ImagesPageProps {
   readonly signedIn: SignedIn
   readonly items: readonly RemovedImageEntry[]
   readonly next: string | undefined

@@ -6,8 +6,8 @@ import type { App } from '../../http/fastify-app.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
-import { readForm, reasonField } from './form-reading.js'
 import { ImagesPage } from './images-page.js'
+import { byOf, readForm, reason } from './operator-forms.js'
 
 const PAGE = 50
 
@@ -25,7 +25,7 @@ const query = z.object({
 })
 type Chosen = z.infer<typeof query>
 
-const fields = z.object({ image: z.string().catch(''), reason: reasonField })
+const fields = z.object({ image: z.string().catch(''), reason })
 
 /** The slug in an image's address, of its page or of its file. */
 const slugOf = (text: string) => /(?:^|\/)([0-9A-Za-z]{22})(?:\.[a-z]+)?\/?(?:[?#].*)?$/.exec(text.trim())?.[1] ?? ''
@@ -66,8 +66,7 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
     const files = { remove: (name: string) => images.remove(name).catch(() => undefined) }
     const removed = await removeImage({ removals, images: files }, slug, { reason: form.reason })
     if (!removed) return refuse(404, NO_SUCH)
-    const actor = sessionOf(request).caller.account.username
-    await operatorActions.record({ actor, action: REMOVED_IMAGE, target: slug, reason: form.reason })
+    await operatorActions.record({ ...byOf(request, form.reason), action: REMOVED_IMAGE, target: slug })
     return reply.redirect('/operator/images?done=removed', 303)
   })
 }

@@ -1,5 +1,6 @@
 import type { AuditResult } from '../../generation/repair/audit-result.js'
 import { Moment } from '../moment.js'
+import { number } from '../numbers.js'
 
 /** What the last audit of the running service found. */
 export const LastAudit = ({ audit }: { audit: AuditResult | undefined }) => (
@@ -35,7 +36,7 @@ const Findings = ({ audit: { checks, finishedAt, tookMs } }: { audit: AuditResul
             {violated.map(({ name, violations }) => (
               <div>
                 <dt>{name}</dt>
-                <dd class="bad">{violations.toLocaleString('en')}</dd>
+                <dd class="bad">{number(violations)}</dd>
               </div>
             ))}
           </dl>

@@ -2,6 +2,7 @@ import type { SignedIn } from '../../account/session.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import { MAX_PRICE } from '../../generation/oversight/catalog.js'
 import type { BackendState } from '../../generation/oversight/overview.js'
+import { number } from '../numbers.js'
 import { OperatorLayout, ReasonField } from './operator-layout.js'
 import { Table } from './operator-parts.js'
 
@@ -34,7 +35,7 @@ export const ModelsPage = ({ models, backends, signedIn }: ModelsPageProps) => (
           <td>
             <span class={`badge ${model.enabled ? 'good' : 'bad'}`}>{model.enabled ? 'on' : 'off'}</span>
           </td>
-          <td class="number">{model.creditsPerImage.toLocaleString('en')}</td>
+          <td class="number">{number(model.creditsPerImage)}</td>
           <td>
             <ServedBy backends={backends.filter((it) => serves(it, model))} />
           </td>

@@ -1,12 +1,13 @@
 import type { LoggedRefusal } from '../../account/refused-prompt-log.js'
 import type { SignedIn } from '../../account/session.js'
 import type { Page } from '../../page.js'
+import { address } from '../address.js'
 import { Moment } from '../moment.js'
-import { Notices, Pager } from './account-parts.js'
-import { address } from './form-reading.js'
+import { Notices } from './notices.js'
 import { OperatorLayout } from './operator-layout.js'
+import { Pager } from './operator-parts.js'
 
-export interface ModerationPageProps {
+interface ModerationPageProps {
   readonly signedIn: SignedIn
   readonly category: string
   readonly user: string

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.js'
 import type { App } from '../../http/fastify-app.js'
+import { address } from '../address.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
-import { address } from './form-reading.js'
 import { ModerationPage } from './moderation-page.js'
 
 const PAGE = 50

@@ -12,7 +12,7 @@ const LINKS = [
   ['/operator/log', 'Log'],
 ] as const
 
-export interface OperatorPageProps {
+interface OperatorPageProps {
   /** Of the tab, and the page's heading. */
   readonly title: string
   readonly signedIn: SignedIn
@@ -54,10 +54,17 @@ export const OperatorLayout = ({ title, signedIn, path, aside, script, live = fa
 
 const isWithin = (path: string, href: string) => path === href || (href !== '/operator' && path.startsWith(`${href}/`))
 
-/** The field that asks why: every act is recorded with its reason. `id` is unique within the page. */
-export const ReasonField = ({ id }: { id: string }) => (
+interface ReasonFieldProps {
+  /** Unique within the page. */
+  readonly id: string
+  /** Where the page has one called Reason already. */
+  readonly label?: string
+}
+
+/** The field that asks why: every act is recorded with its reason. */
+export const ReasonField = ({ id, label = 'Reason' }: ReasonFieldProps) => (
   <div class="field">
-    <label for={id}>Reason</label>
+    <label for={id}>{label}</label>
     <input id={id} name="reason" maxlength={500} required autocomplete="off" />
   </div>
 )

@@ -29,7 +29,7 @@ export function spanOf(from: Date, to: Date): string {
   return parts.filter(Boolean).join(' ')
 }
 
-export interface TableProps {
+interface TableProps {
   readonly name: string
   /** `act` is the class of a column of buttons, whose name nobody needs to see. */
   readonly columns: readonly (readonly [name: string, className?: string])[]
@@ -85,4 +85,33 @@ export const GenerationLink = ({ id }: { id: string }) => (
   <a class="mono nowrap" href={`/operator/generations/${id}`} title={id}>
     <span class="hidden-visually">Generation </span>…{id.slice(-8)}
   </a>
+)
+
+/** The way to the next page of a list, and back to its beginning. */
+export const Pager = ({ first, next }: { first: string | undefined; next: string | undefined }) =>
+  first || next ? (
+    <nav class="row" aria-label="Pages">
+      {first && (
+        <a class="button small" href={first}>
+          First page
+        </a>
+      )}
+      {next && (
+        <a class="button small" href={next}>
+          Next page
+        </a>
+      )}
+    </nav>
+  ) : null
+
+/** A table that scrolls by itself where it is too wide. */
+export const Scroll = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  <section class="scroll" tabindex={0} aria-label={label}>
+    {children}
+  </section>
+)
+
+/** A subscription's state. */
+export const StatusBadge = ({ status }: { status: string }) => (
+  <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>{status.replaceAll('_', ' ')}</span>
 )

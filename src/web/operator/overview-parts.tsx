@@ -1,6 +1,7 @@
 import { type Overview, totalsOf } from '../../generation/oversight/overview.js'
 import type { Pause } from '../../generation/oversight/pauses.js'
 import { Moment } from '../moment.js'
+import { number } from '../numbers.js'
 import { BackendsTable } from './backends-table.js'
 import { FailuresTables } from './failures-tables.js'
 import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from './operator-parts.js'
@@ -20,11 +21,11 @@ export const OverviewParts = ({ overview }: { overview: Overview }) => (
 const Tiles = ({ overview }: { overview: Overview }) => {
   const { waiting, oldestAt } = totalsOf(overview)
   const tiles = [
-    [waiting.toLocaleString('en'), 'waiting'],
-    [overview.runningCount.toLocaleString('en'), 'running'],
+    [number(waiting), 'waiting'],
+    [number(overview.runningCount), 'running'],
     [oldestAt ? spanOf(oldestAt, overview.at) : '–', 'oldest wait'],
-    [overview.imagesLastHour.toLocaleString('en'), 'images in the last hour'],
-    [overview.failedLastHour.toLocaleString('en'), 'failed in the last hour'],
+    [number(overview.imagesLastHour), 'images in the last hour'],
+    [number(overview.failedLastHour), 'failed in the last hour'],
   ]
   return (
     <div class="tiles">
@@ -89,11 +90,11 @@ const QueueTable = ({ overview }: { overview: Overview }) => (
         <td>
           <bdi class="mono">{filename}</bdi>
         </td>
-        <td class="number">{count.toLocaleString('en')}</td>
+        <td class="number">{number(count)}</td>
         <td class="number">{spanOf(oldestAt, overview.at)}</td>
         <td class="number">
-          {firstPlace.toLocaleString('en')}
-          {lastPlace > firstPlace && ` to ${lastPlace.toLocaleString('en')}`}
+          {number(firstPlace)}
+          {lastPlace > firstPlace && ` to ${number(lastPlace)}`}
         </td>
         <td class="number">
           {isPaused(overview, 'model', filename) || isPaused(overview, 'all', '') ? (

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { type AdministeredAccount, inOneYear } from '../../account/administration.js'
 import { endAccount } from '../../account/end-account.js'
-import { MAX_REASON_LENGTH } from '../../account/operator-actions.js'
 import { newToken, type SignedIn } from '../../account/session.js'
 import { cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
+import { counted } from '../numbers.js'
 import type { WebsitePorts } from '../ports.js'
-import { line, readForm } from './form-reading.js'
+import { line, readForm, reason } from './operator-forms.js'
 
 export const DONE = {
   granted: 'The credits were granted.',
@@ -55,7 +55,7 @@ const grant = z.object({
   amount: text
     .refine((it) => /^\d{1,16}$/.test(it) && Number(it) >= 1 && Number(it) <= Number.MAX_SAFE_INTEGER, AMOUNT)
     .transform(Number),
-  reason: line(MAX_REASON_LENGTH, 'Say why.'),
+  reason,
   ref: text.transform((it) => (/^[\w-]{43}$/.test(it) ? it : newToken())),
 })
 
@@ -83,8 +83,7 @@ export const ACTS = {
       return { problem: `${account.username} would hold more than ${Number.MAX_SAFE_INTEGER} credits: grant fewer.` }
     if (outcome === 'user_deleted') return { problem: GONE }
     const isNew = outcome === 'granted'
-    const credits = amount === 1 ? 'credit' : 'credits'
-    return { done: outcome, action: isNew ? `granted ${amount.toLocaleString('en')} ${credits}` : undefined }
+    return { done: outcome, action: isNew ? `granted ${counted(amount, 'credit')}` : undefined }
   }),
 
   subscription: act(subscription, async ({ ports, account }, { plan, status, end_date }) => {

@@ -1,7 +1,9 @@
 import type { Subscription } from '../../account/account.js'
 import type { AdministeredAccount } from '../../account/administration.js'
+import { Fact } from '../fact.js'
 import { Moment } from '../moment.js'
-import { Act, WhyField } from './account-parts.js'
+import { Act } from './act.js'
+import { ReasonField } from './operator-layout.js'
 
 export interface GrantValues {
   readonly amount: string
@@ -71,7 +73,7 @@ export const SubscriptionCard = ({ path, subscription }: { path: string; subscri
           </div>
         </div>
         {!subscription && <p class="quiet small">Without a date it ends in one year.</p>}
-        <WhyField id="why-subscription" />
+        <ReasonField id="why-subscription" label="Why" />
         <button type="submit">{subscription ? 'Save subscription' : 'Begin subscription'}</button>
       </form>
       {subscription && (
@@ -102,27 +104,15 @@ export const AccountCard = ({
     <section class="card stack" aria-labelledby="account">
       <h2 id="account">Account</h2>
       <dl class="facts">
-        <div>
-          <dt>ID</dt>
-          <dd>
-            <code>{id}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>Email</dt>
-          <dd>{email ? <bdi>{email}</bdi> : 'None'}</dd>
-        </div>
-        <div>
-          <dt>Role</dt>
-          <dd>{role}</dd>
-        </div>
+        <Fact name="ID">
+          <code>{id}</code>
+        </Fact>
+        <Fact name="Email">{email ? <bdi>{email}</bdi> : 'None'}</Fact>
+        <Fact name="Role">{role}</Fact>
         {deletedAt && (
-          <div>
-            <dt>Deleted</dt>
-            <dd>
-              <Moment at={deletedAt} />
-            </dd>
-          </div>
+          <Fact name="Deleted">
+            <Moment at={deletedAt} />
+          </Fact>
         )}
       </dl>
       {deletedAt ? (

@@ -3,13 +3,16 @@ import type { Session, SignedIn } from '../../account/session.js'
 import type { LedgerEntry } from '../../generation/library/history.js'
 import type { Page } from '../../page.js'
 import { browserName } from '../account/browser-name.js'
+import { address } from '../address.js'
 import { Moment } from '../moment.js'
-import { Act, Notices, number, Pager, Scroll, StatusBadge } from './account-parts.js'
-import { address } from './form-reading.js'
+import { counted, number } from '../numbers.js'
+import { Act } from './act.js'
+import { Notices } from './notices.js'
 import { OperatorLayout } from './operator-layout.js'
+import { Pager, Scroll, StatusBadge } from './operator-parts.js'
 import { AccountCard, GrantForm, type GrantValues, SubscriptionCard } from './user-forms.js'
 
-export interface UserPageProps {
+interface UserPageProps {
   readonly signedIn: SignedIn
   readonly account: AdministeredAccount
   readonly entries: Page<LedgerEntry>
@@ -109,8 +112,7 @@ const ActiveCard = ({ active, path }: CardProps) => (
           </a>{' '}
           <span class="badge">{status}</span>
           <div class="quiet small">
-            <bdi>{modelName}</bdi>, {batchSize} {batchSize === 1 ? 'image' : 'images'}, {number(cost)}{' '}
-            {cost === 1 ? 'credit' : 'credits'}, <Moment at={createdAt} />
+            <bdi>{modelName}</bdi>, {counted(batchSize, 'image')}, {counted(cost, 'credit')}, <Moment at={createdAt} />
           </div>
         </div>
         <Act id={`cancel-${id}`} action={`${path}/generations/cancel`} name="Cancel" button="Cancel generation" of={id}>

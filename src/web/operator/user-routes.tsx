@@ -4,10 +4,11 @@ import type { AdministeredAccount } from '../../account/administration.js'
 import { newToken } from '../../account/session.js'
 import { AppError } from '../../errors.js'
 import type { App } from '../../http/fastify-app.js'
+import { address } from '../address.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
-import { address, readForm, reasonField } from './form-reading.js'
+import { byOf, readForm, reason } from './operator-forms.js'
 import { ACTS, DONE, GONE } from './user-acts.js'
 import { UserPage } from './user-page.js'
 
@@ -68,7 +69,7 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
       const account = await find(request.params.username)
       const { username } = account
       const by = sessionOf(request)
-      const { form, problem: unexplained } = readForm(z.object({ reason: reasonField }), request.body)
+      const { form, problem: unexplained } = readForm(z.object({ reason }), request.body)
       const refuse = (problem: string) => {
         const grant = name === 'credits' ? grantFields.parse(request.body ?? {}) : undefined
         return show(request, reply.code(400), { username, problem, grant })
@@ -78,8 +79,7 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
       const outcome = await act({ ports, account, by }, request.body)
       if (outcome.problem !== undefined) return refuse(outcome.problem)
       const { done, action } = outcome
-      const actor = by.caller.account.username
-      if (action) await operatorActions.record({ actor, action, target: username, reason: form.reason })
+      if (action) await operatorActions.record({ ...byOf(request, form.reason), action, target: username })
       return reply.redirect(address(`/operator/users/${encodeURIComponent(username)}`, { done }), 303)
     })
   }

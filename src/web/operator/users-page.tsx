@@ -1,11 +1,12 @@
 import type { ListedAccount } from '../../account/administration.js'
 import type { SignedIn } from '../../account/session.js'
+import { address } from '../address.js'
 import { Moment } from '../moment.js'
-import { number, Pager, Scroll, StatusBadge } from './account-parts.js'
-import { address } from './form-reading.js'
+import { number } from '../numbers.js'
 import { OperatorLayout } from './operator-layout.js'
+import { Pager, Scroll, StatusBadge } from './operator-parts.js'
 
-export interface UsersPageProps {
+interface UsersPageProps {
   readonly signedIn: SignedIn
   readonly text: string
   readonly deleted: boolean

@@ -29,7 +29,7 @@ export interface Shape {
 }
 
 /** About a megapixel each: the sizes that the models were made for. */
-export const SHAPES: readonly Shape[] = [
+const SHAPES: readonly Shape[] = [
   { name: 'Portrait', width: 832, height: 1216 },
   { name: 'Square', width: 1024, height: 1024 },
   { name: 'Landscape', width: 1216, height: 832 },

@@ -5,7 +5,7 @@ import { Layout } from '../layout.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
 import { type Active, ActiveStage, EmptyStage, EndedStage, type ImageUrls } from './stage.js'
 
-export interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> {
+interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> {
   readonly signedIn: SignedIn
   readonly active: Active | undefined
   /** The latest one, where none is active. */

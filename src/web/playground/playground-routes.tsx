@@ -12,6 +12,7 @@ import { submitGeneration } from '../../generation/submit/submit.js'
 import { statusOf } from '../../http/error-bodies.js'
 import type { App } from '../../http/fastify-app.js'
 import { generateBody } from '../../http/personal-api/submit-schemas.js'
+import { isFragment } from '../fragment.js'
 import { sendFragment, sendPage } from '../layout.js'
 import type { WebsiteOptions, WebsitePorts } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
@@ -151,8 +152,6 @@ interface Shown {
   readonly example: boolean
   readonly problem?: Problem | undefined
 }
-
-const isFragment = ({ headers }: FastifyRequest) => headers['hx-request'] === 'true'
 
 /** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
 async function formFor(

@@ -4,6 +4,7 @@ import type { Polled } from '../../generation/follow/poll.js'
 import type { PastGeneration } from '../../generation/library/history.js'
 import type { ImageStore } from '../../generation/shared-ports.js'
 import { Credits } from '../layout.js'
+import { counted } from '../numbers.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
 export const Partial = ({ of: target, morph, children }: PartialProps) =>
@@ -27,8 +28,7 @@ export interface Active {
 
 export type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
 
-const plural = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
-export const creditsText = (count: number) => plural(count, 'credit')
+export const creditsText = (count: number) => counted(count, 'credit')
 
 const ratioOf = ({ width, height }: Pick<PastGeneration, 'width' | 'height'>) =>
   `--ratio: ${width / height}; aspect-ratio: ${width} / ${height}`

@@ -19,7 +19,7 @@ export type Statuses = readonly {
   readonly everywhere: boolean
 }[]
 
-export interface ProseFacts {
+interface ProseFacts {
   readonly baseUrl: string
   readonly apiBaseUrl: string
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }

@@ -4,7 +4,7 @@ import { answerFields, bodyFields, type Field, nameOf, parameterField } from './
 import { type Chapter, chapters, type Statuses } from './prose.js'
 import { type Samples, samplesOf, wholePrograms } from './samples.js'
 
-export interface ReferenceOptions {
+interface ReferenceOptions {
   readonly baseUrl: string
   readonly apiBaseUrl: string
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }

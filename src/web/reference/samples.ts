@@ -11,7 +11,7 @@ export const LANGUAGES = [
   ['typescript', 'TypeScript', 'ts'],
 ] as const satisfies readonly (readonly [language: keyof Samples, name: string, fence: string])[]
 
-export interface SampleRequest {
+interface SampleRequest {
   readonly method: string
   readonly url: string
   readonly body: object | undefined

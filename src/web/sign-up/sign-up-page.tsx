@@ -1,7 +1,7 @@
 import { PASSWORD_LENGTH } from '../../account/password.js'
 import { Layout } from '../layout.js'
 
-export interface SignUpForm {
+interface SignUpForm {
   readonly username?: string
   readonly email?: string
   /** Why it did not work. */

@@ -5,19 +5,20 @@ import {
   OLD_SECRET_HOURS,
   type WebhookEndpoint,
 } from '../../webhooks/webhook.js'
+import { Fact } from '../fact.js'
 import { Cell } from '../labelled-cell.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
 import { EndpointStatus, NewSecret } from './webhooks-page.js'
 
-export interface EndpointView extends DeliveriesView {
+interface EndpointView extends DeliveriesView {
   readonly signedIn: SignedIn
   readonly endpoint: WebhookEndpoint
   /** After a rotation: shown this once. */
   readonly secret?: string | undefined
 }
 
-export interface DeliveriesView {
+interface DeliveriesView {
   readonly endpoint: WebhookEndpoint
   readonly deliveries: readonly DeliveryRecord[]
   /** The cursor of the next page. */
@@ -44,29 +45,17 @@ export const EndpointPage = (view: EndpointView) => {
       <section class="card stack" aria-label="About this webhook">
         <dl class="facts">
           {endpoint.description && (
-            <div>
-              <dt>Description</dt>
-              <dd>
-                <bdi>{endpoint.description}</bdi>
-              </dd>
-            </div>
+            <Fact name="Description">
+              <bdi>{endpoint.description}</bdi>
+            </Fact>
           )}
-          <div>
-            <dt>Events</dt>
-            <dd>{endpoint.events.join(', ')}</dd>
-          </div>
-          <div>
-            <dt>Added</dt>
-            <dd>
-              <Moment at={endpoint.createdAt} />
-            </dd>
-          </div>
-          <div>
-            <dt>Status</dt>
-            <dd>
-              <EndpointStatus of={endpoint} />
-            </dd>
-          </div>
+          <Fact name="Events">{endpoint.events.join(', ')}</Fact>
+          <Fact name="Added">
+            <Moment at={endpoint.createdAt} />
+          </Fact>
+          <Fact name="Status">
+            <EndpointStatus of={endpoint} />
+          </Fact>
         </dl>
         <div class="row">
           {enabled && (

@@ -16,7 +16,7 @@ export interface WebhooksView {
   readonly asked?: AskedEndpoint | undefined
 }
 
-export interface AskedEndpoint {
+interface AskedEndpoint {
   readonly url: string
   readonly description: string
   readonly events: readonly string[]

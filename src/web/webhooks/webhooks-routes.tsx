@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { AppError, invalidParameter } from '../../errors.js'
-import { statusOf } from '../../http/error-bodies.js'
 import type { App } from '../../http/fastify-app.js'
 import * as field from '../../http/fields.js'
 import { webhookBody } from '../../http/personal-api/webhook-schemas.js'
 import type { Place } from '../../page.js'
 import * as webhooks from '../../webhooks/endpoints.js'
+import { isFragment } from '../fragment.js'
 import { sendFragment, sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
+import { refusalOf } from '../refusal.js'
 import { noSuchPage, sessionOf } from '../session-cookie.js'
 import { Deliveries, EndpointPage } from './endpoint-page.js'
 import { Webhooks, WebhooksPage, type WebhooksView } from './webhooks-page.js'
@@ -35,7 +36,7 @@ export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const view = { ...news, signedIn, endpoints: await endpoints.list(signedIn.caller.account.id) }
-    return request.headers['hx-request'] === 'true'
+    return isFragment(request)
       ? sendFragment(reply, <Webhooks {...view} />)
       : sendPage(reply, <WebhooksPage {...view} />)
   }
@@ -56,8 +57,7 @@ export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
       const { secret } = await webhooks.createEndpoint(ports.webhooks, request.caller.account, parsed.data)
       return showAll(request, reply, { secret })
     } catch (error) {
-      if (!(error instanceof AppError) || statusOf(error.code) >= 500) throw error
-      return showAll(request, reply.code(statusOf(error.code)), { problem: error.message, asked })
+      return showAll(request, reply, { problem: refusalOf(error, reply), asked })
     }
   })
 
