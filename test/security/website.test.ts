@@ -1,16 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hashPassword, isPassword } from '../../src/account/password.js'
+import { isPassword } from '../../src/account/password.js'
 import { hashToken, newToken } from '../../src/account/session.js'
 import { credentialStore } from '../../src/db/session-store.js'
 import { givenSession } from '../support/browser.js'
+import { givenPassword, PASSWORD } from '../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { formsOf } from '../support/website-client.js'
 
 const context = useService()
 const { send } = formsOf(() => context.service.url)
-const PASSWORD = 'correct horse battery'
 let operator: string
 
 beforeAll(async () => {
@@ -20,9 +20,9 @@ beforeAll(async () => {
   operator = await givenSession(db, { id })
 })
 
-async function givenPassword(): Promise<GivenUser> {
+async function givenSignIn(): Promise<GivenUser> {
   const user = await givenUser(context.service.db)
-  await credentialStore(context.service.db).setPassword(user.id, await hashPassword(PASSWORD), undefined)
+  await givenPassword(context.service.db, user)
   return user
 }
 async function givenLink({ id }: GivenUser, email?: string): Promise<string> {
@@ -43,7 +43,7 @@ describe('guessing passwords', () => {
   })
 
   it('with one that is changed meanwhile begins no session', async () => {
-    const { username, id } = await givenPassword()
+    const { username, id } = await givenSignIn()
     const others = Array.from({ length: 8 }, () => isPassword('wrong', undefined))
     const answer = send('POST', '/sign-in', { body: { username, password: PASSWORD } })
     await Promise.race(others.slice(3))
@@ -54,7 +54,7 @@ describe('guessing passwords', () => {
   })
 
   it('counts nothing towards another address that is tried as a username', async () => {
-    const user = await givenPassword()
+    const user = await givenSignIn()
     const { url } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })
     const from = (address: string, username: string, path = '/sign-in') =>
       formsOf(() => url).send('POST', path, {
@@ -73,7 +73,7 @@ describe('guessing passwords', () => {
 
 describe('what a form sends', () => {
   it('is refused in words where no header or database takes it', async () => {
-    const { username } = await givenPassword()
+    const { username } = await givenSignIn()
     for (const next of ['/gallery?q=日本', '/\0', '/\u007f', '/é'])
       expect((await send('POST', '/sign-in', { body: { username, password: PASSWORD, next } })).location).toBe(
         '/playground',
