@@ -52,8 +52,9 @@ export const Layout = ({
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       {!listed && <meta name="robots" content="noindex" />}
-      {/* htmx would add a style element, which the content security policy forbids. */}
-      {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false}' />}
+      {/* The content security policy forbids the style element that htmx would add. A stream goes on in a hidden tab: one
+          that was paused does not always go on when it is seen again. */}
+      {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
       <title>{`${title} · Easel`}</title>
       <link rel="icon" type="image/svg+xml" href={ASSETS.icon.url} />
       <link rel="stylesheet" href={ASSETS.style.url} />

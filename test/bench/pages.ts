@@ -23,12 +23,17 @@ export async function benchPages({ stack, nextUser, figures, wanted }: Bench): P
          started_at, finished_at, created_at)
        SELECT 'page-' || slug, $1, $2, 'personal', false, 'succeeded', 10, 'Pony Diffusion', 'f',
          'a lighthouse at dusk, waves, detailed clouds, oil on canvas, masterpiece, number ' || n, '', 832, 1216, 1, 30, 7,
-         'euler_a', 1, ARRAY[slug], 0, now(), now(), now(), now() - n * interval '1 minute' FROM given
+         'euler_a', 1, ARRAY[slug], 1, now(), now(), now(), now() - n * interval '1 minute' FROM given
+     ), charged AS (
+       INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id, created_at)
+       SELECT $1, 'charge', -1, n, 'page-' || slug, now() - n * interval '1 minute' FROM given ORDER BY n DESC
      )
      INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256, has_thumbnail)
      SELECT slug, 'page-' || slug, 0, 1, 832, 1216, 1, 'x', true FROM given`,
     [id, keyId, slugs],
   )
+  // As autovacuum leaves it soon after.
+  await pool.query('ANALYZE')
   const token = newToken()
   await sessionStore(stack.db).begin(id, hashToken(token), 'bench')
   const headers = { accept: 'text/html', cookie: `easel=${token}` }
@@ -36,6 +41,9 @@ export async function benchPages({ stack, nextUser, figures, wanted }: Bench): P
     '/gallery': '/gallery',
     '/gallery, a search': '/gallery?q=number+50',
     '/gallery, nothing found': '/gallery?q=zebra',
+    '/playground': '/playground',
+    '/keys': '/keys',
+    '/account': '/account',
     '/image': `/image/${slugs[IMAGES / 2]}`,
   }
   for (const [name, path] of Object.entries(pages)) {
