@@ -12,7 +12,7 @@ const DIRECTORY = ['./assets/', './web/assets/', '../web/assets/']
 const { resolve } = createRequire(import.meta.url)
 
 const own = (...files: readonly string[]) => files.map((file) => readFileSync(join(DIRECTORY, file), 'utf8')).join('\n')
-const ofPackage = (file: string) => readFileSync(resolve(file), 'utf8')
+const ofPackages = (...files: readonly string[]) => files.map((file) => readFileSync(resolve(file), 'utf8')).join('\n')
 
 /** Half of a style sheet is indentation and line breaks. */
 const squeezed = (css: string) =>
@@ -34,8 +34,8 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 export const ASSETS = {
   // Every page has it; base.css comes first, because it names the cascade layers.
   style: asset('easel.css', CSS, squeezed(own('base.css', 'site.css'))),
-  htmx: asset('htmx.js', SCRIPT, ofPackage('htmx.org/dist/htmx.min.js')),
-  htmxStreams: asset('htmx-sse.js', SCRIPT, ofPackage('htmx.org/dist/ext/hx-sse.min.js')),
+  // One file: htmx begins a turn of the event loop after its own, and an extension that comes later connects no stream.
+  htmx: asset('htmx.js', SCRIPT, ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')),
   icon: asset('easel.svg', 'image/svg+xml', own('easel.svg')),
 }
 

@@ -60,7 +60,6 @@ export const Layout = ({
       <link rel="stylesheet" href={ASSETS.style.url} />
       {style && <link rel="stylesheet" href={assetUrl(style)} />}
       {live && <script src={ASSETS.htmx.url} defer />}
-      {live && <script src={ASSETS.htmxStreams.url} defer />}
       <script src={assetUrl('easel.js')} defer />
       {script && <script src={assetUrl(script)} defer />}
       {head}
