@@ -97,7 +97,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     trustedProxies: config.trustedProxies,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
-    storagePath: config.storagePath,
+    openFile: images.open,
     personal: { ports, authentication, limit, leaving: leaving.signal, streamTimes: options.streamTimes },
     createImage: {
       ports,

@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { OpenPublicFile } from '../generation/library/public-file.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
@@ -27,8 +28,8 @@ export interface AppOptions {
   readonly trustedProxies: readonly string[]
   readonly baseUrl: string
   readonly apiBaseUrl: string
-  /** The directory that /cdn serves. */
-  readonly storagePath: string
+  /** What /cdn serves. */
+  readonly openFile: OpenPublicFile
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
   readonly publishedImages: PublishedImages
@@ -72,7 +73,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   const describe = describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
-  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.publishedImages))
+  await app.register(async (scope: App) => cdnRoutes(scope, options.openFile, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
