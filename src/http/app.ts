@@ -15,6 +15,7 @@ import { healthRoutes } from './health-routes.js'
 import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
+import { type UploadOptions, uploadRoutes } from './upload-routes.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
@@ -30,6 +31,8 @@ export interface AppOptions {
   readonly apiBaseUrl: string
   /** What /cdn serves. */
   readonly openFile: OpenPublicFile
+  /** Where workers have no key of the bucket. */
+  readonly uploads?: UploadOptions | undefined
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
   readonly publishedImages: PublishedImages
@@ -73,6 +76,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   const describe = describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
+  const { uploads } = options
+  if (uploads) await app.register(async (scope: App) => uploadRoutes(scope, uploads), { prefix: '/internal/uploads' })
   await app.register(async (scope: App) => cdnRoutes(scope, options.openFile, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)

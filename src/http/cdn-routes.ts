@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, serviceUnavailable } from '../errors.js'
 import { IMAGE_FILE } from '../generation/generation.js'
@@ -44,7 +45,7 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
     reply.code(found.status).headers({ ...HEADERS, ...found.headers })
     if (found.status === 304) return reply.send()
     // Not what the store says: it may be a page there.
-    return reply.type(name.endsWith('.webp') ? 'image/webp' : 'image/png').send(found.body ?? '')
+    return reply.type(name.endsWith('.webp') ? 'image/webp' : 'image/png').send(found.body ?? Readable.from([]))
   })
   app.setErrorHandler<FileError>((error, _request, reply) => {
     // The directory disappeared after it was checked.

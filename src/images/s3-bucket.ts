@@ -37,6 +37,8 @@ const NEVER = new AbortController().signal
 const clients = new WeakMap<S3Access, Promise<S3Client>>()
 
 async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Promise<S3Client> {
+  // Else it prints on stderr, where the log is, that it will want a newer Node one day.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
   const { S3Client } = await import('@aws-sdk/client-s3')
   // A reader of /cdn holds one for as long as it reads, so there may be as many as readers, whom the server limits.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
