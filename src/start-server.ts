@@ -102,7 +102,13 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     openFile: images.open,
     uploads:
       config.uploads && config.storage.kind === 's3'
-        ? { secret: config.uploads.secret, rights: uploadRights(db), bucket: s3Bucket(config.storage), images }
+        ? {
+            secret: config.uploads.secret,
+            rights: uploadRights(db),
+            published,
+            bucket: s3Bucket(config.storage),
+            images,
+          }
         : undefined,
     personal: { ports, authentication, limit, leaving: leaving.signal, streamTimes: options.streamTimes },
     createImage: {

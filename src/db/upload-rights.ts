@@ -1,7 +1,7 @@
-import { and, arrayContains, eq, isNull } from 'drizzle-orm'
+import { and, arrayContains, eq } from 'drizzle-orm'
 import type { UploadRights } from '../generation/run/upload-rights.js'
 import type { Database } from './client.js'
-import { generations as g, images as i } from './schema.js'
+import { generations as g } from './schema.js'
 
 export const uploadRights = ({ orm }: Database): UploadRights => ({
   async mayStore({ id, attempt }, slug) {
@@ -10,14 +10,6 @@ export const uploadRights = ({ orm }: Database): UploadRights => ({
       .select({ id: g.id })
       .from(g)
       .where(and(running, arrayContains(g.slugs, [slug])))
-    return found.length > 0
-  },
-
-  async isPublished(slug) {
-    const found = await orm
-      .select({ slug: i.slug })
-      .from(i)
-      .where(and(eq(i.slug, slug), isNull(i.removedAt)))
     return found.length > 0
   },
 })

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { AppError, serviceUnavailable } from '../errors.js'
 import { IMAGE_FILE } from '../generation/generation.js'
+import type { PublishedImages } from '../generation/library/history.js'
 import type { UploadRights } from '../generation/run/upload-rights.js'
 import type { ImageStore } from '../generation/shared-ports.js'
 import type { App } from './fastify-app.js'
@@ -10,6 +11,7 @@ export interface UploadOptions {
   /** What workers show: at least 32 characters. */
   readonly secret: string
   readonly rights: UploadRights
+  readonly published: PublishedImages
   readonly bucket: {
     presignPut(file: string, facts: { bytes: number; sha256: string; replaces: string | undefined }): Promise<object>
     head(file: string): Promise<object | undefined>
@@ -35,7 +37,7 @@ const slugOf = (name: string) => name.slice(0, name.indexOf('.'))
 const hashOf = (text: string) => createHash('sha256').update(text).digest()
 
 /** For workers without a key of the bucket, at /internal/uploads: no part of the API, and of no subscriber's limits. */
-export function uploadRoutes(app: App, { secret, rights, bucket, images }: UploadOptions): void {
+export function uploadRoutes(app: App, { secret, rights, published, bucket, images }: UploadOptions): void {
   const expected = hashOf(`Bearer ${secret}`)
   app.addHook('onRequest', (request, _reply, next) => {
     // Hashes have one length, and comparing them takes one time.
@@ -59,7 +61,8 @@ export function uploadRoutes(app: App, { secret, rights, bucket, images }: Uploa
 
   app.delete('/:file', { schema: { params: fileParams } }, async ({ params }, reply) => {
     const slug = slugOf(params.file)
-    if (await rights.isPublished(slug)) return reply.code(409).send({ error: 'This image is published.' })
+    if ((await published.find(slug))?.removed === false)
+      return reply.code(409).send({ error: 'This image is published.' })
     await images.remove(slug).catch(orAway)
     return reply.code(204).send()
   })

@@ -39,6 +39,12 @@ export function storageOf(url: string, access: S3Access): Storage {
   return { kind: 's3', bucket, prefix: path && `${path.slice(1)}/`, ...access }
 }
 
+/** Whether the URL names this storage. */
+export const isStorage = (storage: Storage, url: string): boolean =>
+  isStorageUrl(url) && storageName(storageOf(url, NO_ACCESS)) === storageName(storage)
+
+const NO_ACCESS: S3Access = { endpoint: undefined, region: '', forcePathStyle: false, key: undefined }
+
 /** As in STORAGE_URL, for people. */
 export const storageName = (storage: Storage): string =>
   storage.kind === 'file' ? `file:${storage.path}` : `s3://${storage.bucket}/${storage.prefix}`

@@ -17,7 +17,8 @@ const KEY_ID = 'S3RVER'
 export const S3_SECRET = 'the secret of the key S3RVER'
 
 /** Answers or breaks a request itself, or lets it pass. */
-export type Fault = (request: IncomingMessage, response: ServerResponse) => 'handled' | 'pass'
+type Handled = 'handled' | 'pass'
+export type Fault = (request: IncomingMessage, response: ServerResponse) => Handled | Promise<Handled>
 
 export interface S3Server {
   readonly endpoint: string
@@ -73,7 +74,7 @@ export async function startS3(directory: string): Promise<S3Server> {
   const server = createServer(async (request, response) => {
     const path = (request.url ?? '').split('?')[0] as string
     it.seen.push(`${request.method} ${path}`)
-    if (it.fault?.(request, response) === 'handled') return
+    if ((await it.fault?.(request, response)) === 'handled') return
     const body = await buffer(request).catch(() => undefined)
     if (!body) return // its sender has gone: nothing is stored
     bodies.set(request, body)

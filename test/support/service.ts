@@ -57,8 +57,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const running: Running[] = []
   const started = async <T extends Running>(process: Promise<T>): Promise<T> => {
     const it = await process
-    running.push(it)
-    return it
+    const stoppable = {
+      ...it,
+      stop: async () => {
+        running.splice(running.indexOf(stoppable), 1)
+        await it.stop()
+      },
+    }
+    running.push(stoppable)
+    return stoppable
   }
   const server = (more?: ServerOptions, moreEnv?: Record<string, string>) =>
     started(startServer(configured(moreEnv), silentLog(), { namespace, ...options.server, ...more }))
@@ -75,12 +82,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     namespace,
     server,
     worker,
-    async stopServer() {
-      running.splice(running.indexOf(first), 1)
-      await first.stop()
-    },
+    stopServer: () => first.stop(),
     async close() {
-      await Promise.all(running.reverse().map((it) => it.stop()))
+      await Promise.all([...running].reverse().map((it) => it.stop()))
       await db.pool.end()
       await storage.remove()
     },

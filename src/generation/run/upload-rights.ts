@@ -4,6 +4,4 @@ import type { Delivery } from '../shared-ports.js'
 export interface UploadRights {
   /** Whether this attempt runs now, and the image is one of its generation's. */
   mayStore(attempt: Delivery, slug: string): Promise<boolean>
-  /** Whether subscribers may see the image: what a worker may not remove. */
-  isPublished(slug: string): Promise<boolean>
 }
