@@ -70,8 +70,8 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): Image
       const what = `The store of images at ${new URL(target).host} cannot be reached`
       const { status, text } = await send(what, TRANSFER_MS, signal, target, { method: 'PUT', headers, body: content })
       if (status < 300) return true
-      if (status === 404 || status === 409 || status === 412) return false
       const code = /<Code>(\w{1,50})<\/Code>/.exec(text)?.[1] ?? 'no reason'
+      if (status === 409 || status === 412 || code === 'NoSuchKey') return false
       throw new Error(
         `The store of images at ${new URL(target).host} refused an upload (${status} ${code}): look into its log.`,
       )

@@ -100,7 +100,8 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   const common = { DATABASE_URL: service.config.databaseUrl, BASE_URL: 'http://easel.test', LOG_LEVEL: 'silent' }
   const easel = (line: string, more: Record<string, string>): Promise<Ran> => runLine(line, { ...common, ...more })
   const moved = (ran: Ran) => {
-    expect(ran.stderr).toBe('')
+    // On a slow machine it tells how far it is.
+    expect(ran.stderr).toMatch(/^(\d+ of \d+ images done\n)*$/)
     return JSON.parse(ran.stdout)
   }
 
@@ -109,7 +110,7 @@ it('moves with every image in reach all the time, whatever breaks in between', a
     return checks.filter((it: { violations: number }) => it.violations > 0)
   }
 
-  const slugs = await givenImages(24)
+  const slugs = await givenImages(18)
   const seen = [...slugs]
   let url = service.url
   const reader = startReader(seen, () => url)
@@ -173,7 +174,7 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   reader.pause()
   await writeFile(file, 'something else')
   const found = await easel(`storage move ${from} ${to} --json`, env)
-  expect(found).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: 1 image could not be moved: /) })
+  expect(found).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: 1 image could not be moved: /m) })
   expect(JSON.parse(found.stdout)).toMatchObject({ different: 1, missing: 0, examples: [broken] })
   await rename(`${file}-away`, file)
   reader.resume()

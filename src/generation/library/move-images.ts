@@ -25,7 +25,7 @@ export interface MovePorts {
   readonly published: PublishedImages
 }
 
-/** `present`: copied before, or stored there. `missing`: neither store has it whole. `different`: its bytes are not those that were published. */
+/** `present`: copied before, or stored there. `missing`: neither store has it whole. `different`: not as published. */
 type Outcome = 'copied' | 'present' | 'removed' | 'missing' | 'different'
 
 export interface Moved {
