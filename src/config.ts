@@ -1,5 +1,5 @@
-import { resolve } from 'node:path'
 import { z } from 'zod'
+import { isStorageUrl, STORAGE_FORM, storageName, storageOf } from './images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/declaration.js'
 
 const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
@@ -30,6 +30,8 @@ const urlWith = (one: string, other: string) =>
 
 const postgresUrl = urlWith('postgres:', 'postgresql:')
 const webUrl = urlWith('http:', 'https:')
+
+const storageUrl = z.string().refine(isStorageUrl, STORAGE_FORM)
 
 /** Comma-separated; blanks around an entry and empty entries don't count. */
 const list = (text: string): string[] =>
@@ -100,10 +102,15 @@ const variables = z.object({
   METRICS_PORT: wholeNumber(1, 65535).optional(),
   BASE_URL: httpOrigin.optional(),
   API_BASE_URL: httpOrigin.optional(),
-  STORAGE_URL: z
-    .string()
-    .regex(/^file:./, "must be file:PATH (s3:// storage isn't built yet)")
-    .default('file:.easel/images'),
+  STORAGE_URL: storageUrl.default('file:.easel/images'),
+  STORAGE_OLD_URL: storageUrl.optional(),
+  S3_ENDPOINT: httpOrigin.optional(),
+  S3_REGION: z.string().optional(),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  S3_FORCE_PATH_STYLE: flag.optional(),
+  UPLOAD_VIA: z.enum(['direct', 'server'], 'must be direct or server').default('direct'),
+  UPLOAD_SECRET: z.string().min(32, 'must have at least 32 characters').optional(),
   CDN_BASE_URL: httpOrigin.optional(),
   CDN_PURGE_URL: webUrl.optional(),
   INFERENCE_URL: z
@@ -154,7 +161,10 @@ const variables = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be ${LOG_LEVELS.slice(0, -1).join(', ')} or silent`).default('info'),
 })
 
-const OIDC = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const
+const TOGETHER = [
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'],
+  ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+] as const
 
 /** A configuration that can't be used; the message names each variable and what it should be. */
 export class ConfigError extends Error {}
@@ -175,9 +185,11 @@ export function parseConfig(env: Record<string, string | undefined>) {
     throw new ConfigError(problems.join('; '))
   }
   const v = parsed.data
-  const missing = OIDC.filter((name) => v[name] === undefined)
-  if (missing.length > 0 && missing.length < OIDC.length)
-    throw new ConfigError(`${OIDC.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
+  for (const names of TOGETHER) {
+    const missing = names.filter((name) => v[name] === undefined)
+    if (missing.length > 0 && missing.length < names.length)
+      throw new ConfigError(`${names.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
+  }
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
     databaseUrl: v.DATABASE_URL,
@@ -196,8 +208,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     cdnBaseUrl: v.CDN_BASE_URL ?? `${baseUrl}/cdn`,
     /** See cdn-purge.ts; it may hold a secret. */
     cdnPurgeUrl: v.CDN_PURGE_URL,
-    /** Absolute directory of the images. */
-    storagePath: resolve(v.STORAGE_URL.slice('file:'.length)),
+    ...storageConfig(v, baseUrl),
     inferenceUrls: v.INFERENCE_URL,
     inferenceTimeoutMs: v.INFERENCE_TIMEOUT_SECONDS * 1000,
     generationDeadlineSeconds: v.GENERATION_DEADLINE_SECONDS,
@@ -220,4 +231,37 @@ export function parseConfig(env: Record<string, string | undefined>) {
         : undefined,
     logLevel: v.LOG_LEVEL,
   })
+}
+
+/** Where images are kept, and how workers bring them there. */
+function storageConfig(v: z.output<typeof variables>, baseUrl: string) {
+  const access = {
+    endpoint: v.S3_ENDPOINT,
+    // Stores of one's own have no regions, and all take this one.
+    region: v.S3_REGION ?? 'us-east-1',
+    forcePathStyle: v.S3_FORCE_PATH_STYLE ?? v.S3_ENDPOINT !== undefined,
+    key:
+      v.S3_ACCESS_KEY_ID && v.S3_SECRET_ACCESS_KEY
+        ? { id: v.S3_ACCESS_KEY_ID, secret: v.S3_SECRET_ACCESS_KEY }
+        : undefined,
+  }
+  const storage = storageOf(v.STORAGE_URL, access)
+  const oldStorage = v.STORAGE_OLD_URL === undefined ? undefined : storageOf(v.STORAGE_OLD_URL, access)
+  if ([storage, oldStorage].some((it) => it?.kind === 's3') && !v.S3_REGION && !v.S3_ENDPOINT)
+    throw new ConfigError('s3:// storage needs S3_REGION on AWS, or S3_ENDPOINT elsewhere')
+  if (oldStorage && storageName(oldStorage) === storageName(storage))
+    throw new ConfigError('STORAGE_OLD_URL must name another store than STORAGE_URL, or be left out')
+  if (v.UPLOAD_VIA === 'server' && storage.kind === 'file')
+    throw new ConfigError('UPLOAD_VIA=server works with s3:// storage only: set STORAGE_URL, or UPLOAD_VIA=direct')
+  if (v.UPLOAD_VIA === 'server' && v.UPLOAD_SECRET === undefined)
+    throw new ConfigError(
+      'UPLOAD_VIA=server needs UPLOAD_SECRET: at least 32 random characters, for servers and workers',
+    )
+  return {
+    storage,
+    /** Where images come from that are not in `storage` yet. */
+    oldStorage,
+    /** Undefined: workers have a key of the storage. Else they ask the server at `url`, with this secret. */
+    uploads: v.UPLOAD_VIA === 'server' && v.UPLOAD_SECRET ? { url: baseUrl, secret: v.UPLOAD_SECRET } : undefined,
+  }
 }

@@ -15,6 +15,7 @@ import { modelStore } from './db/model-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { refusedPromptNotes } from './db/refused-prompt-store.js'
 import { submissionStore } from './db/submission-store.js'
+import { uploadRights } from './db/upload-rights.js'
 import { listenForHealth } from './entry.js'
 import { createFollowing } from './generation/follow/follow.js'
 import type { SlotLimits } from './http/admission.js'
@@ -23,6 +24,7 @@ import type { StreamTimes } from './http/server-sent-events.js'
 import { forViewing } from './images/for-viewing.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
+import { s3Bucket } from './images/s3-bucket.js'
 import { occasionally } from './log.js'
 import { agentDoor } from './mcp/agent-door.js'
 import { createModerator } from './moderation/create-moderator.js'
@@ -97,7 +99,17 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     trustedProxies: config.trustedProxies,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
-    storagePath: config.storagePath,
+    openFile: images.open,
+    uploads:
+      config.uploads && config.storage.kind === 's3'
+        ? {
+            secret: config.uploads.secret,
+            rights: uploadRights(db),
+            published,
+            bucket: s3Bucket(config.storage),
+            images,
+          }
+        : undefined,
     personal: { ports, authentication, limit, leaving: leaving.signal, streamTimes: options.streamTimes },
     createImage: {
       ports,

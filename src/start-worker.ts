@@ -8,6 +8,7 @@ import { listenForHealth, type Running } from './entry.js'
 import { backendLoop } from './generation/run/backend-loop.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
+import { imageStoreViaServer } from './images/upload-via-server.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
 import { openFoundation, processId, type TestOptions } from './wiring.js'
@@ -26,7 +27,10 @@ export interface WorkerOptions extends TestOptions {
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
 export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
-  const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
+  const { uploads, cdnBaseUrl } = config
+  const images = uploads
+    ? imageStoreViaServer({ ...uploads, cdnBaseUrl })
+    : await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
   const backends = config.inferenceUrls.map((url) =>
     createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }),
   )
@@ -75,7 +79,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const poll = setInterval(pollForWork, POLL_MS)
   const closeHealthPort = await listenForHealth(config, () => performance.now() - announcedAt < SILENT_MS)
   const reconciler = foundation.startReconciler(images)
-  const audit = foundation.startAudit()
+  // Without a key no image can be looked at: the servers do it.
+  const audit = uploads ? undefined : foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
     log.warn({ worker: processId }, 'preview: draws stand-in images, no model runs; set INFERENCE_URL to a GPU server')
   }
@@ -84,7 +89,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   return {
     async stop(crashed = false) {
       clearInterval(poll)
-      const auditEnded = audit.stop()
+      const auditEnded = audit?.stop()
       const drained = Promise.all(loops.map((loop) => loop.drain()))
       const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())
       await Promise.race([drained, late])

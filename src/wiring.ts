@@ -17,7 +17,7 @@ import { reconcileStore } from './db/reconcile-store.js'
 import { startTakedowns } from './generation/library/takedown.js'
 import { startReconciler } from './generation/repair/reconcile.js'
 import type { ImageStore } from './generation/shared-ports.js'
-import { storedImages } from './images/open-image-store.js'
+import { imageStore } from './images/open-image-store.js'
 import { occasionally } from './log.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
 import { isOutage } from './outage.js'
@@ -178,7 +178,7 @@ export async function auditService(
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisUnreachable()
     const redis = client && { client, namespace, locks: redisActiveGenerationLock(client, namespace) }
-    return await audit({ databaseUrl, redis, refundFailed, images: storedImages(config), ...looks })
+    return await audit({ databaseUrl, redis, refundFailed, images: imageStore(config), ...looks })
   } finally {
     client?.disconnect()
   }

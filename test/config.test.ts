@@ -25,6 +25,14 @@ const VARIABLES = [
   'BASE_URL',
   'API_BASE_URL',
   'STORAGE_URL',
+  'STORAGE_OLD_URL',
+  'S3_ENDPOINT',
+  'S3_REGION',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'S3_FORCE_PATH_STYLE',
+  'UPLOAD_VIA',
+  'UPLOAD_SECRET',
   'CDN_BASE_URL',
   'INFERENCE_URL',
   'INFERENCE_TIMEOUT_SECONDS',
@@ -60,7 +68,9 @@ const DEFAULTS = {
   baseUrl: 'http://localhost:3000',
   apiBaseUrl: 'http://localhost:3000',
   cdnBaseUrl: 'http://localhost:3000/cdn',
-  storagePath: resolve('.easel/images'),
+  storage: { kind: 'file', path: resolve('.easel/images') },
+  oldStorage: undefined,
+  uploads: undefined,
   inferenceUrls: ['preview:'],
   inferenceTimeoutMs: 300_000,
   generationDeadlineSeconds: 3600,
@@ -120,8 +130,8 @@ describe('the configuration', () => {
     ['file:/srv/easel', '/srv/easel'],
     ['file:///srv/easel', '/srv/easel'],
     ['file:./a/../b', resolve('b')],
-  ])('keeps images where STORAGE_URL=%s says, as an absolute path', (url, storagePath) => {
-    expect(parse({ STORAGE_URL: url })).toMatchObject({ storagePath })
+  ])('keeps images where STORAGE_URL=%s says, as an absolute path', (url, path) => {
+    expect(parse({ STORAGE_URL: url }).storage).toEqual({ kind: 'file', path })
   })
 
   it('takes several backends, with blanks around them', () => {
@@ -189,9 +199,14 @@ describe('a value that cannot be used stops the start with the variable’s name
     ['BASE_URL', 'https://easel.example/?x=1', ORIGIN],
     ['API_BASE_URL', '//api.easel.example', ORIGIN],
     ['CDN_BASE_URL', 'https://cdn.example/#x', ORIGIN],
-    ['STORAGE_URL', 's3://bucket/prefix', "must be file:PATH (s3:// storage isn't built yet)"],
-    ['STORAGE_URL', 'file:', "must be file:PATH (s3:// storage isn't built yet)"],
-    ['STORAGE_URL', '/srv/easel', "must be file:PATH (s3:// storage isn't built yet)"],
+    ...['file:', '/srv/easel', 's3://', 's3://b', 's3://id:secret@bucket', 's3://bucket//x', 's3://bucket/x?y=z'].map(
+      (url): [string, string, string] => ['STORAGE_URL', url, 'must be file:PATH or s3://BUCKET/PREFIX'],
+    ),
+    ['STORAGE_OLD_URL', 'images', 'must be file:PATH or s3://BUCKET/PREFIX'],
+    ['STORAGE_OLD_URL', 'file:.easel/images', 'must name another store than STORAGE_URL, or be left out'],
+    ['S3_ENDPOINT', 'minio:9000', ORIGIN],
+    ['UPLOAD_VIA', 'proxy', 'must be direct or server'],
+    ['UPLOAD_SECRET', 'too short', 'must have at least 32 characters'],
     ['INFERENCE_URL', ',', 'must name at least one backend, like preview:'],
     ['INFERENCE_URL', 'gpu1', 'has an entry without a scheme; write each like preview: or a1111+http://host:7860'],
     ['INFERENCE_URL', 'a1111+http:', 'has an entry without a host; write it like a1111+http://host:7860'],
@@ -309,5 +324,45 @@ describe('signing in to the website', () => {
     expect(refusalOf({ ...REQUIRED, ...OIDC, OIDC_ISSUER: 'http://id.example' })).toBe(
       'OIDC_ISSUER must begin with https://, except on localhost',
     )
+  })
+})
+
+describe('object storage', () => {
+  const AWS = { STORAGE_URL: 's3://pictures', S3_REGION: 'eu-central-1' }
+  const OWN = { STORAGE_URL: 's3://pictures/easel/', S3_ENDPOINT: 'http://minio:9000/' }
+  const KEY = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'hunter2' }
+  const SECRET = 'x'.repeat(32)
+
+  it('is AWS, or whatever S3_ENDPOINT names, where the bucket is part of the path', () => {
+    const aws = { kind: 's3', bucket: 'pictures', prefix: '', region: 'eu-central-1', forcePathStyle: false }
+    expect(parse(AWS).storage).toEqual({ ...aws, endpoint: undefined, key: undefined })
+    const own = { prefix: 'easel/', endpoint: 'http://minio:9000', region: 'us-east-1', forcePathStyle: true }
+    expect(parse({ ...OWN, ...KEY }).storage).toEqual({ ...aws, ...own, key: { id: 'id', secret: 'hunter2' } })
+    expect(parse({ ...OWN, S3_FORCE_PATH_STYLE: 'false' }).storage).toMatchObject({ forcePathStyle: false })
+  })
+
+  it.each([
+    [{ STORAGE_URL: 's3://pictures' }, 's3:// storage needs S3_REGION on AWS, or S3_ENDPOINT elsewhere'],
+    [{ STORAGE_OLD_URL: 's3://pictures' }, 's3:// storage needs S3_REGION on AWS, or S3_ENDPOINT elsewhere'],
+    [
+      { ...AWS, S3_SECRET_ACCESS_KEY: 'hunter2' },
+      'S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY belong together: set S3_ACCESS_KEY_ID, too, or none of them',
+    ],
+    [
+      { UPLOAD_VIA: 'server', UPLOAD_SECRET: SECRET },
+      'UPLOAD_VIA=server works with s3:// storage only: set STORAGE_URL, or UPLOAD_VIA=direct',
+    ],
+    [
+      { ...AWS, UPLOAD_VIA: 'server' },
+      'UPLOAD_VIA=server needs UPLOAD_SECRET: at least 32 random characters, for servers and workers',
+    ],
+  ])('is refused without what it needs: %o', (env, sentence) => {
+    expect(refusalOf({ ...REQUIRED, ...env })).toBe(sentence)
+  })
+
+  it('is written to through the server where workers have no key', () => {
+    const env = { ...AWS, UPLOAD_VIA: 'server', UPLOAD_SECRET: SECRET, BASE_URL: 'https://easel.example' }
+    expect(parse(env).uploads).toEqual({ url: 'https://easel.example', secret: SECRET })
+    expect(parse({ ...AWS, UPLOAD_SECRET: SECRET }).uploads).toBeUndefined()
   })
 })

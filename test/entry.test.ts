@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -73,6 +73,10 @@ it('what `npm run bundle` makes of server and worker holds all that they load wh
     ['server.js', 'PORT'],
     ['worker.js', 'INFERENCE_URL'],
   ] as const) {
+    // Who keeps images in a directory never loads it.
+    const bundled = await readFile(join(directory, script), 'utf8')
+    expect(bundled).toContain('import("@aws-sdk/client-s3")')
+    expect(bundled).not.toMatch(/^import .*"@aws-sdk/m)
     const env = { PATH: process.env.PATH, DATABASE_URL: inject('services').postgresAdminUrl, [variable]: 'wrong' }
     const run = promisify(execFile)(process.execPath, [join(directory, script)], { env })
     await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(`^error: ${variable} .*\n$`) })

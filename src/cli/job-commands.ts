@@ -1,6 +1,5 @@
 /** Generations and their images. */
 import type { Command } from 'commander'
-import type { Config } from '../config.js'
 import { cancelStore } from '../db/failure-store.js'
 import { operatorGenerationStore } from '../db/history-store.js'
 import { imageRemovals } from '../db/image-records.js'
@@ -8,8 +7,7 @@ import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
 import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import { removeImage } from '../generation/library/takedown.js'
-import { fileImageStore } from '../images/file-image-store.js'
-import { createImageStore } from '../images/open-image-store.js'
+import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { oneOf, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
@@ -78,7 +76,7 @@ async function showJob({ db, config }: Operator, id: string) {
   const found = await operatorGenerationStore(db).find(id)
   if (!found) throw noSuchJob(id)
   const { generation: g, username, key, images, entries } = found
-  const { url } = imagesOf(config)
+  const { url } = imageStore(config)
   const json = {
     ...jsonOf(g, 'id', 'status', 'error'),
     username,
@@ -139,7 +137,7 @@ async function cancelJob(operator: Operator, id: string, { reason }: ReasonOptio
 /** False: it has already ended. */
 export async function cancelAsOperator({ db, config, foundation }: Operator, id: string): Promise<boolean> {
   const { lock, queue } = await foundation()
-  const ports = { cancels: cancelStore(db), lock, queue, images: imagesOf(config) }
+  const ports = { cancels: cancelStore(db), lock, queue, images: imageStore(config) }
   return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
 }
 
@@ -153,5 +151,4 @@ async function takeDown({ db, config, record }: Operator, slug: string, { reason
   return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
 }
 
-const imagesOf = ({ storagePath, cdnBaseUrl }: Config) => fileImageStore({ root: storagePath, cdnBaseUrl })
 const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)

@@ -12,6 +12,7 @@ import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
 import { queueCommands } from './queue-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
+import { storageCommands } from './storage-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 import { version } from './version.js'
 
@@ -71,6 +72,7 @@ export async function runCli(
   queueCommands(program, run)
   usageCommand(program, run)
   imageCommands(program, run)
+  storageCommands(program, run, complain)
   moderationCommands(program, run)
   auditCommand(program, run)
   backendCommands(program, find, print)

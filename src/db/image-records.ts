@@ -1,6 +1,7 @@
 /** The rows of images. Their files are in the image store. */
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { MovingImage } from '../generation/library/move-images.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
 import { generations as g, images as i, takedowns } from './schema.js'
@@ -19,6 +20,29 @@ export const publishedImages = ({ orm }: Database): PublishedImages => {
     .prepare('find_published_image')
   return { find: async (slug) => (await find.execute({ slug }))[0] }
 }
+
+/** Listed at a time. */
+const LISTED = 500
+
+/** All images that were not removed. */
+export const imageList = ({ orm }: Database) => ({
+  count: () => orm.$count(i, isNull(i.removedAt)),
+
+  async *pages(): AsyncGenerator<MovingImage[]> {
+    for (let after = ''; ; ) {
+      const page = await orm
+        .select(pick(i, 'slug', 'sha256', 'hasThumbnail'))
+        .from(i)
+        .where(and(gt(i.slug, after), isNull(i.removedAt)))
+        .orderBy(asc(i.slug))
+        .limit(LISTED)
+      const last = page.at(-1)
+      if (!last) return
+      yield page
+      after = last.slug
+    }
+  },
+})
 
 const REMOVE = statement<RemovedImage>('remove_image')`
   UPDATE ${i} SET ${assign(i, {

@@ -78,10 +78,13 @@ export interface ImageStore {
   thumbnailUrl(slug: string): string
 }
 
-interface PutOptions {
+export interface PutOptions {
   /** Called at the last moment, so that an attempt that was taken over replaces nothing. */
   readonly isWanted?: () => Promise<boolean>
   readonly thumbnail?: Buffer | undefined
+  /** The attempt that drew it; who uploads through the server must say it. */
+  readonly by?: Delivery | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The published files, for their owner. */

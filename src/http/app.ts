@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { OpenPublicFile } from '../generation/library/public-file.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
@@ -14,6 +15,7 @@ import { healthRoutes } from './health-routes.js'
 import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
+import { type UploadOptions, uploadRoutes } from './upload-routes.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
@@ -27,8 +29,10 @@ export interface AppOptions {
   readonly trustedProxies: readonly string[]
   readonly baseUrl: string
   readonly apiBaseUrl: string
-  /** The directory that /cdn serves. */
-  readonly storagePath: string
+  /** What /cdn serves. */
+  readonly openFile: OpenPublicFile
+  /** Where workers have no key of the bucket. */
+  readonly uploads?: UploadOptions | undefined
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
   readonly publishedImages: PublishedImages
@@ -72,7 +76,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   const describe = describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
-  await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.publishedImages))
+  const { uploads } = options
+  if (uploads) await app.register(async (scope: App) => uploadRoutes(scope, uploads), { prefix: '/internal/uploads' })
+  await app.register(async (scope: App) => cdnRoutes(scope, options.openFile, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })

@@ -1,9 +1,9 @@
-import { lstat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, serviceUnavailable } from '../errors.js'
 import { IMAGE_FILE } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { FileRequest, OpenPublicFile } from '../generation/library/public-file.js'
 import type { App } from './fastify-app.js'
 
 const HEADERS = {
@@ -14,8 +14,11 @@ const HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** The images of file: storage, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link. */
-export async function cdnRoutes(app: App, root: string, images: PublishedImages): Promise<void> {
+/** The only ranges that object stores know, too. Others, and those with a condition, get the whole image. */
+const ONE_RANGE = /^bytes=(?:\d+-\d*|-\d+)$/
+
+/** The images, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link. */
+export async function cdnRoutes(app: App, open: OpenPublicFile, images: PublishedImages): Promise<void> {
   await app.register(fastifyStatic, {
     // No root: the plugin would refuse to start without the directory, which may be created later.
     serve: false,
@@ -23,20 +26,32 @@ export async function cdnRoutes(app: App, root: string, images: PublishedImages)
     cacheControl: false,
   })
   app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
-    const { file } = request.params
-    // Only names that an image can have reach the file system.
-    const slug = IMAGE_FILE.exec(file)?.[1]
-    if (!slug) throw endpointNotFound(request.method, '/cdn')
-    // The plugin would follow a symbolic link.
-    if (!(await isFile(root, file)))
-      throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(request.method, `/cdn/${file}`)
-    return reply.headers(HEADERS).sendFile(file, root)
+    const { method, headers } = request
+    const { file: name } = request.params
+    // Only names that an image can have reach the store.
+    const slug = IMAGE_FILE.exec(name)?.[1]
+    if (!slug) throw endpointNotFound(method, '/cdn')
+    const range = headers['if-range'] === undefined && ONE_RANGE.test(headers.range ?? '') ? headers.range : undefined
+    const asked: FileRequest = {
+      ...{ name, head: method === 'HEAD', range },
+      ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
+    }
+    const found = await open(asked).catch((cause) => {
+      throw serviceUnavailable(5, cause)
+    })
+    if (!found) throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
+    if ('directory' in found) return reply.headers(HEADERS).sendFile(name, found.directory)
+    if (found.status === 416) throw Object.assign(new Error('beyond the end'), found)
+    reply.code(found.status).headers({ ...HEADERS, ...found.headers })
+    if (found.status === 304) return reply.send()
+    // Not what the store says: it may be a page there.
+    return reply.type(name.endsWith('.webp') ? 'image/webp' : 'image/png').send(found.body ?? Readable.from([]))
   })
   app.setErrorHandler<FileError>((error, _request, reply) => {
     // The directory disappeared after it was checked.
     if (error.code === 'ENOTDIR' || error.code === 'EIO') throw serviceUnavailable(5, error)
     if (error.status !== 416) throw error
-    // The plugin's own error, whose headers have the file's size.
+    // The headers, of the plugin's error too, have the file's size.
     return reply
       .code(416)
       .headers(error.headers ?? {})
@@ -53,15 +68,4 @@ interface FileError extends Error {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly code?: string
-}
-
-/** @throws AppError `unavailable` when the whole directory is missing: its images are permanent, so 404 would be wrong */
-async function isFile(root: string, file: string): Promise<boolean> {
-  try {
-    return (await lstat(join(root, file))).isFile()
-  } catch (error) {
-    const directory = await lstat(root).catch(() => undefined)
-    if ((error as FileError).code === 'ENOENT' && directory?.isDirectory()) return false
-    throw serviceUnavailable(5, error)
-  }
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, open, rename, rm, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SLUG } from '../generation/generation.js'
-import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
+import { IMAGE_FILE } from '../generation/generation.js'
+import { type AnyImageStore, EXTENSIONS, type Extension, fileName, publicUrls, sha256Of } from './any-image-store.js'
 
 /** Group reads, too: a web server in front may serve the directory. A stricter umask is respected. */
 const FILE_MODE = 0o640
@@ -16,23 +16,22 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /** More than any image takes, so that a disk with room for a few bytes does not pass. */
 const PROBE_BYTES = 16 * 1024 * 1024
 
-export interface FileImageStore extends ImageStore, Pick<ImageFiles, 'read'> {
-  readThumbnail(slug: string): Promise<Buffer | undefined>
-}
-
-/** Of images and of their thumbnails. */
-export const EXTENSIONS = ['png', 'webp'] as const
+/** Names read from the directory at a time. */
+const PAGE = 1000
 
 /**
  * Images as files `<root>/<slug>.png`, and their thumbnails as `<root>/<slug>.webp`; `root` is an absolute path,
  * `cdnBaseUrl` has no slash at its end. The directory is flat, so that the path below the CDN's prefix is the path below
- * the root and any file server can serve it; today's file systems look up names in large directories quickly. Every
- * method throws on a slug that isn't one; what the file system refuses (disk full, permissions) rejects.
+ * the root and any file server can serve it; today's file systems look up names in large directories quickly. Makes
+ * nothing before the first put, not even the directory.
  */
-export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl: string }): FileImageStore {
-  // The only place where a slug becomes a path: its 22 letters and digits can't leave the root.
-  const fileOf = (slug: string, extension: (typeof EXTENSIONS)[number] = 'png') =>
-    join(root, `${requireSlug(slug)}.${extension}`)
+export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl: string }): AnyImageStore {
+  const fileOf = (slug: string, extension?: Extension) => join(root, fileName(slug, extension))
+
+  const changedAt = async (slug: string) => {
+    const times = EXTENSIONS.map((it) => stat(fileOf(slug, it)).then((found) => found.mtime, ifMissing))
+    return (await Promise.all(times)).find((time) => time !== undefined)
+  }
 
   return {
     async put(slug, png, { isWanted = async () => true, thumbnail } = {}) {
@@ -72,8 +71,36 @@ export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl:
     read: async (slug) => readImage(fileOf(slug)),
     readThumbnail: async (slug) => readImage(fileOf(slug, 'webp')),
 
-    url: (slug) => `${cdnBaseUrl}/${requireSlug(slug)}.png`,
-    thumbnailUrl: (slug) => `${cdnBaseUrl}/${requireSlug(slug)}.webp`,
+    async sha256(slug, extension) {
+      const bytes = await readImage(fileOf(slug, extension))
+      return bytes && sha256Of(bytes).digest('hex')
+    },
+
+    changedAt,
+    exists: async (slug) => (await changedAt(slug)) !== undefined,
+
+    async *all() {
+      const directory = await opendir(root, { bufferSize: PAGE }).catch(ifMissing)
+      let page: string[] = []
+      for await (const { name } of directory ?? []) {
+        const slug = IMAGE_FILE.exec(name)?.[1]
+        if (!slug || page.push(slug) < PAGE) continue
+        yield page
+        page = []
+      }
+      if (page.length > 0) yield page
+    },
+
+    // The directory's own server would follow a symbolic link.
+    async open({ name }) {
+      const found = await lstat(join(root, name)).catch(ifMissing)
+      if (found) return found.isFile() ? { directory: root } : undefined
+      // Images are permanent: where the whole directory is missing, "not found" would be wrong.
+      if (!(await lstat(root)).isDirectory()) throw new Error(`${root} is no directory`)
+      return undefined
+    },
+
+    ...publicUrls(cdnBaseUrl),
   }
 }
 
@@ -81,11 +108,6 @@ async function readImage(file: string): Promise<Buffer | undefined> {
   const handle = await open(file, READ).catch(ifMissing)
   if (!handle) return undefined
   return closing(handle, async () => ((await handle.stat()).isFile() ? await handle.readFile() : undefined))
-}
-
-function requireSlug(slug: string): string {
-  if (!SLUG.test(slug)) throw new Error(`${JSON.stringify(slug)} is no image slug`)
-  return slug
 }
 
 const writeDurably = async (path: string, bytes: Buffer) =>

@@ -1,19 +1,16 @@
 import { mkdir, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { IMAGE_FILE } from '../generation/generation.js'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
-import {
-  EXTENSIONS,
-  type FileImageStore,
-  fileImageStore,
-  ifMissing,
-  probeDirectory,
-  TEMPORARY_FILE,
-} from './file-image-store.js'
+import type { AnyImageStore } from './any-image-store.js'
+import { fileImageStore, probeDirectory, TEMPORARY_FILE } from './file-image-store.js'
+import { movingImageStore } from './moving-image-store.js'
+import { s3ImageStore } from './s3-image-store.js'
+import type { Storage } from './storage.js'
 
 interface StoreConfig {
-  /** Absolute. */
-  readonly storagePath: string
+  readonly storage: Storage
+  /** Where images are read from that are not in `storage` yet. */
+  readonly oldStorage?: Storage | undefined
   readonly cdnBaseUrl: string
 }
 
@@ -22,11 +19,24 @@ const ABANDONED_AFTER_MS = 3_600_000
 /** A group may be let in: an orchestrator hands volumes over that way. */
 const EVERYBODY = 0o002
 
+/** The store as it is: nothing is made, cleared away or asked before its first use. */
+export function imageStore({ storage, oldStorage, cdnBaseUrl }: StoreConfig): AnyImageStore {
+  const storeOf = (it: Storage) =>
+    it.kind === 'file' ? fileImageStore({ root: it.path, cdnBaseUrl }) : s3ImageStore(it, cdnBaseUrl)
+  return oldStorage ? movingImageStore(storeOf(storage), storeOf(oldStorage)) : storeOf(storage)
+}
+
 /**
- * Opens the image directory, creating it if need be.
- * @throws Error with one sentence when the directory can't be created or written; ForeignDirectory
+ * The store, its directory created if need be.
+ * @throws Error with one sentence when an image can't be stored there; ForeignDirectory
  */
-export async function createImageStore({ storagePath: root, cdnBaseUrl }: StoreConfig): Promise<FileImageStore> {
+export async function createImageStore(config: StoreConfig): Promise<AnyImageStore> {
+  const store = imageStore(config)
+  if (config.storage.kind === 's3') {
+    await store.check()
+    return store
+  }
+  const { path: root } = config.storage
   try {
     await mkdir(root, { recursive: true, mode: 0o750 })
     await requireOwn(root, EVERYBODY)
@@ -37,29 +47,34 @@ export async function createImageStore({ storagePath: root, cdnBaseUrl }: StoreC
     const message = `Images can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`
     throw new Error(message, { cause: error })
   }
-  return fileImageStore({ root, cdnBaseUrl })
+  return store
 }
 
 /**
  * For processes that must start even when the store is away: requests are answered without images, and workers put
- * their generations back until it returns. Temporary files that killed processes left are removed in the background,
- * since the directory may hold millions of files.
+ * their generations back until it returns. A bucket is tried, and temporary files that killed processes left are
+ * removed, in the background: the bucket may be slow, and the directory may hold millions of files.
  * @param onUnusable told once, with the sentence for the operator
  * @throws ForeignDirectory
  */
 export async function openImageStore(
   config: StoreConfig,
   onUnusable: (error: unknown) => void,
-): Promise<FileImageStore> {
+): Promise<AnyImageStore> {
+  const created = createImageStore(config)
+  if (config.storage.kind === 's3') {
+    created.catch(onUnusable)
+    return imageStore(config)
+  }
   try {
-    const store = await createImageStore(config)
+    const store = await created
     // Best effort: the next start looks again.
-    removeAbandoned(config.storagePath).catch(() => undefined)
+    removeAbandoned(config.storage.path).catch(() => undefined)
     return store
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error
     onUnusable(error)
-    return fileImageStore({ root: config.storagePath, cdnBaseUrl: config.cdnBaseUrl })
+    return imageStore(config)
   }
 }
 
@@ -69,36 +84,5 @@ async function removeAbandoned(root: string) {
     const file = join(root, entry.name)
     const found = await stat(file).catch(() => undefined) // its writer may rename it meanwhile
     if (found && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true })
-  }
-}
-
-const PAGE = 1000
-
-/** The image directory, only read: unlike createImageStore it makes and clears away nothing. */
-export function storedImages({ storagePath, cdnBaseUrl }: StoreConfig) {
-  const { read, readThumbnail } = fileImageStore({ root: storagePath, cdnBaseUrl })
-  const changedAt = async (slug: string) => {
-    const times = EXTENSIONS.map((it) =>
-      stat(join(storagePath, `${slug}.${it}`)).then((found) => found.mtime, ifMissing),
-    )
-    return (await Promise.all(times)).find((time) => time !== undefined)
-  }
-  return {
-    read,
-    readThumbnail,
-    changedAt,
-    exists: async (slug: string) => (await changedAt(slug)) !== undefined,
-
-    async *all() {
-      const directory = await opendir(storagePath, { bufferSize: PAGE }).catch(ifMissing)
-      let page: string[] = []
-      for await (const { name } of directory ?? []) {
-        const slug = IMAGE_FILE.exec(name)?.[1]
-        if (!slug || page.push(slug) < PAGE) continue
-        yield page
-        page = []
-      }
-      if (page.length > 0) yield page
-    },
   }
 }

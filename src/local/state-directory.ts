@@ -83,7 +83,15 @@ export async function noteRunningStack({ runningStack }: StateDirectory, urls: P
   await writePrivately(runningStack, `${JSON.stringify(note)}\n`)
 }
 
-const FINGERPRINTED = ['DATABASE_URL', 'REDIS_URL', 'STORAGE_URL', 'CDN_BASE_URL', 'BASE_URL', 'INFERENCE_URL']
+const FINGERPRINTED = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'STORAGE_URL',
+  'S3_ENDPOINT',
+  'CDN_BASE_URL',
+  'BASE_URL',
+  'INFERENCE_URL',
+]
 
 /** The same for two starts that would make the same images in the same places. A hash: there may be passwords in it. */
 const fingerprint = (): string => hash('sha256', JSON.stringify(FINGERPRINTED.map((name) => process.env[name] || null)))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
 import { parseConfig } from '../../src/config.js'
-import { storedImages } from '../../src/images/open-image-store.js'
+import { imageStore } from '../../src/images/open-image-store.js'
 import { useEasel } from '../cli/easel.js'
 import { until } from '../support/until.js'
 
@@ -20,7 +20,7 @@ it('ends at once when it is told to, and so does its statement', async () => {
   }
   try {
     const telling = new AbortController()
-    const images = storedImages(config)
+    const images = imageStore(config)
     const looks = { redis: undefined, sample: 1, signal: telling.signal }
     const ended = expect(audit({ databaseUrl, refundFailed, images, ...looks })).rejects.toThrow('terminated')
     await until(waiting, 'its statement')

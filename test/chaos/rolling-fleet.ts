@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Config } from '../../src/config.js'
+import { storageEnv } from '../support/image-storage.js'
 import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js'
@@ -136,7 +137,7 @@ function startServerProcess(config: Config, port: number): ServerProcess & { rea
       PATH: process.env.PATH,
       DATABASE_URL: config.databaseUrl,
       ...(config.redisUrl && { REDIS_URL: config.redisUrl }),
-      STORAGE_URL: `file:${config.storagePath}`,
+      ...storageEnv(config),
       BASE_URL: config.baseUrl,
       RATE_LIMIT_MAX: String(config.rateLimit.max),
       PORT: String(port),

@@ -1,31 +1,34 @@
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { call, expectPersonalError } from '../support/client.js'
+import { directoryOf } from '../support/image-storage.js'
 import { sendRaw } from '../support/raw-http.js'
-import { useService } from '../support/service.js'
+import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
+import { type Service, useService } from '../support/service.js'
 
-const context = useService()
 const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(5000, 7)])
 const THUMBNAIL = Buffer.from('RIFF a smaller one')
 const slug = newSlug()
 
+let directory: string
+let s3: S3Server
+let service: Service
 beforeAll(async () => {
-  const { config } = context.service
-  const images = await createImageStore(config)
-  await images.put(slug, PNG, { thumbnail: THUMBNAIL })
-  // What must never be reached: beside the directory, below it, and under names that are no image's.
-  await writeFile(join(config.storagePath, 'secret.txt'), 'secret')
-  await writeFile(join(config.storagePath, `${'a'.repeat(22)}.txt`), 'secret')
-  await writeFile(join(config.storagePath, `.${slug}.0123456789abcdef.tmp`), 'secret')
-  await mkdir(join(config.storagePath, 'below'))
-  await writeFile(join(config.storagePath, 'below', `${slug}.png`), 'secret')
+  directory = await mkdtemp(join(tmpdir(), 'easel-cdn-'))
+  s3 = await startS3(join(directory, 's3'))
+})
+afterAll(async () => {
+  await s3.close()
+  await rm(directory, { recursive: true, force: true })
 })
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-  fetch(`${context.service.url}${path}`, { method, headers })
+  fetch(`${service.url}${path}`, { method, headers })
 
 const IMAGE_HEADERS = {
   'content-type': 'image/png',
@@ -40,7 +43,22 @@ function expectImageHeaders(headers: Headers) {
   for (const [name, value] of Object.entries(IMAGE_HEADERS)) expect(headers.get(name), name).toBe(value)
 }
 
-describe('GET /cdn/<slug>.png', () => {
+describe.each([
+  ['a directory', () => ({}), (name: string) => join(directoryOf(service.config), name)],
+  ['a bucket', () => s3.env('cdn'), (name: string) => join(directory, 's3/cdn/images', `${name}._S3rver_object`)],
+])('GET /cdn/<slug>.png from %s', (_store, envOf, placeOf) => {
+  const context = useService(async () => ({ inFiles: true, env: await envOf() }))
+
+  beforeAll(async () => {
+    service = context.service
+    const images = await createImageStore(service.config)
+    await images.put(slug, PNG, { thumbnail: THUMBNAIL })
+    // What must never be reached: beside the images, below them, and under names that are no image's.
+    await mkdir(dirname(placeOf('below/x')), { recursive: true })
+    for (const name of ['secret.txt', `${'a'.repeat(22)}.txt`, `.${slug}.0123456789abcdef.tmp`, `below/${slug}.png`])
+      await writeFile(placeOf(name), 'secret')
+  })
+
   it('serves the image to anyone, to be kept for ever and shown anywhere', async () => {
     const answer = await get(`/cdn/${slug}.png`)
     expect(answer.status).toBe(200)
@@ -81,7 +99,7 @@ describe('GET /cdn/<slug>.png', () => {
     ]) {
       // Over a socket: fetch would say that it wants no cached answer.
       const request = `GET /cdn/${slug}.png HTTP/1.1\r\nHost: easel.test\r\n${condition}\r\n\r\n`
-      const answer = await sendRaw(context.service.url, request)
+      const answer = await sendRaw(service.url, request)
       expect(answer?.status).toBe(304)
       expect(answer?.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     }
@@ -97,7 +115,7 @@ describe('GET /cdn/<slug>.png', () => {
   })
 
   it('is a 404 that nobody keeps where there is no image', async () => {
-    const answer = await call(context.service.url, 'GET', `/cdn/${newSlug()}.png`)
+    const answer = await call(service.url, 'GET', `/cdn/${newSlug()}.png`)
     expectPersonalError(answer, 404, /^No such endpoint: /)
     expect(answer.headers.get('cache-control')).toBeNull()
     expect(answer.headers.get('etag')).toBeNull()
@@ -105,7 +123,7 @@ describe('GET /cdn/<slug>.png', () => {
   })
 
   it('is a 404 once its file was removed', async () => {
-    const images = await createImageStore(context.service.config)
+    const images = await createImageStore(service.config)
     const removed = newSlug()
     await images.put(removed, PNG)
     expect((await get(`/cdn/${removed}.png`)).status).toBe(200)
@@ -145,10 +163,7 @@ describe('GET /cdn/<slug>.png', () => {
     '/cdn/%ff.png',
   ])('gives nothing else away: %.50s', async (path) => {
     // Over a socket: fetch would tidy the path up.
-    const answer = await sendRaw(
-      context.service.url,
-      `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nConnection: close\r\n\r\n`,
-    )
+    const answer = await sendRaw(service.url, `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nConnection: close\r\n\r\n`)
     expect([400, 404]).toContain(answer?.status)
     expect(answer?.body).toEqual({ error: expect.any(String) })
     expect(answer?.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
@@ -159,22 +174,27 @@ describe('GET /cdn/<slug>.png', () => {
       expect((await get(`/cdn/${slug}.png`, {}, method)).status).toBe(405)
     }
   })
+})
+
+describe('a directory', () => {
+  const context = useService({ inFiles: true })
+  beforeAll(() => {
+    service = context.service
+  })
 
   it('follows no link out of the directory', async () => {
     const link = newSlug()
-    await symlink('/etc/hostname', join(context.service.config.storagePath, `${link}.png`))
+    await symlink('/etc/hostname', join(directoryOf(service.config), `${link}.png`))
     expect((await get(`/cdn/${link}.png`)).status).toBe(404)
   })
-})
-
-describe('an image whose whole store is away', () => {
-  it('is unavailable for the moment, not gone', async () => {
-    const { storagePath } = context.service.config
+  it('that is away as a whole leaves its images unavailable for the moment, not gone', async () => {
+    const storagePath = directoryOf(service.config)
+    await (await createImageStore(service.config)).put(slug, PNG)
     await rename(storagePath, `${storagePath}-away`)
     try {
       for (const put of [async () => undefined, () => writeFile(storagePath, 'no directory')]) {
         await put()
-        const answer = await call(context.service.url, 'GET', `/cdn/${slug}.png`)
+        const answer = await call(service.url, 'GET', `/cdn/${slug}.png`)
         expectPersonalError(answer, 503, /temporarily unavailable/)
         expect(answer.headers.get('cache-control')).toBeNull()
       }
@@ -183,5 +203,49 @@ describe('an image whose whole store is away', () => {
       await rename(`${storagePath}-away`, storagePath)
     }
     expect((await get(`/cdn/${slug}.png`)).status).toBe(200)
+  })
+})
+
+describe('a bucket', () => {
+  const context = useService(async () => ({ env: await s3.env('faulty') }))
+  const path = `/cdn/${slug}.png`
+  beforeAll(async () => {
+    service = context.service
+    await (await createImageStore(service.config)).put(slug, PNG)
+  })
+
+  it('that is away or gone leaves its images unavailable for the moment, not gone', async () => {
+    for (const fault of [
+      (_: unknown, response: ServerResponse) => refuse(response, 500, 'InternalError'),
+      (_: unknown, response: ServerResponse) => refuse(response, 403, 'InvalidAccessKeyId'),
+      (request: IncomingMessage, response: ServerResponse) =>
+        request.method === 'HEAD' ? refuse(response, 404, 'NotFound') : refuse(response, 404, 'NoSuchBucket'),
+    ]) {
+      s3.fault = fault
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await get(path, {}, method)
+        expect(answer.status).toBe(503)
+        expect(answer.headers.get('cache-control')).toBeNull()
+      }
+    }
+    s3.fault = undefined
+    expect((await get(path)).status).toBe(200)
+  })
+
+  it('is not asked for ever by clients that went away', async () => {
+    const large = newSlug()
+    await (await createImageStore(service.config)).put(large, Buffer.alloc(16 * 1024 * 1024))
+    const ended = new Promise<void>((resolve) => {
+      s3.fault = (_request, response) => {
+        response.once('close', resolve)
+        return 'pass'
+      }
+    })
+    const client = new AbortController()
+    const answer = await fetch(`${service.url}/cdn/${large}.png`, { signal: client.signal })
+    expect(answer.status).toBe(200)
+    client.abort()
+    await ended
+    s3.fault = undefined
   })
 })

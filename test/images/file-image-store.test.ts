@@ -4,25 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { newSlug } from '../../src/generation/generation.js'
-import type { FileImageStore } from '../../src/images/file-image-store.js'
+import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { createImageStore, openImageStore } from '../../src/images/open-image-store.js'
 import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const run = promisify(execFile)
-const cdnBaseUrl = 'https://cdn.example/images'
+const configOf = (path: string) => ({ storage: { kind: 'file', path } as const, cdnBaseUrl: 'https://cdn.example' })
 const slug = 'AbCdEfGhIjKlMnOpQrSt09'
 const png = Buffer.from('the bytes of an image')
 
 let directory: string
 let root: string
-let store: FileImageStore
+let store: AnyImageStore
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'easel-images-'))
   root = join(directory, 'not', 'there', 'yet')
-  store = await createImageStore({ storagePath: root, cdnBaseUrl })
+  store = await createImageStore(configOf(root))
 })
 afterEach(() => rm(directory, { recursive: true, force: true }))
 
@@ -38,29 +37,6 @@ describe('the file store', () => {
     expect((await stat(join(root, `${slug}.png`))).mode & 0o777).toBe(0o640 & ~process.umask())
   })
 
-  it('stores and removes an image together with its thumbnail', async () => {
-    const thumbnail = Buffer.from('a smaller one')
-    expect(await store.put(slug, png, { thumbnail, isWanted: async () => false })).toBe(false)
-    expect(await readdir(root)).toEqual([])
-    expect(await store.put(slug, png, { thumbnail })).toBe(true)
-    expect((await readdir(root)).sort()).toEqual([`${slug}.png`, `${slug}.webp`])
-    expect(await store.readThumbnail(slug)).toEqual(thumbnail)
-    await store.remove(slug)
-    expect(await readdir(root)).toEqual([])
-  })
-
-  it('names the permanent URLs', () => {
-    expect(store.url(slug)).toBe(`https://cdn.example/images/${slug}.png`)
-    expect(store.thumbnailUrl(slug)).toBe(`https://cdn.example/images/${slug}.webp`)
-  })
-
-  it('replaces what an earlier attempt left', async () => {
-    await store.put(slug, Buffer.from('a longer image of an earlier attempt'))
-    expect(await store.put(slug, Buffer.from('of a later one'), { isWanted: async () => false })).toBe(false)
-    expect(await store.put(slug, png, { isWanted: async () => true })).toBe(true)
-    expect(await store.read(slug)).toEqual(png)
-  })
-
   it('replaces a symbolic link instead of following it', async () => {
     await writeFile(join(directory, 'outside'), 'untouched')
     await symlink(join(directory, 'outside'), join(root, `${slug}.png`))
@@ -68,21 +44,6 @@ describe('the file store', () => {
     await store.put(slug, png)
     expect(await readFile(join(directory, 'outside'), 'utf8')).toBe('untouched')
     expect(await store.read(slug)).toEqual(png)
-  })
-
-  it('lets two attempts write the same slug at once and keeps one of them whole', async () => {
-    const images = Array.from({ length: 8 }, (_, i) => Buffer.alloc(100_000, i))
-    // A late read-back may meet another attempt's file; of equal length it can't tell, and needn't.
-    await Promise.all(images.map((image) => store.put(slug, image)))
-    const kept = await store.read(slug)
-    expect(images.some((image) => kept?.equals(image))).toBe(true)
-    expect(await readdir(root)).toEqual([`${slug}.png`])
-  })
-
-  it('reads a stored image, and undefined where there is none', async () => {
-    await store.put(slug, png)
-    expect(await store.read(slug)).toEqual(png)
-    expect(await store.read(newSlug())).toBeUndefined()
   })
 
   it.runIf(process.getuid?.() === 0)(
@@ -101,32 +62,6 @@ describe('the file store', () => {
     expect(await store.read(slug)).toBeUndefined()
   })
 
-  it('removes an image, and does not mind when it is gone', async () => {
-    await store.put(slug, png)
-    await store.remove(slug)
-    await store.remove(slug)
-    expect(await readdir(root)).toEqual([])
-  })
-
-  it.each([
-    '',
-    '..',
-    '../../etc/passwd',
-    '%2e%2e%2fpasswd',
-    `${slug}\0`,
-    `${slug}\n`,
-    `${slug}x`,
-    slug.slice(1),
-    `é${slug.slice(1)}`,
-    `.${slug.slice(1)}`,
-  ])('refuses %j as a slug', async (bad) => {
-    await expect(store.put(bad, png)).rejects.toThrow('is no image slug')
-    await expect(store.read(bad)).rejects.toThrow('is no image slug')
-    await expect(store.remove(bad)).rejects.toThrow('is no image slug')
-    expect(() => store.url(bad)).toThrow('is no image slug')
-    expect(await readdir(root)).toEqual([])
-  })
-
   it('rejects and cleans up when the file system refuses', async () => {
     await mkdir(join(root, `${slug}.png`)) // a directory in the way fails the rename, after all bytes are written
     await expect(store.put(slug, png)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
@@ -142,7 +77,7 @@ describe('the file store', () => {
     // A limit on file sizes stands for the full disk: the write fails half-way. The shell must not let its signal kill.
     const script = `
       import { createImageStore } from '${compiled('src/images/open-image-store.ts')}'
-      const store = await createImageStore({ storagePath: process.argv[1], cdnBaseUrl: '' })
+      const store = await createImageStore({ storage: { kind: 'file', path: process.argv[1] }, cdnBaseUrl: '' })
       await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.code))`
     const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"`
     const { stdout } = await run('bash', ['-c', limited, process.execPath, script, root])
@@ -155,21 +90,21 @@ describe('opening the file store', () => {
   it('says in one sentence that the directory can not be created', async () => {
     await writeFile(join(directory, 'file'), '')
     const storagePath = join(directory, 'file', 'images')
-    await expect(createImageStore({ storagePath, cdnBaseUrl })).rejects.toThrow(
+    await expect(createImageStore(configOf(storagePath))).rejects.toThrow(
       `Images can't be stored in ${storagePath}; make it a writable directory or change STORAGE_URL`,
     )
   })
 
   it.skipIf(process.getuid?.() === 0)('says so when the directory can not be written', async () => {
     await chmod(root, 0o500)
-    await expect(createImageStore({ storagePath: root, cdnBaseUrl })).rejects.toThrow("can't be stored")
+    await expect(createImageStore(configOf(root))).rejects.toThrow("can't be stored")
   })
 
   it('stops where everybody may write, but lets a group in', async () => {
     await chmod(root, 0o2770)
-    await createImageStore({ storagePath: root, cdnBaseUrl })
+    await createImageStore(configOf(root))
     await chmod(root, 0o777)
-    const opened = openImageStore({ storagePath: root, cdnBaseUrl }, () => undefined)
+    const opened = openImageStore(configOf(root), () => undefined)
     await expect(opened).rejects.toThrow(`Other users may write to ${root}`)
   })
 
@@ -179,9 +114,9 @@ describe('opening the file store', () => {
     for (const name of [old, fresh, `${slug}.png`, 'notes.txt']) await writeFile(join(root, name), 'x')
     for (const name of [old, `${slug}.png`, 'notes.txt']) await utimes(join(root, name), anHourAgo, anHourAgo)
     // What only opens it, as the command line does, looks through nothing.
-    await createImageStore({ storagePath: root, cdnBaseUrl })
+    await createImageStore(configOf(root))
     expect(await readdir(root)).toHaveLength(4)
-    await openImageStore({ storagePath: root, cdnBaseUrl }, () => undefined)
+    await openImageStore(configOf(root), () => undefined)
     await until(async () => (await readdir(root)).length === 3, 'the end of the old one')
     expect((await readdir(root)).sort()).toEqual([fresh, `${slug}.png`, 'notes.txt'])
   })

@@ -1,7 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
+import { imageStore } from '../../src/images/open-image-store.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 
@@ -69,7 +68,7 @@ describe('an answer', () => {
 
   it('that is an image may be shown by other sites, and is nothing but an image to a browser', async () => {
     const slug = newSlug()
-    await writeFile(join(context.service.config.storagePath, `${slug}.png`), '<script>alert(1)</script>')
+    await imageStore(context.service.config).put(slug, Buffer.from('<script>alert(1)</script>'))
     const answer = await send('GET', `/cdn/${slug}.png`)
     expect(namesOf(answer)).toEqual(
       [

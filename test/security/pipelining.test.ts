@@ -8,10 +8,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
 import { call } from '../support/client.js'
 import { givenUser } from '../support/givens.js'
+import { directoryOf } from '../support/image-storage.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
 
-const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
+const context = useService({ inFiles: true, env: { RATE_LIMIT_MAX: '1000' } })
 const PER_CONNECTION = 4
 
 const sockets: Socket[] = []
@@ -33,7 +34,7 @@ const get = (path: string, key = 'none') =>
 /** Larger than what a socket takes without a reader. */
 async function givenLargeImage(): Promise<string> {
   const slug = newSlug()
-  await writeFile(join(context.service.config.storagePath, `${slug}.png`), Buffer.alloc(8 * 1024 * 1024))
+  await writeFile(join(directoryOf(context.service.config), `${slug}.png`), Buffer.alloc(8 * 1024 * 1024))
   return slug
 }
 
@@ -42,7 +43,7 @@ function openImages(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').filter((fd) => {
       try {
-        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(context.service.config.storagePath)
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(directoryOf(context.service.config))
       } catch {
         return false // closed meanwhile
       }

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import type { AccountStore } from '../../src/account/account.js'
 import { type AppOptions, buildApp } from '../../src/http/app.js'
@@ -34,7 +33,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     trustedProxies: [],
     baseUrl: ORIGIN,
     apiBaseUrl: ORIGIN,
-    storagePath: tmpdir(),
+    openFile: async () => undefined,
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     publishedImages: nothing,

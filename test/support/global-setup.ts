@@ -9,12 +9,15 @@ import { type LocalPostgres, startLocalPostgres } from '../../src/local/postgres
 import { compile } from './compile.js'
 import { findChromium } from './programs.js'
 import { type RedisServer, startRedis } from './redis-server.js'
+import type { S3Server } from './s3-server.js'
 
 /** What the test files are told; services.ts makes use of it. */
 export interface TestServices {
   readonly postgresAdminUrl: string
   readonly templateDatabase: string
   readonly redisUrl: string | undefined
+  /** With TEST_STORAGE=s3: the variables of a bucket. */
+  readonly s3: Readonly<Record<string, string>> | undefined
   /** The program of the browser. */
   readonly chromium: string | undefined
   /** Where src/ and test/ are compiled. */
@@ -48,8 +51,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const watchdog = startWatchdog(directory)
   let postgres: LocalPostgres | undefined
   let redis: RedisServer | undefined
+  let s3: S3Server | undefined
   const teardown = async () => {
-    await Promise.all([postgres?.stop(), redis?.stop()])
+    await Promise.all([postgres?.stop(), redis?.stop(), s3?.close()])
     watchdog.kill('SIGKILL')
     await rm(directory, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -64,10 +68,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
       database: TEMPLATE,
     })
     await migrateDatabase(postgres.url)
+    if (process.env.TEST_STORAGE === 's3') s3 = await (await import('./s3-server.js')).startS3(join(directory, 's3'))
     project.provide('services', {
       postgresAdminUrl: postgres.adminUrl,
       templateDatabase: TEMPLATE,
       redisUrl: redis?.url,
+      s3: await s3?.env('easel'),
       chromium: await findChromium(),
       compiled,
     })

@@ -1,8 +1,5 @@
 /** Easel as its users meet it: the real server and worker of one process, over a database and a Redis of the file's own. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { type Config, parseConfig } from '../../src/config.js'
@@ -10,12 +7,15 @@ import { createDatabase, type Database } from '../../src/db/client.js'
 import type { Running } from '../../src/entry.js'
 import { type ServerOptions, startServer } from '../../src/start-server.js'
 import { startWorker, type WorkerOptions } from '../../src/start-worker.js'
+import { givenStorage } from './image-storage.js'
 import { createTestDatabase, redisAvailable, redisUrl } from './services.js'
 
 export interface ServiceOptions {
   /** False: one-machine mode. Default: Redis where this run has one. */
   readonly redis?: boolean
   readonly env?: Readonly<Record<string, string>>
+  /** Images are kept in a directory, even if the run has a bucket. */
+  readonly inFiles?: boolean
   readonly server?: ServerOptions
   /** Start a worker, too; INFERENCE_URL comes from `env`. */
   readonly worker?: boolean
@@ -40,12 +40,12 @@ export const silentLog = () => pino({ level: process.env.TEST_LOG ?? 'silent' })
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { redis = redisAvailable, env = {} } = options
   const database = await createTestDatabase()
-  const storage = await mkdtemp(join(tmpdir(), 'easel-images-'))
+  const storage = await givenStorage(options.inFiles)
   const namespace = `t${randomBytes(6).toString('hex')}`
   const environment = {
     DATABASE_URL: database.url,
     ...(redis && { REDIS_URL: await redisUrl() }),
-    STORAGE_URL: `file:${storage}`,
+    ...storage.env,
     BASE_URL: 'http://easel.test',
     ...env,
   }
@@ -57,8 +57,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const running: Running[] = []
   const started = async <T extends Running>(process: Promise<T>): Promise<T> => {
     const it = await process
-    running.push(it)
-    return it
+    const stoppable = {
+      ...it,
+      stop: async () => {
+        running.splice(running.indexOf(stoppable), 1)
+        await it.stop()
+      },
+    }
+    running.push(stoppable)
+    return stoppable
   }
   const server = (more?: ServerOptions, moreEnv?: Record<string, string>) =>
     started(startServer(configured(moreEnv), silentLog(), { namespace, ...options.server, ...more }))
@@ -75,14 +82,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     namespace,
     server,
     worker,
-    async stopServer() {
-      running.splice(running.indexOf(first), 1)
-      await first.stop()
-    },
+    stopServer: () => first.stop(),
     async close() {
-      await Promise.all(running.reverse().map((it) => it.stop()))
+      await Promise.all([...running].reverse().map((it) => it.stop()))
       await db.pool.end()
-      await rm(storage, { recursive: true, force: true })
+      await storage.remove()
     },
   }
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Config } from '../../src/config.js'
+import { storageEnv } from './image-storage.js'
 import { compiled } from './services.js'
 
 export interface WorkerProcess {
@@ -19,7 +20,7 @@ export async function startWorkerProcess(config: Config, env: Record<string, str
       PATH: process.env.PATH,
       DATABASE_URL: config.databaseUrl,
       ...(config.redisUrl && { REDIS_URL: config.redisUrl }),
-      STORAGE_URL: `file:${config.storagePath}`,
+      ...storageEnv(config),
       BASE_URL: config.baseUrl,
       ...env,
     },

@@ -1,8 +1,7 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
 import type { Running } from '../../src/entry.js'
+import { imageStore } from '../../src/images/open-image-store.js'
 import { startServer } from '../../src/start-server.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { type GivenImage, givenFiles, givenImages } from '../support/given-images.js'
@@ -177,8 +176,7 @@ describe('deleting an image', () => {
     expect([inPlace.status, await inPlace.text()]).toEqual([200, ''])
     expect((await get('/gallery', account)).slugs).toEqual([])
     expect((await get(`/image/${first}`, account)).status).toBe(410)
-    for (const extension of ['png', 'webp'])
-      await expect(access(join(config.storagePath, `${first}.${extension}`))).rejects.toThrow('ENOENT')
+    expect(await imageStore(config).exists(first)).toBe(false)
     expect((await remove('x', account)).status).toBe(404)
   })
 

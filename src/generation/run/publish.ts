@@ -34,6 +34,7 @@ const STORE_FOR_MS = 5000
  * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails,
  * waits for the others: a file that is stored after its generation has failed would stay forever.
  * @param stillOurs whether this attempt may still replace an image
+ * @param signal aborts when the attempt must stop
  * @throws StoreFault; TakenOver; BackendError `bad_output` if one is not a valid image
  */
 export async function publish(
@@ -41,24 +42,28 @@ export async function publish(
   generation: ClaimedGeneration,
   inferred: InferredImage[],
   stillOurs: () => Promise<boolean>,
+  signal?: AbortSignal,
 ): Promise<StoredImage[]> {
-  const publishing = inferred.map((image, i) => publishOne(ports, generation, image, i, stillOurs))
+  const publishing = inferred.map((image, i) => publishOne(ports, generation, image, i, stillOurs, signal))
   await Promise.allSettled(publishing)
   return Promise.all(publishing)
 }
 
 async function publishOne(
   { finishImage, images }: PublishPorts,
-  { width, height, modelName, slugs }: ClaimedGeneration,
+  generation: ClaimedGeneration,
   { bytes, seed, madeWith }: InferredImage,
   i: number,
   stillOurs: () => Promise<boolean>,
+  signal: AbortSignal | undefined,
 ): Promise<StoredImage> {
+  const { id, attempt, width, height, modelName, slugs } = generation
   const { png, sha256, thumbnail } = await finishImage(bytes, { width, height, seed, model: modelName })
   const slug = slugs[i] as string
   try {
     await failpoint('run.before_put')
-    const stored = await retryFor(() => images.put(slug, png, { isWanted: stillOurs, thumbnail }), STORE_FOR_MS)
+    const options = { isWanted: stillOurs, thumbnail, by: { id, attempt }, signal }
+    const stored = await retryFor(() => images.put(slug, png, options), STORE_FOR_MS, signal)
     if (!stored) throw new TakenOver('the attempt was taken over')
     await failpoint('run.after_put')
   } catch (cause) {

@@ -76,7 +76,7 @@ export async function runGeneration(
     const inferred = await infer(ports, backend, generation, stop, turn)
     await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
-    const images = await publish(ports, generation, inferred, lease.stillOurs)
+    const images = await publish(ports, generation, inferred, lease.stillOurs, stop)
     await failpoint('run.before_succeed')
     // The next notice of its end is our own.
     lease.ignoreEnds()

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
+import { imageStore } from '../../../src/images/open-image-store.js'
 import { type Answer, call, expectCreateError } from '../../support/client.js'
 import { chargesOf, creditsOf, type GivenUser, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -55,7 +54,7 @@ for (const [mode, redis] of [
       expect(answer.headers.get('idempotent-replayed')).toBeNull()
       expect(await creditsOf(db, owner)).toBe(4)
       expect(await chargesOf(db, owner)).toEqual([['charge', -1]])
-      const stored = await readFile(join(config.storagePath, `${slug}.png`))
+      const stored = await imageStore(config).read(slug)
       expect(await sharp(stored).metadata()).toMatchObject({ format: 'png', width: 256, height: 256 })
       expect(await call(context.service.url, 'GET', `/cdn/${slug}.png`)).toMatchObject({ status: 200 })
     })
@@ -80,7 +79,7 @@ for (const [mode, redis] of [
       const owner = await givenUser(context.service.db)
       const pixels = async () => {
         const { body } = await create(owner, { prompt: 'hills', ...SMALL, seed: 5 })
-        return sharp(join(context.service.config.storagePath, `${body.data.image_id}.png`))
+        return sharp(await imageStore(context.service.config).read(body.data.image_id))
           .raw()
           .toBuffer()
       }

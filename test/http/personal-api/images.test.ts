@@ -3,13 +3,14 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import { SEED_MODELS } from '../../../src/catalog/seed.js'
-import { fileImageStore } from '../../../src/images/file-image-store.js'
+import { imageStore } from '../../../src/images/open-image-store.js'
 import { call, expectPersonalError } from '../../support/client.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
+import { directoryOf } from '../../support/image-storage.js'
 import { pngChunks } from '../../support/png-chunks.js'
 import { useService } from '../../support/service.js'
 
-const context = useService({ worker: true, env: { RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' } })
+const context = useService({ worker: true, inFiles: true, env: { RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' } })
 const ask = (method: string, { key }: GivenUser, path: string) =>
   call(context.service.url, method, `/api/v1/images${path}`, { key })
 const get = (user: GivenUser, path = '') => ask('GET', user, path)
@@ -30,8 +31,7 @@ async function fileOf({ key }: GivenUser, id: string) {
   return { headers: response.headers, status: response.status, png: Buffer.from(await response.arrayBuffer()) }
 }
 
-const publicFileOf = (id: string) =>
-  fileImageStore({ root: context.service.config.storagePath, cdnBaseUrl: '' }).read(id)
+const publicFileOf = (id: string) => imageStore(context.service.config).read(id)
 
 describe('GET /api/v1/images', () => {
   it('shows the account’s images, newest first, in pages, and of one model version if asked', async () => {
@@ -156,17 +156,18 @@ describe('DELETE /api/v1/images/{id}', () => {
     const { db, url, config } = context.service
     const user = await givenUser(db)
     const id = await givenImage(user)
-    const away = `${config.storagePath}-away`
-    await rename(config.storagePath, away)
-    await writeFile(config.storagePath, '')
+    const directory = directoryOf(config)
+    const away = `${directory}-away`
+    await rename(directory, away)
+    await writeFile(directory, '')
     try {
       const answer = await ask('DELETE', user, `/${id}`)
       expectPersonalError(answer, 503, /^The service is temporarily unavailable/)
       expect(answer.headers.get('retry-after')).toBe('5')
       expect(await call(url, 'GET', `/image/${id}`)).toMatchObject({ status: 410 })
     } finally {
-      await rm(config.storagePath)
-      await rename(away, config.storagePath)
+      await rm(directory)
+      await rename(away, directory)
     }
     expect(await ask('DELETE', user, `/${id}`)).toMatchObject({ status: 204 })
     expect(await publicFileOf(id)).toBeUndefined()

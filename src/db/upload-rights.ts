@@ -1,0 +1,15 @@
+import { and, arrayContains, eq } from 'drizzle-orm'
+import type { UploadRights } from '../generation/run/upload-rights.js'
+import type { Database } from './client.js'
+import { generations as g } from './schema.js'
+
+export const uploadRights = ({ orm }: Database): UploadRights => ({
+  async mayStore({ id, attempt }, slug) {
+    const running = and(eq(g.id, id), eq(g.attempt, attempt), eq(g.status, 'processing'))
+    const found = await orm
+      .select({ id: g.id })
+      .from(g)
+      .where(and(running, arrayContains(g.slugs, [slug])))
+    return found.length > 0
+  },
+})

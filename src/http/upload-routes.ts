@@ -1,0 +1,74 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { AppError, serviceUnavailable } from '../errors.js'
+import { IMAGE_FILE } from '../generation/generation.js'
+import type { PublishedImages } from '../generation/library/history.js'
+import type { UploadRights } from '../generation/run/upload-rights.js'
+import type { ImageStore } from '../generation/shared-ports.js'
+import type { App } from './fastify-app.js'
+
+export interface UploadOptions {
+  /** What workers show: at least 32 characters. */
+  readonly secret: string
+  readonly rights: UploadRights
+  readonly published: PublishedImages
+  readonly bucket: {
+    presignPut(file: string, facts: { bytes: number; sha256: string; replaces: string | undefined }): Promise<object>
+    head(file: string): Promise<object | undefined>
+  }
+  readonly images: Pick<ImageStore, 'remove' | 'check'>
+}
+
+const file = z.string().regex(IMAGE_FILE)
+const uploadBody = z.strictObject({
+  id: z.string().max(100),
+  attempt: z.int().positive(),
+  file,
+  bytes: z
+    .int()
+    .positive()
+    .max(64 * 1024 * 1024),
+  sha256: z.base64().length(44),
+  replaces: z.string().max(200).optional(),
+})
+const fileParams = z.strictObject({ file })
+
+const slugOf = (name: string) => name.slice(0, name.indexOf('.'))
+const hashOf = (text: string) => createHash('sha256').update(text).digest()
+
+/** For workers without a key of the bucket, at /internal/uploads: no part of the API, and of no subscriber's limits. */
+export function uploadRoutes(app: App, { secret, rights, published, bucket, images }: UploadOptions): void {
+  const expected = hashOf(`Bearer ${secret}`)
+  app.addHook('onRequest', (request, _reply, next) => {
+    // Hashes have one length, and comparing them takes one time.
+    if (timingSafeEqual(hashOf(request.headers.authorization ?? ''), expected)) return next()
+    next(new AppError('unauthorized', 'This address is for workers: send their UPLOAD_SECRET.'))
+  })
+  const orAway = (cause: unknown) => {
+    throw serviceUnavailable(5, cause)
+  }
+
+  app.post('/', { schema: { body: uploadBody } }, async ({ body }, reply) => {
+    const { id, attempt, file, bytes, sha256, replaces } = body
+    if (!(await rights.mayStore({ id, attempt }, slugOf(file))))
+      return reply.code(409).send({ error: 'This attempt does not run, or the image is not its own.' })
+    return bucket.presignPut(file, { bytes, sha256, replaces }).catch(orAway)
+  })
+
+  app.get('/:file', { schema: { params: fileParams } }, async ({ params }) => ({
+    found: (await bucket.head(params.file).catch(orAway)) ?? null,
+  }))
+
+  app.delete('/:file', { schema: { params: fileParams } }, async ({ params }, reply) => {
+    const slug = slugOf(params.file)
+    if ((await published.find(slug))?.removed === false)
+      return reply.code(409).send({ error: 'This image is published.' })
+    await images.remove(slug).catch(orAway)
+    return reply.code(204).send()
+  })
+
+  app.post('/check', async (_request, reply) => {
+    await images.check().catch(orAway)
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,69 @@
+/** Image files as objects: what a bucket does for us, whether it is reached directly or through the server. */
+import type { Delivery, PutOptions } from '../generation/shared-ports.js'
+import { fileName, sha256Of } from './any-image-store.js'
+
+/** What a put binds: nobody else can store other bytes with it. */
+export interface ObjectFacts {
+  readonly bytes: number
+  /** As base64. */
+  readonly sha256: string
+  /** The ETag of what it replaces; undefined: there must be nothing yet. */
+  readonly replaces: string | undefined
+}
+
+export interface FoundObject {
+  readonly bytes: number
+  /** As base64; undefined where the store keeps none. */
+  readonly sha256: string | undefined
+  readonly etag: string
+}
+
+/** Each rejects with a sentence for the operator. `file`: its name, as IMAGE_FILE has it. */
+export interface Objects {
+  /** Resolves to false if another object is there than the one that it replaces. */
+  put(file: string, content: Buffer, facts: ObjectFacts, options: PutTarget): Promise<boolean>
+  head(file: string): Promise<FoundObject | undefined>
+}
+
+interface PutTarget {
+  readonly by?: Delivery | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Each time somebody else was quicker. */
+const MAX_CONFLICTS = 3
+
+/** Puts an image and its thumbnail, and reads back what the store has: `ImageStore.put` of every object store. */
+export async function putImage(
+  objects: Objects,
+  slug: string,
+  png: Buffer,
+  options: PutOptions = {},
+): Promise<boolean> {
+  const { thumbnail } = options
+  // The image last: where it is, so is its thumbnail.
+  const thumbnailStored =
+    thumbnail === undefined || (await putFile(objects, fileName(slug, 'webp'), thumbnail, options))
+  return thumbnailStored && putFile(objects, fileName(slug), png, options)
+}
+
+async function putFile(objects: Objects, file: string, content: Buffer, options: PutOptions): Promise<boolean> {
+  const { isWanted = async () => true, ...target } = options
+  const sha256 = sha256Of(content).digest('base64')
+  let found: FoundObject | undefined
+  for (let conflicts = 0; ; conflicts++) {
+    // Asked after looking: what another attempt stores from now on is no longer what this put may replace.
+    if (!(await isWanted())) return false
+    if (found?.sha256 === sha256) return true
+    const facts = { bytes: content.length, sha256, replaces: found?.etag }
+    if (await objects.put(file, content, facts, target)) break
+    if (conflicts === MAX_CONFLICTS)
+      throw new Error(`${file} could not be stored: something else replaces it all the time`)
+    found = await objects.head(file)
+  }
+  const kept = await objects.head(file)
+  if (kept?.bytes !== content.length)
+    throw new Error(`${file} holds ${kept?.bytes ?? 'no'} bytes instead of ${content.length}`)
+  if ((kept.sha256 ?? sha256) !== sha256) throw new Error(`${file} holds other bytes than were stored`)
+  return true
+}

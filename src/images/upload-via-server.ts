@@ -1,0 +1,96 @@
+/** The image store of a worker that has no key: the server signs each put, and does the rest itself. */
+import { timeLimit } from '../abort-signals.js'
+import type { ImageStore } from '../generation/shared-ports.js'
+import { fileName, publicUrls } from './any-image-store.js'
+import { type FoundObject, type Objects, putImage } from './objects.js'
+import type { PresignedPut } from './s3-bucket.js'
+
+const CALL_MS = 15_000
+const TRANSFER_MS = 60_000
+const NEVER = new AbortController().signal
+
+interface Uploads {
+  /** Of the server, without a slash at its end. */
+  readonly url: string
+  readonly secret: string
+  readonly cdnBaseUrl: string
+}
+
+interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+/** Rejects with a sentence for the operator, which never repeats a signed URL. */
+export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): ImageStore {
+  async function send(what: string, ms: number, signal: AbortSignal, target: string, options: object): Promise<Reply> {
+    const limit = timeLimit(signal, ms)
+    try {
+      const { request } = await import('undici')
+      const { statusCode, body } = await request(target, { ...options, signal: limit.signal })
+      return { status: statusCode, text: await body.text() }
+    } catch (error) {
+      signal.throwIfAborted()
+      const { code, name } = error as NodeJS.ErrnoException
+      const reason = limit.isOver() ? 'no answer in time' : (code ?? name)
+      throw new Error(`${what} (${reason}): check the network of this worker and what runs there.`)
+    } finally {
+      limit.clear()
+    }
+  }
+
+  /** Asks the server; undefined: it says that this must not be. */
+  async function ask(method: string, path: string, body?: object, signal = NEVER): Promise<Reply | undefined> {
+    const reply = await send(
+      `The server at ${url} cannot be asked for uploads`,
+      CALL_MS,
+      signal,
+      `${url}/internal/uploads${path}`,
+      {
+        method,
+        headers: { authorization: `Bearer ${secret}`, ...(body && { 'content-type': 'application/json' }) },
+        body: body && JSON.stringify(body),
+      },
+    )
+    if (reply.status < 300) return reply
+    if (reply.status === 409) return undefined
+    if (reply.status === 401)
+      throw new Error(`The server at ${url} refuses this worker: give both the same UPLOAD_SECRET.`)
+    if (reply.status === 404)
+      throw new Error(`The server at ${url} takes no uploads: set UPLOAD_VIA=server there, too.`)
+    throw new Error(`The server at ${url} answered ${reply.status} to an upload: look into its log.`)
+  }
+
+  const objects: Objects = {
+    async put(file, content, facts, { by, signal = NEVER }) {
+      if (!by) throw new Error('an upload through the server must name its attempt')
+      const granted = await ask('POST', '', { ...by, file, ...facts }, signal)
+      if (!granted) return false
+      const { url: target, headers } = JSON.parse(granted.text) as PresignedPut
+      const what = `The store of images at ${new URL(target).host} cannot be reached`
+      const { status, text } = await send(what, TRANSFER_MS, signal, target, { method: 'PUT', headers, body: content })
+      if (status < 300) return true
+      const code = /<Code>(\w{1,50})<\/Code>/.exec(text)?.[1] ?? 'no reason'
+      if (status === 409 || status === 412 || code === 'NoSuchKey') return false
+      throw new Error(
+        `The store of images at ${new URL(target).host} refused an upload (${status} ${code}): look into its log.`,
+      )
+    },
+
+    async head(file) {
+      const { text } = (await ask('GET', `/${file}`)) as Reply
+      return (JSON.parse(text) as { readonly found: FoundObject | null }).found ?? undefined
+    },
+  }
+
+  return {
+    put: (slug, png, options) => putImage(objects, slug, png, options),
+    async remove(slug) {
+      await ask('DELETE', `/${fileName(slug)}`)
+    },
+    async check() {
+      await ask('POST', '/check', {})
+    },
+    ...publicUrls(cdnBaseUrl),
+  }
+}

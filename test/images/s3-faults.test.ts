@@ -1,0 +1,205 @@
+/** What a bucket that fails does to us: no image is half stored or wrongly replaced, and each sentence says what to do. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { parseConfig } from '../../src/config.js'
+import { newSlug } from '../../src/generation/generation.js'
+import type { AnyImageStore } from '../../src/images/any-image-store.js'
+import { imageStore, openImageStore } from '../../src/images/open-image-store.js'
+import { type Fault, refuse, S3_SECRET, type S3Server, startS3 } from '../support/s3-server.js'
+import { freePort } from '../support/server-process.js'
+import { until } from '../support/until.js'
+
+const png = Buffer.from('the bytes of an image')
+const earlier = Buffer.from('those of an earlier attempt')
+const configOf = (env: Record<string, string>) => parseConfig({ DATABASE_URL: 'postgres://db/easel', ...env })
+
+let directory: string
+let s3: S3Server
+let env: Record<string, string>
+let store: AnyImageStore
+let slug: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'easel-s3-'))
+  s3 = await startS3(directory)
+  env = await s3.env('easel')
+})
+afterAll(async () => {
+  await s3.close()
+  await rm(directory, { recursive: true, force: true })
+})
+beforeEach(() => {
+  slug = newSlug()
+  store = imageStore(configOf(env))
+})
+afterEach(() => {
+  s3.fault = undefined
+  vi.useRealTimers()
+})
+
+/** Meets the n-th request of this method, and lets the others pass. */
+function meet(method: string, n: number, fault: Fault): void {
+  let count = 0
+  s3.fault = (request, response) => (request.method === method && ++count === n ? fault(request, response) : 'pass')
+}
+const asked = (method: string) => s3.seen.filter((line) => line.startsWith(method) && line.includes(slug)).length
+const failureOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'nothing failed',
+    (error) => (error as Error).message,
+  )
+
+describe('a put', () => {
+  it('is repeated when its answer is lost, and finds what it stored', async () => {
+    // The store has it, but nobody hears of that.
+    meet('PUT', 1, (request, response) => {
+      response.end = () => request.socket.destroy() as never
+      return 'pass'
+    })
+    expect(await store.put(slug, png)).toBe(true)
+    expect(asked('PUT')).toBe(2)
+    expect(await store.read(slug)).toEqual(png)
+  })
+
+  it('is repeated when the connection breaks in the midst of the image, of which nothing is left', async () => {
+    const large = Buffer.alloc(4 * 1024 * 1024, 7)
+    meet('PUT', 1, (request) => {
+      request.once('data', () => request.socket.destroy())
+      return 'handled'
+    })
+    expect(await store.put(slug, large)).toBe(true)
+    expect((await store.read(slug))?.equals(large)).toBe(true)
+  })
+
+  it('is repeated when the store is busy', async () => {
+    meet('PUT', 1, (_, response) => refuse(response, 503, 'SlowDown'))
+    expect(await store.put(slug, png)).toBe(true)
+  })
+
+  it('replaces nothing that another attempt has stored since it was asked whether it may', async () => {
+    await store.put(slug, earlier)
+    const wanted = vi.fn(async () => {
+      if (wanted.mock.calls.length === 2) await store.put(slug, Buffer.from('of the attempt that took over'))
+      return wanted.mock.calls.length < 3
+    })
+    expect(await store.put(slug, png, { isWanted: wanted })).toBe(false)
+    expect(await store.read(slug)).toEqual(Buffer.from('of the attempt that took over'))
+  })
+
+  it('goes without conditions to a store that knows none', async () => {
+    s3.fault = ({ headers }, response) => (headers['if-none-match'] ? refuse(response, 501, 'NotImplemented') : 'pass')
+    expect(await store.put(slug, png)).toBe(true)
+  })
+
+  it('fails when the store holds something else afterwards', async () => {
+    meet('HEAD', 1, (_, response) => {
+      response.writeHead(200, { 'content-length': '3', etag: '"x"' }).end()
+      return 'handled'
+    })
+    expect(await failureOf(store.put(slug, png))).toBe(`${slug}.png holds 3 bytes instead of 21`)
+  })
+
+  it('names its type, its checksum and how long it may be kept', async () => {
+    const headers: Record<string, unknown>[] = []
+    s3.fault = (request) => {
+      if (request.method === 'PUT') headers.push(request.headers)
+      return 'pass'
+    }
+    await store.put(slug, png, { thumbnail: Buffer.from('small') })
+    const kept = { 'cache-control': 'public, max-age=31536000, immutable' }
+    expect(headers).toMatchObject([
+      { ...kept, 'content-type': 'image/webp', 'content-length': '5' },
+      {
+        ...{ ...kept, 'content-type': 'image/png', 'content-length': '21' },
+        'x-amz-checksum-sha256': 'xMtYp87TipxflcMDXvqeWg0b5r98KNyDN3OY7vFjKtQ=',
+      },
+    ])
+  })
+
+  it('ends with its caller, even while the store says nothing', async () => {
+    s3.fault = () => 'handled'
+    const caller = new AbortController()
+    const put = store.put(slug, png, { signal: caller.signal })
+    await until(() => asked('PUT') === 1, 'the put')
+    caller.abort(new Error('the worker is leaving'))
+    expect(await failureOf(put)).toBe('the worker is leaving')
+  })
+})
+
+describe('the sentence', () => {
+  const at = () => s3.endpoint
+  it.each<[string, Fault, () => string]>([
+    [
+      'for a wrong key',
+      (_, response) => refuse(response, 403, 'InvalidAccessKeyId'),
+      () =>
+        'refuses access (InvalidAccessKeyId): check S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and that they may get, put, delete and list objects there.',
+    ],
+    [
+      'for a bucket that is not there',
+      (_, response) => refuse(response, 404, 'NoSuchBucket'),
+      () => `does not exist at ${at()}: create it, or correct STORAGE_URL, S3_ENDPOINT or S3_REGION.`,
+    ],
+    [
+      'for another region',
+      (_, response) => refuse(response, 301, 'PermanentRedirect'),
+      () => 'is not in the region us-east-1: correct S3_REGION.',
+    ],
+    [
+      'for a clock that is wrong',
+      (_, response) => refuse(response, 403, 'RequestTimeTooSkewed'),
+      () => 'refuses the time of this host: correct its clock.',
+    ],
+    [
+      'for a fault of the store',
+      (_, response) => refuse(response, 500, 'InternalError'),
+      () => `answered with an error (500 InternalError): look into the log of the store at ${at()}.`,
+    ],
+  ])('%s', async (_, fault, rest) => {
+    s3.fault = fault
+    for (const work of ['read', 'remove', 'check', 'put'] as const)
+      expect(await failureOf(store[work](slug, png))).toBe(`The bucket "easel" ${rest()}`)
+  })
+
+  it('for a secret that does not fit repeats neither it nor what was signed', async () => {
+    const wrong = imageStore(configOf({ ...env, S3_SECRET_ACCESS_KEY: `not ${S3_SECRET}` }))
+    const error = await wrong.put(slug, png).catch((thrown) => thrown)
+    expect(error.message).toContain('The bucket "easel" refuses access (SignatureDoesNotMatch): check S3_ACCESS_KEY_ID')
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/the secret|S3RVER|AWS4/)
+    expect(error.cause).toBeUndefined()
+  })
+
+  it('for a store that is away', async () => {
+    const S3_ENDPOINT = `http://127.0.0.1:${await freePort()}`
+    expect(await failureOf(imageStore(configOf({ ...env, S3_ENDPOINT })).put(slug, png))).toBe(
+      `The bucket "easel" cannot be reached at ${S3_ENDPOINT} (ECONNREFUSED): check S3_ENDPOINT and the network.`,
+    )
+  })
+
+  it('for a store that does not answer', async () => {
+    s3.fault = () => 'handled'
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const failure = failureOf(store.remove(slug))
+    let ended = false
+    void failure.then(() => {
+      ended = true
+    })
+    while (!ended) {
+      await vi.advanceTimersByTimeAsync(500)
+      await new Promise(setImmediate)
+    }
+    expect(await failure).toBe(
+      `The bucket "easel" did not answer in time at ${s3.endpoint}: check that store and the network to it.`,
+    )
+  })
+})
+
+it('a bucket that is away when a process starts holds nothing up, and is told of once', async () => {
+  s3.fault = (_, response) => refuse(response, 404, 'NoSuchBucket')
+  const told = vi.fn()
+  const opened = await openImageStore(configOf(env), told)
+  await until(() => told.mock.calls.length === 1, 'the sentence')
+  s3.fault = undefined
+  expect(await opened.put(slug, png)).toBe(true)
+})

@@ -1,0 +1,154 @@
+/** Workers that hold no key of the bucket: the server signs each of their puts. */
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newSlug } from '../../src/generation/generation.js'
+import { imageStore } from '../../src/images/open-image-store.js'
+import { imageStoreViaServer } from '../../src/images/upload-via-server.js'
+import { call, endOf, PROMPT } from '../support/client.js'
+import { givenGeneration, givenUser } from '../support/givens.js'
+import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
+import { useService } from '../support/service.js'
+import { standInWorker } from '../support/stand-in-worker.js'
+
+const secret = 'a secret of servers and workers, long enough'
+const NO_KEY = { S3_ACCESS_KEY_ID: '', S3_SECRET_ACCESS_KEY: '' }
+const png = Buffer.from('the bytes of an image')
+
+const directory = await mkdtemp(join(tmpdir(), 'easel-uploads-'))
+let s3: S3Server
+beforeAll(async () => {
+  s3 = await startS3(directory)
+})
+afterAll(async () => {
+  await s3.close()
+  await rm(directory, { recursive: true, force: true })
+})
+const context = useService(async () => ({
+  env: { ...(await s3.env('easel')), UPLOAD_VIA: 'server', UPLOAD_SECRET: secret, RATE_LIMIT_MAX: '1000' },
+}))
+const storeOf = (more: Partial<Parameters<typeof imageStoreViaServer>[0]> = {}) =>
+  imageStoreViaServer({ url: context.service.url, secret, cdnBaseUrl: 'https://cdn.example', ...more })
+
+async function givenAttempt() {
+  const { db } = context.service
+  await givenGeneration(db, await givenUser(db))
+  const { id, attempt, slugs } = await standInWorker(db).claim()
+  return { by: { id, attempt }, slug: slugs[0] as string }
+}
+
+it('draw, store and verify an image all the same', async () => {
+  const { service } = context
+  await service.worker({}, { ...NO_KEY, BASE_URL: service.url, INFERENCE_URL: 'preview:' })
+  const user = await givenUser(service.db)
+  const body = { ...PROMPT, width: 256, height: 256, steps: 1 }
+  const { body: submitted } = await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body })
+  const ended = await endOf(service, user, submitted.id)
+  expect(ended).toMatchObject({ status: 'succeeded' })
+  const [image] = (ended.output as { images: { id: string }[] }).images
+  expect(await call(service.url, 'GET', `/cdn/${image?.id}.png`)).toMatchObject({ status: 200 })
+  expect(await call(service.url, 'GET', `/cdn/${image?.id}.webp`)).toMatchObject({ status: 200 })
+})
+
+describe('the store of such a worker', () => {
+  it('stores, replaces what an earlier attempt left, and removes', async () => {
+    const [store, stored] = [storeOf(), imageStore(context.service.config)]
+    await store.check()
+    const { by, slug } = await givenAttempt()
+    expect(await store.put(slug, Buffer.from('an earlier attempt'), { by })).toBe(true)
+    expect(await store.put(slug, png, { by, thumbnail: Buffer.from('small') })).toBe(true)
+    expect([await stored.read(slug), await stored.readThumbnail(slug)]).toEqual([png, Buffer.from('small')])
+    await store.remove(slug)
+    expect(await stored.exists(slug)).toBe(false)
+  })
+
+  it('can remove no image that is published', async () => {
+    const { by, slug } = await givenAttempt()
+    await storeOf().put(slug, png, { by })
+    await context.service.db.pool.query(
+      `INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+       VALUES ($1, $2, 0, 1, 8, 8, 1, 'x')`,
+      [slug, by.id],
+    )
+    await storeOf().remove(slug)
+    expect(await imageStore(context.service.config).read(slug)).toEqual(png)
+  })
+
+  it('says what is wrong with the server, the secret or the bucket', async () => {
+    const { by, slug } = await givenAttempt()
+    const { url } = context.service
+    await expect(storeOf({ secret: 'x'.repeat(40) }).put(slug, png, { by })).rejects.toThrow(
+      `The server at ${url} refuses this worker: give both the same UPLOAD_SECRET.`,
+    )
+    await expect(storeOf({ url: 'http://127.0.0.1:1' }).check()).rejects.toThrow(
+      'The server at http://127.0.0.1:1 cannot be asked for uploads (ECONNREFUSED): check the network',
+    )
+    s3.fault = (_, response) => refuse(response, 500, 'InternalError')
+    await expect(storeOf().check()).rejects.toThrow(
+      `The server at ${url} answered 503 to an upload: look into its log.`,
+    )
+    await expect(storeOf().put(slug, png, { by })).rejects.toThrow('refused an upload (500 InternalError)')
+    s3.fault = undefined
+  })
+})
+
+describe('the server', () => {
+  const bodyOf = (by: object, slug: string, more: object = {}) => {
+    const sha256 = createHash('sha256').update(png).digest('base64')
+    return { ...by, file: `${slug}.png`, bytes: png.length, sha256, ...more }
+  }
+  const ask = (body: object, key = secret) => call(context.service.url, 'POST', '/internal/uploads', { key, body })
+
+  it('signs nothing for who does not have the secret, and has no such address unless it is told to', async () => {
+    const { by, slug } = await givenAttempt()
+    const user = await givenUser(context.service.db)
+    for (const key of [user.key, `${secret}x`, secret.slice(1), ''])
+      expect(await ask(bodyOf(by, slug), key)).toMatchObject({ status: 401 })
+    const other = await context.service.server({}, { UPLOAD_VIA: '' })
+    expect(await call(other.url, 'POST', '/internal/uploads', { key: secret, body: {} })).toMatchObject({ status: 404 })
+    const { paths } = (await call(context.service.url, 'GET', '/openapi.json')).body
+    expect(Object.keys(paths).filter((path) => path.includes('uploads'))).toEqual([])
+  })
+
+  it('signs for the running attempt and its own images only', async () => {
+    const { db } = context.service
+    const [{ by, slug }, other] = [await givenAttempt(), await givenAttempt()]
+    expect(await ask(bodyOf(by, slug))).toMatchObject({ status: 200 })
+    for (const body of [
+      bodyOf(by, other.slug),
+      bodyOf(by, newSlug()),
+      bodyOf({ ...by, attempt: by.attempt + 1 }, slug),
+      bodyOf({ ...by, id: 'gen_none' }, slug),
+    ])
+      expect(await ask(body)).toMatchObject({ status: 409 })
+    expect(await ask(bodyOf(by, slug, { file: '../x' }))).toMatchObject({ status: 400 })
+    await db.pool.query(
+      `UPDATE generations SET status = 'queued', attempt = attempt + 1, lease_until = NULL WHERE id = $1`,
+      [by.id],
+    )
+    expect(await ask(bodyOf(by, slug))).toMatchObject({ status: 409 })
+  })
+
+  it('signs these bytes, their type and their length, for a short time, and counts no request', async () => {
+    const { by, slug } = await givenAttempt()
+    const answer = await ask(bodyOf(by, slug))
+    expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([200, null])
+    const { url, headers } = answer.body as { url: string; headers: Record<string, string> }
+    const signed = new URL(url).searchParams
+    expect(Number(signed.get('X-Amz-Expires'))).toBeLessThanOrEqual(300)
+    const put = async (sent: object, body = png) => {
+      const { 'content-length': _, ...rest } = { ...headers, ...sent } as Record<string, string>
+      return (await fetch(url, { method: 'PUT', headers: rest, body })).status
+    }
+    expect(await put({}, Buffer.from('other bytes'))).toBe(403) // the length
+    expect(await put({}, Buffer.from(png).fill(0))).toBe(400) // the checksum
+    const other = createHash('sha256').update('other bytes').digest('base64')
+    expect(await put({ 'x-amz-checksum-sha256': other })).toBe(403)
+    expect(await put({ 'content-type': 'text/html' })).toBe(403)
+    expect(await put({ 'if-none-match': '' })).toBe(403)
+    expect(await put({})).toBe(200)
+    expect(await put({})).toBe(412) // once only: it must not replace what is published meanwhile
+  })
+})
