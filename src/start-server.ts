@@ -16,6 +16,7 @@ import { queuePositions } from './db/queue-positions.js'
 import { refusedPromptNotes } from './db/refused-prompt-store.js'
 import { submissionStore } from './db/submission-store.js'
 import { listenForHealth } from './entry.js'
+import type { CancelStore } from './generation/cancel.js'
 import { createFollowing } from './generation/follow/follow.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
@@ -35,6 +36,15 @@ const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
 /** How long clients that wait for Create Image are still served after SIGTERM; the notice is part of this time. */
 const WAITERS_MS = 25_000
+
+/** The one line of a generation that was canceled here; other ends are in the log of who ended them. */
+const told = ({ cancel }: CancelStore, log: Logger): CancelStore => ({
+  async cancel(...given) {
+    const ended = await cancel(...given)
+    if (ended) log.info({ generationId: ended.id, requestId: ended.requestId }, 'generation canceled')
+    return ended
+  },
+})
 
 export interface ServerOptions extends TestOptions {
   readonly createImageTimeoutSeconds?: number
@@ -78,7 +88,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     progress,
     estimates: durationEstimates(db),
     following: createFollowing({ watch, positions, progress, previews }),
-    cancels: cancelStore(db),
+    cancels: told(cancelStore(db), log),
     watch,
     images,
     files: { read: images.read, withInfotext },

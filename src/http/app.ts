@@ -3,6 +3,7 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
+import { GENERATION_ID } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
@@ -92,6 +93,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     logController: new LogController({ disableRequestLogging: true }),
     schemaController,
     genReqId: () => randomUUID(),
+    requestIdLogLabel: 'requestId',
     bodyLimit: BODY_LIMIT,
     connectionTimeout: IDLE_LIMIT_MS,
     requestTimeout: 15_000,
@@ -118,6 +120,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
 }
 
 function logRequests(app: App): void {
+  app.decorateRequest('generationId', undefined)
   app.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id)
     next()
@@ -130,12 +133,19 @@ function logRequests(app: App): void {
       route: request.routeOptions.url ?? 'none',
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
+      generationId: request.generationId ?? idIn(request.params),
       userId: (request.caller as typeof request.caller | null | undefined)?.account.id,
     }
     // Successful polls are many and say little.
     if (request.method === 'GET' && reply.statusCode < 400) request.log.debug(facts, 'request answered')
     else request.log.info(facts, 'request answered')
   })
+}
+
+/** A generation that the path names. */
+const idIn = (params: unknown): string | undefined => {
+  const { id } = (params ?? {}) as { readonly id?: unknown }
+  return typeof id === 'string' && GENERATION_ID.test(id) ? id : undefined
 }
 
 /** Routes declared after this in the scope answer on the host of `url` alone. */
