@@ -30,7 +30,7 @@ import { createModerator } from './moderation/create-moderator.js'
 import type { ResolveHost } from './outbound/webhook-sender.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
-import { openFoundation, type TestOptions } from './wiring.js'
+import { openFoundation, type ProcessOptions } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
@@ -46,7 +46,7 @@ const told = ({ cancel }: CancelStore, log: Logger): CancelStore => ({
   },
 })
 
-export interface ServerOptions extends TestOptions {
+export interface ServerOptions extends ProcessOptions {
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
   /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
@@ -69,8 +69,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const positions = queuePositions(db)
   const draining = new AbortController()
   const leaving = new AbortController()
-  const webhooks = startWebhooks(config, log, foundation, images, options.resolveHost)
-  const ports = {
+  const webhooks = startWebhooks(config, log, foundation, images, options)
+  const plainPorts = {
     webhooks: webhooks.ports,
     models: modelStore(db),
     abilities: backendAbilities(db),
@@ -97,6 +97,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
+  const { tracing } = options
+  const ports = tracing?.submits(plainPorts) ?? plainPorts
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
   const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
@@ -104,6 +106,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
   const app = await buildApp({
     log,
+    observe: tracing?.requests,
     trustedProxies: config.trustedProxies,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,

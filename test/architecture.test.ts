@@ -109,7 +109,7 @@ const ofPlace = ({ to, ours }: Import, places: readonly string[]): boolean => ou
 
 describe('the direction of imports', () => {
   it('is known for every folder: a new one is core, an adapter or wiring', () => {
-    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'client']
+    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'tracing', 'client']
     expect(files.map(placeOf).filter((place) => !known.includes(place))).toEqual([])
     expect(imports.length).toBeGreaterThan(300) // the walk found something
   })
@@ -135,13 +135,15 @@ describe('the direction of imports', () => {
     ).toEqual([])
   })
 
-  it('leads from http to the core and to packages, from the website and the agents’ door to http, too; never to the database', () => {
+  it('leads from http to the core and to packages, from the website, the agents’ door and the traces to http, too; never to the database', () => {
     expect(forbidden(['http'], (it) => !it.ours || within(it) || ofPlace(it, CORE))).toEqual([])
-    expect(forbidden(['web', 'mcp'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http']))).toEqual([])
+    expect(
+      forbidden(['web', 'mcp', 'tracing'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http'])),
+    ).toEqual([])
     const databases = ['pg', 'drizzle-orm', 'ioredis', 'bullmq']
     expect(
       forbidden(
-        ['http', 'web', 'mcp'],
+        ['http', 'web', 'mcp', 'tracing'],
         ({ to }) => !databases.some((name) => to === name || to.startsWith(`${name}/`)),
       ),
     ).toEqual([])
@@ -151,6 +153,16 @@ describe('the direction of imports', () => {
     expect(forbidden(['client'], (it) => within(it) || (!it.ours && !it.to.startsWith('node:')))).toEqual([])
     const users = imports.filter((it) => it.ours && placeOf(it.to) === 'client' && !within(it))
     expect([...new Set(users.map(({ from }) => placeOf(from)))]).toEqual(['local'])
+  })
+
+  it('leads to OpenTelemetry from the traces alone, which are loaded by what starts a process, and only on demand', () => {
+    const telemetry = imports.filter(({ to }) => to.startsWith('@opentelemetry/') || to === 'bullmq-otel')
+    expect([...new Set(telemetry.map(({ from }) => placeOf(from)))]).toEqual(['tracing'])
+    const loading = imports.filter((it) => !it.typeOnly && ofPlace(it, ['tracing']) && !within(it))
+    expect(loading.map(({ from, to }) => `${from} → ${to}`)).toEqual(['entry.ts → tracing/open-tracing.ts'])
+    expect(readFileSync(join(SRC, 'entry.ts'), 'utf8')).toContain("await import('./tracing/open-tracing.js')")
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(scripts.bundle).toContain('--external:./tracing/open-tracing.js')
   })
 
   it('never leads to an entry point, except from the one-machine stack’s child process, which becomes one', () => {

@@ -25,6 +25,8 @@ export interface Website {
 
 export interface AppOptions {
   readonly log: Logger
+  /** Adds hooks that see each request first and last. */
+  readonly observe?: ((app: App) => void) | undefined
   readonly trustedProxies: readonly string[]
   readonly baseUrl: string
   readonly apiBaseUrl: string
@@ -60,6 +62,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler(handleErrors)
   handleNotFound(app, options.website.notFound)
+  options.observe?.(app)
   logRequests(app)
   registerAdmission(app, options.slots)
   requireHost(app)
@@ -90,10 +93,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
 function createInstance({ log, trustedProxies }: AppOptions): App {
   return fastify({
     loggerInstance: log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     schemaController,
     genReqId: () => randomUUID(),
-    requestIdLogLabel: 'requestId',
     bodyLimit: BODY_LIMIT,
     connectionTimeout: IDLE_LIMIT_MS,
     requestTimeout: 15_000,

@@ -20,6 +20,12 @@ export interface RunPorts extends PublishPorts {
   readonly progress: ProgressBoard
   readonly previews: PreviewBoard
   readonly log: Log
+  /** Runs an attempt, as traces need it; without it the attempt just runs. */
+  readonly around?: (
+    generation: ClaimedGeneration,
+    backend: string,
+    work: () => Promise<RunOutcome>,
+  ) => Promise<RunOutcome>
 }
 
 /** What a worker remembers of its backend's faults over several generations. */
