@@ -3,7 +3,6 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { allowsVersion } from './support/version-range.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SRC = join(ROOT, 'src')
@@ -215,41 +214,5 @@ describe('the files of src/', () => {
       ({ to, ours }) => !ours && !to.startsWith('node:') && !listed.includes(packageOf(to)),
     )
     expect(missing.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
-  })
-})
-
-describe('the dependencies', () => {
-  /** What npm may leave out and nothing here misses: a tool for building rollup itself, which vitest brings along. */
-  const DISPENSABLE = ['node_modules/@napi-rs/lzma-linux-x64-gnu']
-
-  it('all run on Node 20.19', () => {
-    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { engines?: { node?: string }; optional?: boolean }>
-    }
-    const excluding = Object.entries(packages)
-      .filter(([, { engines }]) => engines?.node !== undefined && !allowsVersion(engines.node, [20, 19, 0]))
-      .filter(([path, { optional }]) => !(optional && DISPENSABLE.includes(path)))
-    expect(excluding.map(([path, { engines }]) => `${path} ${engines?.node}`)).toEqual([])
-  })
-
-  it.each([
-    ['>=20.19', true],
-    ['>=20.19.1', false],
-    ['>= 10.x', true],
-    ['^20.19.0 || >=22.12.0', true],
-    ['^22.20 || ^24.12 || >=25', false],
-    ['18 || 20 || >=22', true],
-    ['18 || 22', false],
-    ['>=18 <20', false],
-    ['>=18 <=20', true],
-    ['>20', false],
-    ['~20.18', false],
-    ['~20.19.0', true],
-    ['20.x', true],
-    ['*', true],
-    ['>=0.10.0', true],
-    ['^0.12', false],
-  ])('are judged by their ranges: %s', (range, allowed) => {
-    expect(allowsVersion(range, [20, 19, 0])).toBe(allowed)
   })
 })

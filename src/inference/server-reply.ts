@@ -30,7 +30,7 @@ const LONG_WORDS = /[\p{L}\p{N}]{5,}/gu
 
 /** A server's message, bounded; empty if it quotes the beginning of a prompt, and without the longer words of both. */
 export function publicWords(words: string, prompts?: Prompts): string {
-  const texts = [prompts?.prompt, prompts?.negativePrompt].filter((text) => text !== undefined && text !== '')
+  const texts = [prompts?.prompt, prompts?.negativePrompt].filter((text): text is string => Boolean(text))
   if (texts.some((text) => words.includes(text.slice(0, 20)))) return ''
   const asked = new Set(texts.flatMap((text) => text.toLowerCase().match(LONG_WORDS) ?? []))
   return words.replace(LONG_WORDS, (word) => (asked.has(word.toLowerCase()) ? '…' : word)).slice(0, 300)
