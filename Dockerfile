@@ -14,11 +14,13 @@ FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts
+RUN npm run -s sbom > sbom.json
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 STORAGE_URL=file:/data/images
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=dependencies /app/sbom.json ./
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY migrations ./migrations

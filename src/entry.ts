@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
 import { createLogger } from './logger.js'
+import type { Tracing } from './tracing/open-tracing.js'
 
 export interface Running {
   /** Ends what runs in order; called once. `crashed`: after an error that nobody caught. */
@@ -17,22 +18,25 @@ export interface Running {
 export async function runProcess(
   name: string,
   hardStopMs: number,
-  start: (config: Config, log: Logger) => Promise<Running>,
+  start: (config: Config, log: Logger, tracing: Tracing | undefined) => Promise<Running>,
 ): Promise<void> {
   let log: Logger | undefined
   try {
     const config = parseConfig(process.env)
-    log = createLogger(config.logLevel, name)
+    const { openTracing, traceFacts } = config.traces ? await import('./tracing/open-tracing.js') : {}
+    log = createLogger(config.logLevel, name, traceFacts)
+    const tracing = openTracing?.(name, log)
     logConsole(log)
     for (const variable of ['FAILPOINTS', 'GUARDS_OFF']) // see failpoint.ts
       if (process.env[variable])
         log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
-    const running = await start(config, log)
+    const running = await start(config, log, tracing)
     watchEventLoop(log)
     closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
       if (err) log?.fatal({ err }, 'uncaught error, stopping')
       else log?.info({ signal }, 'stopping')
       await running.stop(err !== undefined)
+      await tracing?.stop()
       log?.info('stopped')
     })
   } catch (error) {

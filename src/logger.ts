@@ -17,8 +17,11 @@ stderr.flushSync = () => {
   } catch {}
 }
 
-/** One logger per process: JSON lines on stderr. Bodies are never logged; keys and prompts are redacted. */
-export function createLogger(level: string, process: string): Logger {
+/**
+ * One logger per process: JSON lines on stderr. Bodies are never logged; keys and prompts are redacted.
+ * @param facts of each line, such as its trace
+ */
+export function createLogger(level: string, process: string, facts?: () => object): Logger {
   return pino(
     {
       level,
@@ -27,6 +30,7 @@ export function createLogger(level: string, process: string): Logger {
         paths: ['authorization', 'headers', 'prompt', 'negativePrompt'].flatMap((name) => [name, `*.${name}`]),
         censor: '[redacted]',
       },
+      ...(facts && { mixin: facts }),
       serializers: { err: describeError },
       hooks: {
         // Each of the many errors of an outage would repeat what the outage's own line has said.

@@ -17,6 +17,7 @@ import { refusedPromptNotes } from './db/refused-prompt-store.js'
 import { submissionStore } from './db/submission-store.js'
 import { uploadRights } from './db/upload-rights.js'
 import { listenForHealth } from './entry.js'
+import type { CancelStore } from './generation/cancel.js'
 import { createFollowing } from './generation/follow/follow.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
@@ -31,14 +32,23 @@ import { createModerator } from './moderation/create-moderator.js'
 import type { ResolveHost } from './outbound/webhook-sender.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
-import { openFoundation, type TestOptions } from './wiring.js'
+import { openFoundation, type ProcessOptions } from './wiring.js'
 
 const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
 /** How long clients that wait for Create Image are still served after SIGTERM; the notice is part of this time. */
 const WAITERS_MS = 25_000
 
-export interface ServerOptions extends TestOptions {
+/** The one line of a generation that was canceled here; other ends are in the log of who ended them. */
+const told = ({ cancel }: CancelStore, log: Logger): CancelStore => ({
+  async cancel(...given) {
+    const ended = await cancel(...given)
+    if (ended) log.info({ generationId: ended.id, requestId: ended.requestId }, 'generation canceled')
+    return ended
+  },
+})
+
+export interface ServerOptions extends ProcessOptions {
   readonly createImageTimeoutSeconds?: number
   readonly waitersMs?: number
   /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
@@ -61,8 +71,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const positions = queuePositions(db)
   const draining = new AbortController()
   const leaving = new AbortController()
-  const webhooks = startWebhooks(config, log, foundation, images, options.resolveHost)
-  const ports = {
+  const webhooks = startWebhooks(config, log, foundation, images, options)
+  const plainPorts = {
     webhooks: webhooks.ports,
     models: modelStore(db),
     abilities: backendAbilities(db),
@@ -80,7 +90,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     progress,
     estimates: durationEstimates(db),
     following: createFollowing({ watch, positions, progress, previews }),
-    cancels: cancelStore(db),
+    cancels: told(cancelStore(db), log),
     watch,
     images,
     files: { read: images.read, withInfotext },
@@ -89,6 +99,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
+  const { tracing } = options
+  const ports = tracing?.submits(plainPorts) ?? plainPorts
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
   const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
@@ -96,6 +108,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
   const app = await buildApp({
     log,
+    observe: tracing?.requests,
     trustedProxies: config.trustedProxies,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,

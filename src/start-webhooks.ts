@@ -8,6 +8,7 @@ import { webhookPayload } from './http/webhook-payload.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
+import type { Tracing } from './tracing/open-tracing.js'
 import { webhookDispatcher } from './webhooks/dispatcher.js'
 import { newEndpointId } from './webhooks/webhook.js'
 import type { Foundation } from './wiring.js'
@@ -22,7 +23,7 @@ export function startWebhooks(
   log: Logger,
   foundation: Foundation,
   images: ImageStore,
-  dns?: ResolveHost,
+  { resolveHost, tracing }: { readonly resolveHost?: ResolveHost; readonly tracing?: Tracing | undefined },
 ) {
   const { db, complain, missesNotices, openProducerConnection, openWorkerConnection } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
@@ -30,6 +31,7 @@ export function startWebhooks(
   const onError = complain('webhooks are sent late')
   const subjects = webhookSubjectStore(db)
   const deliveries = webhookDeliveryStore(db)
+  const sender = webhookSender({ ...target, resolveHost })
   const jobs = webhookJobs(openProducerConnection(), onError)
   const dispatcher = webhookDispatcher({
     deliveries,
@@ -37,7 +39,7 @@ export function startWebhooks(
       const { generationId: id } = delivery
       return webhookPayload(delivery, id === null ? undefined : await subjects.find(id), images.url)
     },
-    sender: webhookSender({ ...target, resolveHost: dns }),
+    sender: tracing?.sender(sender) ?? sender,
     jobs,
     log,
   })

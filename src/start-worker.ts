@@ -11,7 +11,7 @@ import { openImageStore } from './images/open-image-store.js'
 import { imageStoreViaServer } from './images/upload-via-server.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
-import { openFoundation, processId, type TestOptions } from './wiring.js'
+import { openFoundation, type ProcessOptions, processId } from './wiring.js'
 
 /** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
@@ -21,7 +21,7 @@ const POLL_MS = 2000
 /** Each backend announces itself in Postgres every 5 s: a worker that could not for so long is not ready. */
 const SILENT_MS = 15_000
 
-export interface WorkerOptions extends TestOptions {
+export interface WorkerOptions extends ProcessOptions {
   readonly drainMs?: number
 }
 
@@ -31,9 +31,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const images = uploads
     ? imageStoreViaServer({ ...uploads, cdnBaseUrl })
     : await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
-  const backends = config.inferenceUrls.map((url) =>
-    createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }),
-  )
+  const { tracing } = options
+  const backends = config.inferenceUrls
+    .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }))
+    .map((backend) => tracing?.backend(backend) ?? backend)
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
   const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are noticed late'))
@@ -58,7 +59,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     log,
   }
   const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000 }
-  const loops = backends.map((backend) => backendLoop(ports, backend, loopOptions))
+  const tracedPorts = tracing?.runs(ports, processId) ?? ports
+  const loops = backends.map((backend) => backendLoop(tracedPorts, backend, loopOptions))
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }
@@ -75,6 +77,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     concurrency: loops.length,
     onJob: serve,
     onError: foundation.complain('queue error'),
+    telemetry: tracing?.telemetry,
   })
   const poll = setInterval(pollForWork, POLL_MS)
   const closeHealthPort = await listenForHealth(config, () => performance.now() - announcedAt < SILENT_MS)

@@ -35,12 +35,15 @@ import {
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
 import { localSlidingWindow, redisSlidingWindow } from './redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'
+import type { Tracing } from './tracing/open-tracing.js'
 
 /** What every process needs to know the state of things and to change it. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-/** What tests set. */
-export interface TestOptions {
+/** What is not in the configuration; the rest is for tests. */
+export interface ProcessOptions {
+  /** Undefined: no traces. */
+  readonly tracing?: Tracing | undefined
   /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
   readonly namespace?: string
   readonly auditTimes?: AuditTimes
@@ -56,7 +59,7 @@ const AUDITED_IMAGES = 100
 export async function openFoundation(
   config: Config,
   log: Logger,
-  { maxConnections, namespace = NAMESPACE, auditTimes }: TestOptions & { readonly maxConnections: number },
+  { maxConnections, namespace = NAMESPACE, auditTimes, tracing }: ProcessOptions & { readonly maxConnections: number },
 ) {
   const postgres = outageLog(log, 'postgres')
   const redis = outageLog(log, 'redis')
@@ -91,7 +94,7 @@ export async function openFoundation(
       ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
       : { kind: 'redis', redis: open(create), prefix: `{${namespace}}` }
   const openProducerConnection = () => connection(createProducerRedis)
-  const queue = generationQueue(openProducerConnection(), complain('queue error'))
+  const queue = generationQueue(openProducerConnection(), complain('queue error'), tracing?.telemetry)
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   try {

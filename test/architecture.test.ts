@@ -3,7 +3,6 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { allowsVersion } from './support/version-range.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SRC = join(ROOT, 'src')
@@ -109,7 +108,7 @@ const ofPlace = ({ to, ours }: Import, places: readonly string[]): boolean => ou
 
 describe('the direction of imports', () => {
   it('is known for every folder: a new one is core, an adapter or wiring', () => {
-    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'client']
+    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'tracing', 'client']
     expect(files.map(placeOf).filter((place) => !known.includes(place))).toEqual([])
     expect(imports.length).toBeGreaterThan(300) // the walk found something
   })
@@ -135,13 +134,15 @@ describe('the direction of imports', () => {
     ).toEqual([])
   })
 
-  it('leads from http to the core and to packages, from the website and the agents’ door to http, too; never to the database', () => {
+  it('leads from http to the core and to packages, from the website, the agents’ door and the traces to http, too; never to the database', () => {
     expect(forbidden(['http'], (it) => !it.ours || within(it) || ofPlace(it, CORE))).toEqual([])
-    expect(forbidden(['web', 'mcp'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http']))).toEqual([])
+    expect(
+      forbidden(['web', 'mcp', 'tracing'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http'])),
+    ).toEqual([])
     const databases = ['pg', 'drizzle-orm', 'ioredis', 'bullmq']
     expect(
       forbidden(
-        ['http', 'web', 'mcp'],
+        ['http', 'web', 'mcp', 'tracing'],
         ({ to }) => !databases.some((name) => to === name || to.startsWith(`${name}/`)),
       ),
     ).toEqual([])
@@ -151,6 +152,16 @@ describe('the direction of imports', () => {
     expect(forbidden(['client'], (it) => within(it) || (!it.ours && !it.to.startsWith('node:')))).toEqual([])
     const users = imports.filter((it) => it.ours && placeOf(it.to) === 'client' && !within(it))
     expect([...new Set(users.map(({ from }) => placeOf(from)))]).toEqual(['local'])
+  })
+
+  it('leads to OpenTelemetry from the traces alone, which are loaded by what starts a process, and only on demand', () => {
+    const telemetry = imports.filter(({ to }) => to.startsWith('@opentelemetry/') || to === 'bullmq-otel')
+    expect([...new Set(telemetry.map(({ from }) => placeOf(from)))]).toEqual(['tracing'])
+    const loading = imports.filter((it) => !it.typeOnly && ofPlace(it, ['tracing']) && !within(it))
+    expect(loading.map(({ from, to }) => `${from} → ${to}`)).toEqual(['entry.ts → tracing/open-tracing.ts'])
+    expect(readFileSync(join(SRC, 'entry.ts'), 'utf8')).toContain("await import('./tracing/open-tracing.js')")
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(scripts.bundle).toContain('--external:./tracing/open-tracing.js')
   })
 
   it('never leads to an entry point, except from the one-machine stack’s child process, which becomes one', () => {
@@ -203,41 +214,5 @@ describe('the files of src/', () => {
       ({ to, ours }) => !ours && !to.startsWith('node:') && !listed.includes(packageOf(to)),
     )
     expect(missing.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
-  })
-})
-
-describe('the dependencies', () => {
-  /** What npm may leave out and nothing here misses: a tool for building rollup itself, which vitest brings along. */
-  const DISPENSABLE = ['node_modules/@napi-rs/lzma-linux-x64-gnu']
-
-  it('all run on Node 20.19', () => {
-    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { engines?: { node?: string }; optional?: boolean }>
-    }
-    const excluding = Object.entries(packages)
-      .filter(([, { engines }]) => engines?.node !== undefined && !allowsVersion(engines.node, [20, 19, 0]))
-      .filter(([path, { optional }]) => !(optional && DISPENSABLE.includes(path)))
-    expect(excluding.map(([path, { engines }]) => `${path} ${engines?.node}`)).toEqual([])
-  })
-
-  it.each([
-    ['>=20.19', true],
-    ['>=20.19.1', false],
-    ['>= 10.x', true],
-    ['^20.19.0 || >=22.12.0', true],
-    ['^22.20 || ^24.12 || >=25', false],
-    ['18 || 20 || >=22', true],
-    ['18 || 22', false],
-    ['>=18 <20', false],
-    ['>=18 <=20', true],
-    ['>20', false],
-    ['~20.18', false],
-    ['~20.19.0', true],
-    ['20.x', true],
-    ['*', true],
-    ['>=0.10.0', true],
-    ['^0.12', false],
-  ])('are judged by their ranges: %s', (range, allowed) => {
-    expect(allowsVersion(range, [20, 19, 0])).toBe(allowed)
   })
 })

@@ -54,6 +54,8 @@ const VARIABLES = [
   'OIDC_ISSUER',
   'OIDC_CLIENT_ID',
   'OIDC_CLIENT_SECRET',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_SDK_DISABLED',
   'LOG_LEVEL',
 ]
 
@@ -84,6 +86,7 @@ const DEFAULTS = {
   signUpIsOpen: false,
   mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
   oidc: undefined,
+  traces: false,
   logLevel: 'info',
 }
 
@@ -290,6 +293,17 @@ describe('a value that cannot be used stops the start with the variable’s name
     ]) {
       expect(refusalOf(env)).not.toContain(secret)
     }
+  })
+})
+
+describe('traces', () => {
+  it('are sent where there is somewhere to send them, unless OpenTelemetry is switched off', () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318'
+    expect(parse({ OTEL_EXPORTER_OTLP_ENDPOINT }).traces).toBe(true)
+    expect(parse({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: 'true' }).traces).toBe(false)
+    expect(refusalOf({ ...REQUIRED, OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toBe(
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be a URL that begins with http:// or https://',
+    )
   })
 })
 

@@ -10,6 +10,7 @@ import { removeImage } from '../generation/library/takedown.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { oneOf, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
+import { attemptsOf, interfaceOf, storyOf } from './job-story.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 
@@ -75,12 +76,16 @@ const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.
 async function showJob({ db, config }: Operator, id: string) {
   const found = await operatorGenerationStore(db).find(id)
   if (!found) throw noSuchJob(id)
-  const { generation: g, username, key, images, entries } = found
+  const { generation: g, username, key, images, entries, deliveries } = found
+  const traceId = g.traceparent?.split('-')[1]
   const { url } = imageStore(config)
   const json = {
     ...jsonOf(g, 'id', 'status', 'error'),
     username,
     key: jsonOf(key, 'id', 'kind', 'name'),
+    interface: interfaceOf(found),
+    request_id: g.requestId,
+    trace_id: traceId ?? null,
     ...jsonOf(g, 'lane', 'metered'),
     credits_charged: g.cost,
     ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
@@ -92,6 +97,9 @@ async function showJob({ db, config }: Operator, id: string) {
       ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
     })),
     ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
+    attempts: attemptsOf(found).map((attempt) => jsonOf(attempt)),
+    // Its path may be a secret.
+    webhooks: deliveries.map((delivery) => ({ ...jsonOf(delivery), url: new URL(delivery.url).origin })),
   }
   const parts = [
     facts({
@@ -109,13 +117,14 @@ async function showJob({ db, config }: Operator, id: string) {
       ...{ worker: g.worker, backend: g.backend },
       ...{ created: g.createdAt, started: g.startedAt, finished: g.finishedAt },
       ...{ deadline: g.deadlineAt, 'lease until': g.leaseUntil },
+      ...(traceId && { trace: traceId }),
     }),
     table(
       images.map(({ idx: image, seed, bytes, slug, removedAt, removedReason: reason }) => {
         return { image, seed, bytes, url: removedAt ? `removed ${removedAt.toISOString()}` : url(slug), reason }
       }),
     ),
-    table(entries.map(({ createdAt: time, kind, delta, balance }) => ({ time, kind, delta, balance }))),
+    table(storyOf(found)),
   ]
   return { json, text: parts.filter(Boolean).join('\n\n') }
 }

@@ -24,7 +24,7 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
       })}
        WHERE ${ACTIVE} AND (${which})
       RETURNING ${named({
-        ...pick(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt'),
+        ...pick(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt', 'requestId'),
         accountId: g.userId,
         reason: g.error,
         leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
@@ -43,7 +43,7 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
         createdAt: sql`given."finishedAt"`,
       })} FROM given
     )
-    SELECT id, "accountId", attempt, metered, reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`
+    SELECT id, "accountId", attempt, metered, "requestId", reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`
 
 const OF_ID = sql`${g.id} = ${param('id')}`
 const REASON = sql`${param('reason')}::text`

@@ -10,8 +10,16 @@ import type {
 } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
 import type { Database } from './client.js'
-import { generations as g, images as i, apiKeys as k, creditLedger as l, users as u } from './schema.js'
+import {
+  generations as g,
+  images as i,
+  apiKeys as k,
+  creditLedger as l,
+  putBackAttempts,
+  users as u,
+} from './schema.js'
 import { named, param, pick, queryOnce, statement } from './statement.js'
+import { webhookDeliveries as d, webhookEndpoints as e } from './webhook-schema.js'
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
 const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
@@ -193,6 +201,31 @@ export const operatorGenerationStore = ({ orm }: Database) => ({
       ...row,
       images: await orm.select().from(i).where(eq(i.generationId, id)).orderBy(i.idx),
       entries: await orm.select().from(l).where(eq(l.generationId, id)).orderBy(l.id),
+      putBack: await orm
+        .select()
+        .from(putBackAttempts)
+        .where(eq(putBackAttempts.generationId, id))
+        .orderBy(putBackAttempts.attempt),
+      // By the account's endpoints: no index has the generation.
+      deliveries: await orm
+        .select(
+          pick(
+            d,
+            'endpointId',
+            'type',
+            'url',
+            'status',
+            'attempts',
+            'lastStatus',
+            'lastError',
+            'createdAt',
+            'finishedAt',
+          ),
+        )
+        .from(d)
+        .innerJoin(e, eq(e.id, d.endpointId))
+        .where(and(eq(e.userId, row.generation.userId), eq(d.generationId, id)))
+        .orderBy(d.seq),
     }
   },
 

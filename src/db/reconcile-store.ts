@@ -11,7 +11,7 @@ import { MOVED } from './notices.js'
 import { pausedModel } from './pause-store.js'
 import { unenqueued } from './process-schema.js'
 import { CLEAN_REFUSED_PROMPTS } from './refused-prompt-store.js'
-import { BACK_IN_QUEUE } from './run-store.js'
+import { BACK_IN_QUEUE, notePutBack } from './run-store.js'
 import { generations as g, idempotencyKeys as r } from './schema.js'
 import { assign, param, statement } from './statement.js'
 
@@ -28,7 +28,7 @@ const REQUEUE_LOST = statement<Delivery>('requeue_lost')`
              SELECT ${g.id} FROM ${g}
               WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))
     RETURNING ${g.id}, ${g.attempt}
-  ), noted AS (${noteMissingJob('requeued')})
+  ), noted AS (${noteMissingJob('requeued')}), kept AS (${notePutBack('requeued', 'worker_lost', false)})
   SELECT requeued.* FROM requeued, pg_notify(${MOVED}, requeued.id)`
 
 const LOST = failureRule(

@@ -1,15 +1,15 @@
-import { sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { DRAWING, MAX_SEED } from '../generation/generation.js'
-import type { ClaimedGeneration, RunStore, Serves } from '../generation/run/claim.js'
+import type { ClaimedGeneration, PutBackReason, RunStore, Serves } from '../generation/run/claim.js'
 import type { Database } from './client.js'
 import { failStatement } from './failure-store.js'
 import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from './pause-store.js'
 import { queueTurn } from './process-schema.js'
-import { generations as g, images, usage } from './schema.js'
+import { generations as g, images, putBackAttempts, usage } from './schema.js'
 import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** Three heartbeats of generation/run/lease.ts. Also what a crash of a worker costs. */
@@ -113,13 +113,14 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
       status: 'processing',
       worker: param('worker'),
       backend: param('backend'),
+      claimedAt: sql`now()`,
       startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
       leaseUntil: LEASE_UNTIL,
     })}
      WHERE ${g.id} = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
     RETURNING ${named({
       ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
-      ...pick(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries'),
+      ...pick(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries', 'requestId', 'traceparent'),
       accountId: g.userId,
       keyId: g.apiKeyId,
     })}
@@ -172,19 +173,32 @@ export const BACK_IN_QUEUE = {
   attempt: sql`${g.attempt} + 1`,
   worker: null,
   backend: null,
+  claimedAt: null,
   leaseUntil: null,
 } as const
+
+/** Keeps what the rows of `putBack` (id, attempt) had before this statement, which no part of it has changed yet. */
+export const notePutBack = (putBack: string, reason: SQLWrapper | PutBackReason, counted: SQLWrapper | boolean) => sql`
+  ${insertInto(putBackAttempts, {
+    generationId: g.id,
+    ...pick(g, 'attempt', 'worker', 'backend', 'claimedAt'),
+    reason,
+    counted,
+  })} FROM ${sql.identifier(putBack)} AS ended CROSS JOIN LATERAL (
+    SELECT * FROM ${g} WHERE ${g.id} = ended.id OFFSET 0) ${g}`
 
 const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   WITH requeued AS (
     UPDATE ${g} SET ${assign(g, {
       ...BACK_IN_QUEUE,
-      tries: sql`${g.tries} + ${param('tries')}::integer`,
+      tries: sql`${g.tries} + ${param('counted')}::boolean::integer`,
       notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
     })}
      WHERE ${OF_ATTEMPT}
     RETURNING ${g.id}, ${g.attempt}
-  ), noted AS (${noteMissingJob('requeued')})
+  ), noted AS (${noteMissingJob('requeued')}), kept AS (
+    ${notePutBack('requeued', sql`${param('reason')}::text`, sql`${param('counted')}::boolean`)}
+  )
   SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
 const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
@@ -224,8 +238,8 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
       return failed === 1 || endedAs(generation, 'failed')
     },
 
-    async requeue({ id, attempt }, { countTry, delayMs }) {
-      const requeue = { id, attempt, tries: countTry ? 1 : 0, delaySeconds: delayMs / 1000 }
+    async requeue({ id, attempt }, { reason, countTry, delayMs }) {
+      const requeue = { id, attempt, reason, counted: countTry, delaySeconds: delayMs / 1000 }
       return (await REQUEUE.first(pool, requeue))?.attempt
     },
   }

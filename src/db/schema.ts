@@ -25,6 +25,7 @@ import {
 import type { ApiKeyKind, Role } from '../account/account.js'
 import type { GenerationStatus, Lane } from '../generation/generation.js'
 import type { MadeWith } from '../generation/run/backend.js'
+import type { PutBackReason } from '../generation/run/claim.js'
 import type { Sampler } from '../generation/sampler.js'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
@@ -132,6 +133,8 @@ export const generations = pgTable(
     slugs: text('slugs').array().notNull(),
     cost: int8('cost').notNull(),
     webhookUrl: text('webhook_url'),
+    requestId: text('request_id'),
+    traceparent: text('traceparent'),
     attempt: integer('attempt').notNull().default(1),
     tries: integer('tries').notNull().default(0),
     deaths: integer('deaths').notNull().default(0),
@@ -140,6 +143,7 @@ export const generations = pgTable(
     leaseUntil: time('lease_until'),
     worker: text('worker'),
     backend: text('backend'),
+    claimedAt: time('claimed_at'),
     error: text('error'),
     createdAt: time('created_at').notNull().defaultNow(),
     startedAt: time('started_at'),
@@ -182,6 +186,22 @@ export const generations = pgTable(
   },
 )
 export const generationId = () => text('generation_id').references(() => generations.id)
+
+/** The latest attempt is in its generation's row. */
+export const putBackAttempts = pgTable(
+  'put_back_attempts',
+  {
+    generationId: text('generation_id').notNull(),
+    attempt: integer('attempt').notNull(),
+    worker: text('worker'),
+    backend: text('backend'),
+    claimedAt: time('claimed_at'),
+    putBackAt: time('put_back_at').notNull().defaultNow(),
+    reason: text('reason').$type<PutBackReason>().notNull(),
+    counted: boolean('counted').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.generationId, t.attempt] })],
+)
 
 export const images = pgTable(
   'images',

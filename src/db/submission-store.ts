@@ -17,7 +17,7 @@ const RESERVATION = sql`${param('idempotencyKey')}::text`
 
 const STORE = insertInto(g, {
   ...given(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
-  ...given(g, 'batchSize', 'seed', 'slugs', 'cost', 'webhookUrl'),
+  ...given(g, 'batchSize', 'seed', 'slugs', 'cost', 'webhookUrl', 'requestId', 'traceparent'),
   userId: ACCOUNT,
   apiKeyId: KEY,
   deadlineAt: sql`now() + make_interval(secs => ${param('deadlineSeconds')}::float8)`,
@@ -107,6 +107,9 @@ type FindActive = SubmissionStore['activeGeneration']
 /** How long submits collect what they mark as enqueued; the reconciler looks for older ones only. */
 const MARK_AFTER_MS = 50
 
+/** What a generation may lack. */
+const UNKNOWN = { webhookUrl: undefined, requestId: undefined, traceparent: undefined }
+
 export function submissionStore(db: Database): SubmissionStore {
   const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
     (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row?.id),
@@ -115,7 +118,7 @@ export function submissionStore(db: Database): SubmissionStore {
 
   return {
     async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
-      const values = { webhookUrl: undefined, ...generation, ...drawingOf(generation), deadlineSeconds, idempotencyKey }
+      const values = { ...UNKNOWN, ...generation, ...drawingOf(generation), deadlineSeconds, idempotencyKey }
       try {
         return generation.metered
           ? await insertMetered(db, generation, concurrency, values)

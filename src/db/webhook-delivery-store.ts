@@ -35,7 +35,8 @@ const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery
              SELECT ${secretsOf(sql`${webhookSecrets}`)} FROM ${webhookSecrets}
               WHERE ${webhookSecrets.userId} = (c.endpoint).user_id)
            ELSE ${secretsOf(sql`(c.endpoint)`)} END AS secrets,
-         (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures"
+         (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures",
+         (SELECT ${g.traceparent} FROM ${g} WHERE ${g.id} = (c.delivery).generation_id) AS traceparent
     FROM claim_webhook_delivery(${param('exceptAccounts')}::uuid[], ${LEASE}, ${FAILING}) c`
 
 const THIS_TRY = sql`${d.seq} = ${param('seq')} AND ${d.attempts} = ${param('attempts')} AND ${d.status} = 'pending'`

@@ -8,7 +8,7 @@ export interface CancelStore {
   cancel(id: string, reason: string, options: { onlyQueued: boolean }): Promise<EndedGeneration | undefined>
 }
 
-export interface EndedGeneration extends Delivery, Pick<Generation, 'accountId' | 'metered'> {
+export interface EndedGeneration extends Delivery, Pick<Generation, 'accountId' | 'metered' | 'requestId'> {
   readonly reason: string
   /** Slugs of images that an attempt may have stored, and that must be removed. */
   readonly leftovers: readonly string[]

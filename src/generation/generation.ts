@@ -59,6 +59,10 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly slugs: readonly string[]
   /** Notified of its end, besides its account's endpoints. */
   readonly webhookUrl?: string | undefined
+  /** Of the HTTP request that submitted it; in every log line about it. */
+  readonly requestId?: string | null | undefined
+  /** The W3C trace context of its submit, where traces are on. */
+  readonly traceparent?: string | null | undefined
 }
 
 /** What its submitter gets back. */
@@ -115,7 +119,7 @@ export function newGeneration(
   id: string,
   request: GenerationRequest,
   model: ModelVersion,
-  from: Pick<Generation, 'accountId' | 'keyId' | 'lane' | 'metered' | 'webhookUrl'>,
+  from: Pick<Generation, 'accountId' | 'keyId' | 'lane' | 'metered' | 'webhookUrl' | 'requestId'>,
 ): Generation {
   const { seed, ...asked } = request
   return {

@@ -3,6 +3,7 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
+import { GENERATION_ID } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { OpenPublicFile } from '../generation/library/public-file.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
@@ -26,6 +27,8 @@ export interface Website {
 
 export interface AppOptions {
   readonly log: Logger
+  /** Adds hooks that see each request first and last. */
+  readonly observe?: ((app: App) => void) | undefined
   readonly trustedProxies: readonly string[]
   readonly baseUrl: string
   readonly apiBaseUrl: string
@@ -63,6 +66,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler(handleErrors)
   handleNotFound(app, options.website.notFound)
+  options.observe?.(app)
   logRequests(app)
   registerAdmission(app, options.slots)
   requireHost(app)
@@ -95,7 +99,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 function createInstance({ log, trustedProxies }: AppOptions): App {
   return fastify({
     loggerInstance: log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     schemaController,
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
@@ -124,6 +128,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
 }
 
 function logRequests(app: App): void {
+  app.decorateRequest('generationId', undefined)
   app.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id)
     next()
@@ -136,12 +141,19 @@ function logRequests(app: App): void {
       route: request.routeOptions.url ?? 'none',
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
+      generationId: request.generationId ?? idIn(request.params),
       userId: (request.caller as typeof request.caller | null | undefined)?.account.id,
     }
     // Successful polls are many and say little.
     if (request.method === 'GET' && reply.statusCode < 400) request.log.debug(facts, 'request answered')
     else request.log.info(facts, 'request answered')
   })
+}
+
+/** A generation that the path names. */
+const idIn = (params: unknown): string | undefined => {
+  const { id } = (params ?? {}) as { readonly id?: unknown }
+  return typeof id === 'string' && GENERATION_ID.test(id) ? id : undefined
 }
 
 /** Routes declared after this in the scope answer on the host of `url` alone. */

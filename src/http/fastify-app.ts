@@ -15,6 +15,10 @@ export const schemaController = {
 }
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The generation that it submitted or is about, for its line in the log; one in its path needs no note. */
+    generationId: string | undefined
+  }
   interface FastifyInstance {
     /** Where a generation can be polled. */
     pollUrl(generationId: string): string

@@ -40,12 +40,18 @@ const canonical = (body: unknown): string =>
 
 /** Submits; headers tell of a repeated answer and of the credits that are left. */
 export async function submitFor(
-  { caller }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   ports: SubmitPorts & TimeLeftPorts,
   submission: Submission,
 ): Promise<Submitted> {
-  const submitted = await withRetryAfter(ports, caller.account, submitGeneration(ports, caller, submission))
+  const { caller, id: requestId } = request
+  const submitted = await withRetryAfter(
+    ports,
+    caller.account,
+    submitGeneration(ports, caller, { ...submission, requestId }),
+  )
+  request.generationId = submitted.id
   if (submitted.replayed) reply.header('idempotent-replayed', 'true')
   if (submitted.creditsLeft !== undefined) reply.header('x-credits-remaining', submitted.creditsLeft)
   return submitted

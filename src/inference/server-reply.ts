@@ -26,10 +26,14 @@ function wordsOf(text: string): string {
 /** What a subscriber wrote. It is private: no message may quote it. */
 type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
 
-/** A server's message, bounded; empty if it quotes one of the prompts, even in part. */
+const LONG_WORDS = /[\p{L}\p{N}]{5,}/gu
+
+/** A server's message, bounded; empty if it quotes the beginning of a prompt, and without the longer words of both. */
 export function publicWords(words: string, prompts?: Prompts): string {
-  const quoted = [prompts?.prompt, prompts?.negativePrompt].some((text) => text && words.includes(text.slice(0, 20)))
-  return quoted ? '' : words.slice(0, 300)
+  const texts = [prompts?.prompt, prompts?.negativePrompt].filter((text): text is string => Boolean(text))
+  if (texts.some((text) => words.includes(text.slice(0, 20)))) return ''
+  const asked = new Set(texts.flatMap((text) => text.toLowerCase().match(LONG_WORDS) ?? []))
+  return words.replace(LONG_WORDS, (word) => (asked.has(word.toLowerCase()) ? '…' : word)).slice(0, 300)
 }
 
 /** The error of an answer with another status than expected. */

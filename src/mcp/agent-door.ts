@@ -67,12 +67,16 @@ export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
   }
 
   const callTool = async (request: FastifyRequest, reply: FastifyReply, tool: Tool, args: unknown, more: Waiting) => {
-    const { caller } = request
-    if (!tool.mayWait) return tool.run(args, { caller, waiting: undefined })
+    const { caller, id: requestId } = request
+    const concerns = (id: string) => {
+      request.generationId = id
+    }
+    const call = { caller, requestId, concerns }
+    if (!tool.mayWait) return tool.run(args, { ...call, waiting: undefined })
     const { requestKey, onlyWaits, tell } = more
     return calls.during(caller.account.id, requestKey, (canceled) => {
       const signals = { canceled, gone: clientGone(request, reply), revoked: keyRevoked(request, reply) }
-      return tool.run(args, { caller, waiting: { ...signals, requestKey, onlyWaits, report: reporter(tell) } })
+      return tool.run(args, { ...call, waiting: { ...signals, requestKey, onlyWaits, report: reporter(tell) } })
     })
   }
 

@@ -124,9 +124,15 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
     throw new AppError('model_unavailable', 'No model is available for generation now. Try again later.')
   }
 
-  const submit = async (input: z.output<typeof generateInput>, { caller, waiting }: ToolCall): Promise<Submitted> => {
+  const submit = async (input: z.output<typeof generateInput>, call: ToolCall): Promise<Submitted> => {
+    const { caller, requestId, waiting } = call
     const { idempotency_key: ownKey, model_version_id: id, ...body } = input
-    const asked = { lane: 'personal', request: coreOf(requestFields, body), model: () => modelOf(id) } as const
+    const asked = {
+      lane: 'personal',
+      requestId,
+      request: coreOf(requestFields, body),
+      model: () => modelOf(id),
+    } as const
     const submitUnder = (key: string | undefined) => {
       const hashed = { headers: { 'idempotency-key': key }, body: { ...body, model_version_id: id ?? undefined } }
       const submission: Submission = { ...asked, idempotency: idempotencyOf(hashed, 'mcp') }
@@ -155,6 +161,7 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
       async run(input, call) {
         if (call.waiting?.canceled.aborted) return refusal(CANCELED)
         const submitted = await submit(input, call)
+        call.concerns(submitted.id)
         const { id, cost, seed, modelName, creditsLeft, replayed } = submitted
         const now = await follow(call, id, timeoutSeconds).catch((error) => {
           if (error instanceof AppError && error.code === 'unauthorized') throw error
@@ -203,6 +210,7 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
       mayWait: true,
       async run({ id, wait_seconds: seconds }, call) {
         const now = await follow(call, id, seconds)
+        call.concerns(now.id)
         const view = viewOfPolled(now)
         const urls = view.images.map(({ url }) => url)
         if (now.status === 'succeeded')

@@ -16,6 +16,10 @@ export interface ToolResult<Data extends object = object> {
 /** One call of a tool. */
 export interface ToolCall {
   readonly caller: Caller
+  /** Of the HTTP request. */
+  readonly requestId: string
+  /** Notes what the call is about, for the log. */
+  concerns(generationId: string): void
   /** For tools that may wait. */
   readonly waiting: WaitingCall | undefined
 }

@@ -1,4 +1,4 @@
-import type { Queue } from 'bullmq'
+import type { Queue, Telemetry } from 'bullmq'
 import { joined } from '../batch.js'
 import type { Delivery, GenerationQueue } from '../generation/shared-ports.js'
 import { jobQueue, openQueue, type QueueConnection } from './job-queue.js'
@@ -13,11 +13,16 @@ export const generationJobId = (generationId: string, attempt: number): string =
 export function generationQueue(
   connection: QueueConnection,
   onError: (error: Error) => void,
+  telemetry?: Telemetry,
 ): GenerationQueue & { close(): Promise<void> } {
-  const jobs = jobQueue(GENERATION_QUEUE, connection, onError)
-  const enqueue = (deliveries: readonly Delivery[]) =>
-    jobs.enqueue(deliveries.map(({ id, attempt }) => ({ id: generationJobId(id, attempt) })))
-  const enqueueOne = joined(enqueue)
+  const jobs = jobQueue(GENERATION_QUEUE, connection, onError, telemetry)
+  const enqueue = (deliveries: readonly (Delivery & { readonly trace?: string | undefined })[]) =>
+    jobs.enqueue(deliveries.map(({ id, attempt, trace }) => ({ id: generationJobId(id, attempt), trace })))
+  const joinedEnqueue = joined(enqueue)
+  const manager = telemetry?.contextManager
+  // Noted before it is joined with those of other requests.
+  const enqueueOne = (delivery: Delivery) =>
+    joinedEnqueue(manager ? { ...delivery, trace: manager.getMetadata(manager.active()) } : delivery)
   return {
     enqueue: (deliveries) => (deliveries.length === 1 ? enqueueOne(deliveries[0] as Delivery) : enqueue(deliveries)),
     withdraw: ({ id, attempt }) => jobs.withdraw(generationJobId(id, attempt)),

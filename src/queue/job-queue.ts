@@ -1,4 +1,4 @@
-import { createPostgresBackend, Queue, withBackend } from 'bullmq'
+import { createPostgresBackend, Queue, type Telemetry, withBackend } from 'bullmq'
 import type { Redis } from 'ioredis'
 
 /** Where BullMQ keeps its data: in Redis, or in one-machine mode in its own schema in Postgres. */
@@ -19,9 +19,21 @@ const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } 
 /** After a missed deadline there is no call for this long, so that only one caller waits for a Redis that hangs. */
 const PAUSE_MS = 1000
 
+interface Job {
+  readonly id: string
+  readonly delayMs?: number
+  /** Where it belongs, in the telemetry's own form. */
+  readonly trace?: string | undefined
+}
+
 /** The producer of a queue. A failure is never an error: the reconciler repeats what was lost. */
-export function jobQueue(name: string, connection: QueueConnection, onError: (error: Error) => void) {
-  const open = () => openQueue(name, connection).on('error', onError)
+export function jobQueue(
+  name: string,
+  connection: QueueConnection,
+  onError: (error: Error) => void,
+  telemetry?: Telemetry,
+) {
+  const open = () => openQueue(name, connection, telemetry).on('error', onError)
   let queue = open()
   let pausedUntil = 0
   const pending = new Set<Promise<unknown>>()
@@ -50,15 +62,19 @@ export function jobQueue(name: string, connection: QueueConnection, onError: (er
 
   return {
     /** Ignores ids that are in the queue already. Resolves to whether all are known to be there. */
-    async enqueue(jobs: readonly { readonly id: string; readonly delayMs?: number }[]): Promise<boolean> {
+    async enqueue(jobs: readonly Job[]): Promise<boolean> {
       const left = [...jobs]
       let all = true
       const addPages = async () => {
         while (all && left.length > 0) {
-          const page = left.splice(0, JOBS_PER_CALL).map(({ id, delayMs = 0 }) => ({
+          const page = left.splice(0, JOBS_PER_CALL).map(({ id, delayMs = 0, trace }) => ({
             name: 'job',
             data: {},
-            opts: { ...JOB_OPTIONS, jobId: id, ...(delayMs > 0 && { delay: delayMs }) },
+            opts: {
+              ...{ ...JOB_OPTIONS, jobId: id },
+              ...(delayMs > 0 && { delay: delayMs }),
+              ...(trace !== undefined && { telemetry: { metadata: trace } }),
+            },
           }))
           const [first] = page
           // One alone needs no transaction.
@@ -96,11 +112,12 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T | undef
 }
 
 /** BullMQ's own queue, for inspection. */
-export function openQueue(name: string, connection: QueueConnection): Queue {
-  if (connection.kind === 'redis') return new Queue(name, { connection: connection.redis, prefix: connection.prefix })
+export function openQueue(name: string, connection: QueueConnection, telemetry?: Telemetry): Queue {
+  const options = { prefix: connection.prefix, ...(telemetry && { telemetry }) }
+  if (connection.kind === 'redis') return new Queue(name, { ...options, connection: connection.redis })
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend)
   return new PostgresQueue(name, {
+    ...options,
     connection: { connectionString: connection.url, max: 2 },
-    prefix: connection.prefix,
   }) as unknown as Queue
 }

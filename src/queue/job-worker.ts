@@ -1,4 +1,4 @@
-import { createPostgresBackend, Worker, withBackend } from 'bullmq'
+import { createPostgresBackend, type Telemetry, Worker, withBackend } from 'bullmq'
 import pg from 'pg'
 import { type QueueConnection, within } from './job-queue.js'
 
@@ -9,6 +9,7 @@ export interface JobWorkerOptions {
   /** Called for each job; the worker takes the next one when it resolves. */
   readonly onJob: () => Promise<void>
   readonly onError: (error: Error) => void
+  readonly telemetry?: Telemetry | undefined
 }
 
 /** A BullMQ worker that has stopped by itself is replaced within this time. */
@@ -17,11 +18,12 @@ const WATCH_MS = 1000
 /** The consumer of a queue: calls `onJob` for each job. */
 export function startJobWorker(
   queue: string,
-  { connection, concurrency, onJob, onError }: JobWorkerOptions,
+  { connection, concurrency, onJob, onError, telemetry }: JobWorkerOptions,
 ): { close(deadlineMs: number): Promise<void> } {
   const options = {
     concurrency,
     prefix: connection.prefix,
+    ...(telemetry && { telemetry }),
     lockDuration: 10_000,
     stalledInterval: 2000,
     // A job taken twice does no harm; Postgres counts the tries.

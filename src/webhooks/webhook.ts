@@ -43,6 +43,8 @@ export interface ClaimedDelivery {
   readonly slot: 1 | 2
   /** Tries in a row that failed at this endpoint before this one. */
   readonly endpointFailures: number
+  /** Of the generation's submit, where traces are on. */
+  readonly traceparent?: string | null
 }
 
 export interface DeliveryRecord extends Pick<ClaimedDelivery, 'eventId' | 'type' | 'generationId' | 'attempts'> {

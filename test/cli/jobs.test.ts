@@ -116,7 +116,7 @@ describe('jobs show', () => {
     expect(text).toMatch(/\nprompt {11}a lighthouse at dusk\nnegative prompt {2}fog\n/)
     expect(text).toContain(`https://easel.test/cdn/${slug}.png`)
     expect(text).toMatch(/removed \S+Z +asked for/)
-    expect(text).toMatch(/Z +charge +-2 +8$/)
+    expect(text).toMatch(/Z {2}0\.0 s +2 credits charged, the account has 8\n/)
   })
 
   it('shows a prompt that would steer the terminal instead of sending it', async () => {

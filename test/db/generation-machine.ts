@@ -169,7 +169,8 @@ export async function givenMachine(db: Database, credits: number): Promise<Machi
   }
 
   const write = async (by: ClaimedGeneration, what: Write): Promise<Answer> => {
-    if (what.do === 'requeue') return runs.requeue(by, { countTry: what.countTry, delayMs: what.delayed ? HOUR_MS : 0 })
+    if (what.do === 'requeue')
+      return runs.requeue(by, { reason: 'internal', countTry: what.countTry, delayMs: what.delayed ? HOUR_MS : 0 })
     if (what.do === 'heartbeat') return runs.heartbeat(by.id, by.attempt)
     return what.do === 'succeed' ? runs.succeed(by, imagesOf(by)) : runs.fail(by, 'It failed.')
   }

@@ -120,7 +120,7 @@ describe('a worker whose answer from Postgres is lost', () => {
   it('puts back once what it puts back again: nobody’s later attempt is touched', async () => {
     const claimed = await givenClaimed()
     const runs = runStore(db, { refundFailed: true })
-    const say = () => runs.requeue(claimed, { countTry: true, delayMs: 0 })
+    const say = () => runs.requeue(claimed, { reason: 'internal', countTry: true, delayMs: 0 })
     expect(await losingAnswer(/requeue_generation/, say)).toBe('no answer')
     expect(await rowOf(context.db, claimed)).toMatchObject({ status: 'queued', attempt: 2, tries: 1 })
     const next = await runs.claim(BY, ANYTHING)

@@ -239,7 +239,7 @@ describe('a claimed attempt', () => {
   it('loses every right once it was requeued', async () => {
     await givenGeneration(context.db, await givenUser(context.db))
     const stale = (await claim()) as ClaimedGeneration
-    expect(await runs().requeue(stale, { countTry: true, delayMs: 0 })).toBe(2)
+    expect(await runs().requeue(stale, { reason: 'internal', countTry: true, delayMs: 0 })).toBe(2)
     expect(await runs().heartbeat(stale.id, stale.attempt)).toBe(false)
     const fresh = (await claim()) as ClaimedGeneration
     expect(fresh).toMatchObject({ id: stale.id, attempt: 2, tries: 1, slugs: stale.slugs, seed: stale.seed })

@@ -121,13 +121,13 @@ describe('a generation that no backend can serve', () => {
 })
 
 describe('generations to be ended', () => {
-  it('are logged with the reason', async () => {
-    const generation = await givenGeneration(context.db, await givenUser(context.db))
+  it('are logged with the reason, and the request that they came from', async () => {
+    const generation = await givenGeneration(context.db, await givenUser(context.db), { requestId: 'req-1' })
     await end([generation.id])
     const warned: object[] = []
     const warn = (facts: object) => void warned.push(facts)
     await pass(false, { log: { info: () => undefined, warn, error: () => undefined } })
-    expect(warned).toEqual([{ generationId: generation.id, reason: DEADLINE_PASSED }])
+    expect(warned).toEqual([{ generationId: generation.id, requestId: 'req-1', reason: DEADLINE_PASSED }])
   })
 
   it('are ended in pages, however many there are', async () => {

@@ -144,7 +144,11 @@ describe('a queued generation whose delivery was lost', () => {
   it('waits out its delay first', async () => {
     const claimed = await givenClaimed()
     const { id } = claimed
-    await runStore(context.db, { refundFailed: true }).requeue(claimed, { countTry: true, delayMs: 60_000 })
+    await runStore(context.db, { refundFailed: true }).requeue(claimed, {
+      reason: 'internal',
+      countTry: true,
+      delayMs: 60_000,
+    })
     await pass()
     expect(rung).toEqual([])
     await set(id, 'not_before = now()')

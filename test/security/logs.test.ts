@@ -1,13 +1,21 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { text as readText } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { newApiKey } from '../../src/account/api-key.js'
+import { newToken } from '../../src/account/session.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { givenSession } from '../support/browser.js'
 import { call } from '../support/client.js'
+import { givenPassword, PASSWORD } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { sendRaw } from '../support/raw-http.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
+import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
+import { visit } from '../support/website-client.js'
+import { startWorkerProcess } from '../support/worker-process.js'
 
 /** In every prompt, and nowhere else. */
 const CANARY = 'quokkaverb'
@@ -92,13 +100,127 @@ describe('the log of a server, at its most talkative', () => {
     ])
       expect(log).toContain(told)
     const keys = [one, two, three, revoked].map(({ key }) => key)
-    for (const secret of [...keys, unknown, MODERATION_KEY, CANARY, new URL(server.databaseUrl).password]) {
-      expect(secret.length).toBeGreaterThan(5)
-      const lines = log.split('\n').filter((line) => line.toLowerCase().includes(secret.toLowerCase()))
-      expect(lines).toEqual([])
-    }
+    expectNone(log, [...keys, unknown, MODERATION_KEY, CANARY, new URL(server.databaseUrl).password])
     // Not in pieces either: the random part of a key, without its checksum.
     for (const key of keys) expect(log).not.toContain(key.slice(6, 20))
     expect(log).not.toMatch(/authorization/i)
   })
+
+  it('and the log of a worker name a generation by the same IDs, and nothing that was planted anywhere', async () => {
+    const gpu = await givenEcho()
+    const worker = await startWorkerProcess(
+      {
+        ...{
+          databaseUrl: server.databaseUrl,
+          storage: { kind: 'file', path: server.storagePath } as const,
+          baseUrl: server.url,
+        },
+        redisUrl: redisAvailable ? await redisUrl() : undefined,
+      },
+      { LOG_LEVEL: 'trace', INFERENCE_URL: gpu },
+    )
+    onTestFinished(async () => {
+      worker.kill('SIGKILL')
+      await worker.ended
+    })
+    const user = await givenUser(db)
+    await givenPassword(db, user)
+    const cookie = await givenSession(db, user)
+    const [token, spent] = [newToken(), newToken()]
+    await db.pool.query(`UPDATE users SET email = 'quokkaverb@example.com' WHERE id = $1`, [user.id])
+
+    // In headers, in a path, in a query, and in a body of every kind; by each interface.
+    const { key } = user
+    const headers = {
+      ...{ 'x-request-id': token, 'user-agent': CANARY, 'x-api-key': key, 'idempotency-key': token },
+      ...{ traceparent: CANARY, tracestate: CANARY, referer: `${server.url}/?key=${key}`, cookie },
+    }
+    const hook = { url: `https://hooks.easel.example/${CANARY}`, description: CANARY }
+    const made = await call(server.url, 'POST', '/api/v1/webhooks', { key, body: hook, headers })
+    expect(made).toMatchObject({ status: 201 })
+    const { secret } = made.body
+    const body = {
+      prompt: `a view of ${CANARY} at dusk`,
+      model_version_id: 10,
+      width: 256,
+      height: 256,
+      sampler: 'euler_a',
+    }
+    const submitted = await call(server.url, 'POST', '/api/v1/generate', { key, body, headers })
+    expect(submitted.status).toBe(201)
+    for (const path of [`/api/v1/generate/${key}`, `/image/${CANARY}`, `/${CANARY}?token=${token}`, `/cdn/${CANARY}`])
+      expect((await call(server.url, 'GET', path, { key, headers })).status).toBeGreaterThan(400)
+    const tool = (name: string, args: object) => ({
+      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      params: { name, arguments: { prompt: `${CANARY} again`, ...args } },
+    })
+    const mcp = { ...headers, accept: 'application/json, text/event-stream' }
+    for (const message of [
+      tool('check_prompt', {}),
+      tool('check_prompt', { [CANARY]: token }),
+      tool(CANARY, {}),
+      `{"${CANARY}`,
+    ])
+      await call(server.url, 'POST', '/mcp', { key, headers: mcp, body: message })
+    const forms: [string, Record<string, string>][] = [
+      ['/sign-in', { username: user.username, password: PASSWORD }],
+      ['/sign-in', { username: user.username, password: CANARY }],
+      ['/sign-in', { username: key, password: key, [CANARY]: token }],
+      ['/sign-in/mail', { username: user.username }],
+      ['/sign-in/link', { token: spent, next: `/${CANARY}` }],
+      ['/account/password', { current: PASSWORD, password: CANARY.repeat(3), again: CANARY }],
+      ['/playground', { prompt: CANARY, model_version_id: '10' }],
+      ['/playground', { prompt: CANARY, [CANARY]: token }],
+      ['/keys', { name: CANARY, kind: CANARY }],
+      ['/webhooks', { ...hook, events: CANARY }],
+    ]
+    for (const [path, form] of forms) await visit(server.url, path, { body: form, cookie })
+    for (const path of [`/sign-in/link?token=${token}`, `/gallery?q=${CANARY}`])
+      await visit(server.url, path, { cookie })
+
+    // Each try's error repeats the prompt in another way; then it fails for good.
+    const { id } = submitted.body
+    const failed = () =>
+      worker
+        .readLog()
+        .split('\n')
+        .find((line) => line.includes('"generation failed"') && line.includes(id))
+    const line = JSON.parse(await until(failed, 'the end'))
+    const requestId = submitted.headers.get('x-request-id')
+    expect(line).toMatchObject({ generationId: id, requestId, attempt: 3 })
+    await until(() => server.readLog().includes('mail'), 'the mail that could not be sent')
+    const log = server.readLog() + worker.readLog()
+    const answered = log.split('\n').filter((it) => it.includes('request answered') && it.includes(id))
+    expect(answered.map((it) => JSON.parse(it))).toMatchObject([{ requestId, generationId: id, status: 201 }])
+    expect(log).toContain('the cat of ')
+    expectNone(log, [CANARY, key, cookie.split('=')[1] as string, token, spent, secret, secret.slice(6), PASSWORD])
+    expect(log).not.toMatch(/token=/)
+  })
 })
+
+function expectNone(log: string, secrets: readonly string[]): void {
+  for (const secret of secrets) {
+    expect(secret.length).toBeGreaterThan(5)
+    const lines = log.split('\n').filter((line) => line.toLowerCase().includes(secret.toLowerCase()))
+    expect(lines).toEqual([])
+  }
+}
+
+/** A GPU server that fails, and repeats the prompt, or a word of it, in its errors. Resolves to its INFERENCE_URL. */
+async function givenEcho(): Promise<string> {
+  let tries = 0
+  const gpu = createServer(async (request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.method === 'GET') return void response.end('{"data": [{"id": "ponyDiffusionV6XL"}]}')
+    const { prompt } = JSON.parse(await readText(request))
+    const errors = [`cannot draw ${prompt}`, `the cat of ${CANARY} at`, `no token for '${CANARY.toUpperCase()}'`]
+    response.writeHead(500).end(JSON.stringify({ error: { message: errors[tries++ % errors.length] }, prompt }))
+  })
+  gpu.listen(0, '127.0.0.1')
+  await once(gpu, 'listening')
+  onTestFinished(() => {
+    gpu.closeAllConnections()
+    gpu.close()
+  })
+  return `openai+http://127.0.0.1:${(gpu.address() as AddressInfo).port}/v1?sampler=euler_a`
+}

@@ -79,14 +79,16 @@ export const MODEL = SEED_MODELS[0] as ModelVersion
 /** A generation of the user's, not yet stored. */
 export const aGeneration = (
   user: GivenUser,
-  asked: Partial<GenerationRequest> & { readonly lane?: Lane; readonly model?: ModelVersion } = {},
+  asked: Partial<GenerationRequest> &
+    Pick<Generation, 'requestId'> & { readonly lane?: Lane; readonly model?: ModelVersion } = {},
 ): Generation => {
-  const { lane = 'personal', model = MODEL, ...request } = asked
+  const { lane = 'personal', model = MODEL, requestId, ...request } = asked
   return newGeneration(newGenerationId(), { ...REQUEST, ...request }, model, {
     accountId: user.id,
     keyId: user.keyId,
     lane,
     metered: user.developer,
+    requestId,
   })
 }
 

@@ -10,10 +10,15 @@ export interface WorkerProcess {
   kill(signal: NodeJS.Signals): void
   /** Resolves to the exit code, or the signal's name. */
   readonly ended: Promise<number | string>
+  /** Everything the process has logged so far. */
+  readLog(): string
 }
 
 /** A worker as a process of its own, so that it can be killed; resolves once it has started. */
-export async function startWorkerProcess(config: Config, env: Record<string, string>): Promise<WorkerProcess> {
+export async function startWorkerProcess(
+  config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'storage' | 'baseUrl'>,
+  env: Record<string, string>,
+): Promise<WorkerProcess> {
   const child: ChildProcess = spawn(process.execPath, [compiled('src/worker.ts')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -39,5 +44,5 @@ export async function startWorkerProcess(config: Config, env: Record<string, str
       throw new Error(`the worker ended with ${how} instead of starting:\n${lines.join('\n')}`)
     }),
   ])
-  return { pid: child.pid as number, kill: (signal) => void child.kill(signal), ended }
+  return { pid: child.pid as number, kill: (signal) => void child.kill(signal), ended, readLog: () => lines.join('\n') }
 }

@@ -12,7 +12,7 @@ type RunAgainPorts = SubmitPorts & { readonly models: ModelStore; readonly overs
  * it is charged as any other.
  * @throws not_found; invalid_request with what keeps it from being run again
  */
-export async function runAgain(ports: RunAgainPorts, id: string): Promise<Submitted> {
+export async function runAgain(ports: RunAgainPorts, id: string, requestId: string): Promise<Submitted> {
   const { oversight, models } = ports
   const failed = await oversight.generation(id)
   if (!failed) throw noSuchGeneration()
@@ -27,6 +27,7 @@ export async function runAgain(ports: RunAgainPorts, id: string): Promise<Submit
       request,
       model,
       lane,
+      requestId,
       webhookUrl: undefined,
       idempotency: undefined,
     })

@@ -6,7 +6,8 @@ import type { ReconcilePorts, ReconcileStore } from './ports.js'
 /** Fails generations that can no longer succeed, and releases what they hold outside Postgres. */
 export async function endOverdue(ports: ReconcilePorts, end: () => Promise<EndedGeneration[]>): Promise<void> {
   for (const generation of await end()) {
-    ports.log.warn({ generationId: generation.id, reason: generation.reason }, 'generation ended by the reconciler')
+    const { id: generationId, requestId, reason } = generation
+    ports.log.warn({ generationId, requestId, reason }, 'generation ended by the reconciler')
     await failpoint('reconcile.after_fail')
     await clearLeftovers(ports, generation)
   }

@@ -37,7 +37,7 @@ export function backendLoop(
   options: { readonly worker: string; readonly affinityMaxDelayMs: number },
 ) {
   const { worker, affinityMaxDelayMs: maxDelayMs } = options
-  const { runs, backends, images, log } = ports
+  const { runs, backends, images, log, around = (_generation, _backend, work) => work() } = ports
   /** Ends the claims; what runs may still finish. */
   const draining = new AbortController()
   /** Ends what runs, too. */
@@ -116,11 +116,13 @@ export function backendLoop(
       },
       waits: warnOfOthers,
     })
-    const ended = runGeneration(ports, backend, generation, leaving.signal, run, {
+    const known = {
       isCulprit: () => experience.isCulprit(id),
       sharedFault: () => experience.sharedFault(generation),
       lacksModel: () => leaveOut(filename),
-    })
+    }
+    const work = () => runGeneration(ports, backend, generation, leaving.signal, run, known)
+    const ended = around(generation, backend.name, work)
       .then(
         (outcome) => noteOutcome(generation, outcome),
         // The outcome could not be recorded: the lease runs out, and the reconciler requeues the generation.

@@ -1,5 +1,5 @@
 import type { Generation, GenerationStatus } from '../generation.js'
-import type { Capabilities, MadeWith } from './backend.js'
+import type { BackendErrorKind, Capabilities, MadeWith } from './backend.js'
 
 /** One attempt. Every write of its worker names `attempt`, and changes nothing once the row has a later one. */
 export interface ClaimedGeneration extends Generation {
@@ -30,6 +30,27 @@ export interface StoredImage extends Pick<Generation, 'seed' | 'width' | 'height
   readonly madeWith?: MadeWith
 }
 
+/**
+ * Why an attempt was put back, besides the faults of backends: a fault of ours, images that could not be stored, a GPU
+ * that did not come free, a worker that leaves, that could not renew its lease, or that has died.
+ */
+export type PutBackReason =
+  | BackendErrorKind
+  | 'internal'
+  | 'store_failed'
+  | 'gpu_not_free'
+  | 'worker_leaving'
+  | 'lease_in_doubt'
+  | 'worker_lost'
+
+export interface PutBack {
+  readonly reason: PutBackReason
+  /** The fault was its own, and costs a try. */
+  readonly countTry: boolean
+  /** How long it must not be claimed. */
+  readonly delayMs: number
+}
+
 /** What a write returns is false or undefined if the attempt was no longer ours, and nothing was written. */
 export interface RunStore {
   /**
@@ -49,8 +70,8 @@ export interface RunStore {
   standing(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
   /** Failure and refund in one transaction. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
-  /** Puts it back in its place in the queue, as a new attempt. `countTry`: the fault was its own. `delayMs`: the wait. */
-  requeue(generation: ClaimedGeneration, options: { countTry: boolean; delayMs: number }): Promise<number | undefined>
+  /** Puts it back in its place in the queue, as a new attempt, whose number it resolves to. */
+  requeue(generation: ClaimedGeneration, how: PutBack): Promise<number | undefined>
 }
 
 /** What the operator is told of a backend. */

@@ -5,7 +5,7 @@ import { MAX_TRIES, publicReason } from '../failure-reason.js'
 import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
 import { BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
-import type { ClaimedGeneration, RunStore } from './claim.js'
+import type { ClaimedGeneration, PutBackReason, RunStore } from './claim.js'
 import { type GpuTurn, waitForTurn } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
@@ -20,6 +20,12 @@ export interface RunPorts extends PublishPorts {
   readonly progress: ProgressBoard
   readonly previews: PreviewBoard
   readonly log: Log
+  /** Runs an attempt, as traces need it; without it the attempt just runs. */
+  readonly around?: (
+    generation: ClaimedGeneration,
+    backend: string,
+    work: () => Promise<RunOutcome>,
+  ) => Promise<RunOutcome>
 }
 
 /** What a worker remembers of its backend's faults over several generations. */
@@ -64,13 +70,14 @@ export async function runGeneration(
   experience: Experience,
 ): Promise<RunOutcome> {
   const { runs, log } = ports
-  const facts = { generationId: generation.id, attempt: generation.attempt, backend: backend.name }
+  const { id: generationId, requestId } = generation
+  const facts = { generationId, requestId, attempt: generation.attempt, backend: backend.name }
   const attempt = { ...ports, generation, facts }
   const lease = keepLease(runs, ports.ends, generation)
   const { signal: stop, clear } = linkedSignal([signal, lease.signal])
   try {
     await failpoint('run.after_claim')
-    if (!(await waitForTurn(turn, stop)) && !stop.aborted) return await requeue(attempt)
+    if (!(await waitForTurn(turn, stop)) && !stop.aborted) return await requeue(attempt, 'gpu_not_free')
     const startedAt = performance.now()
     log.info(facts, 'generation started')
     const inferred = await infer(ports, backend, generation, stop, turn)
@@ -88,10 +95,10 @@ export async function runGeneration(
     return 'succeeded'
   } catch (error) {
     // The lease may have ended: requeue, which does nothing if another worker has taken the generation over.
-    if (lease.isDoubtful()) return requeue(attempt)
+    if (lease.isDoubtful()) return requeue(attempt, 'lease_in_doubt')
     if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
-    if (signal.aborted) return requeue(attempt)
+    if (signal.aborted) return requeue(attempt, 'worker_leaving')
     return await afterFault(attempt, error, experience)
   } finally {
     clear()
@@ -103,16 +110,16 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   const { log, facts } = attempt
   if (error instanceof StoreFault) {
     log.error({ ...facts, err: error }, 'images could not be stored')
-    await requeue(attempt)
+    await requeue(attempt, 'store_failed')
     return { down: error }
   }
   const fault = error instanceof BackendError ? error : undefined
   log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
   if (isServerFault(error)) {
-    if (error.kind !== 'lost') await requeue(attempt)
+    if (error.kind !== 'lost') await requeue(attempt, error.kind)
     else if (experience.isCulprit()) await failOrRetry(attempt, error)
     // Let another generation go first: if the server drops only this one, the fault is this one's.
-    else await requeue(attempt, { countTry: false, delayMs: 2000 })
+    else await requeue(attempt, error.kind, { countTry: false, delayMs: 2000 })
     return { down: error }
   }
   switch (fault?.kind) {
@@ -122,12 +129,12 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
     case 'model_missing':
       // First, so that another backend claims it.
       experience.lacksModel()
-      return requeue(attempt)
+      return requeue(attempt, fault.kind)
     case 'backend_fault':
     case 'bad_output': {
       const sharedFault = experience.sharedFault()
       if (!sharedFault) return failOrRetry(attempt, fault)
-      const requeued = await requeue(attempt, { countTry: false, delayMs: backoffMs(sharedFault.times) })
+      const requeued = await requeue(attempt, fault.kind, { countTry: false, delayMs: backoffMs(sharedFault.times) })
       return sharedFault.down ? { down: fault } : requeued
     }
     default:
@@ -138,7 +145,8 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
 function failOrRetry(attempt: Attempt, error: unknown): Promise<RunOutcome> {
   const tries = attempt.generation.tries + 1
   if (tries >= MAX_TRIES) return fail(attempt, publicReason(error))
-  return requeue(attempt, { countTry: true, delayMs: backoffMs(tries) })
+  const reason = error instanceof BackendError ? error.kind : 'internal'
+  return requeue(attempt, reason, { countTry: true, delayMs: backoffMs(tries) })
 }
 
 /** Full jitter over a doubling cap. */
@@ -157,12 +165,13 @@ async function fail(attempt: Attempt, reason: string): Promise<RunOutcome> {
 
 async function requeue(
   { runs, queue, log, generation, facts }: Attempt,
+  reason: PutBackReason,
   options = { countTry: false, delayMs: 0 },
 ): Promise<RunOutcome> {
   await failpoint('run.before_requeue')
-  const next = await record(() => runs.requeue(generation, options))
+  const next = await record(() => runs.requeue(generation, { reason, ...options }))
   await failpoint('run.after_requeue')
-  log.info({ ...facts, ...options, requeued: next !== undefined }, 'generation requeued')
+  log.info({ ...facts, reason, ...options, requeued: next !== undefined }, 'generation requeued')
   // After a delay the reconciler enqueues it.
   if (next !== undefined && options.delayMs === 0) await queue.enqueue([{ id: generation.id, attempt: next }])
   return 'requeued'

@@ -21,7 +21,7 @@ export interface IdempotencyStore {
   find(accountId: string, key: string): Promise<string | undefined>
 }
 
-export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl'> {
+export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl' | 'requestId'> {
   readonly request: GenerationRequest
   /** Finds the requested model version, or throws. Called in its place in the order of checks. */
   readonly model: () => Promise<ModelVersion>

@@ -54,11 +54,11 @@ async function releaseKey(release: () => Promise<void>, pauses = RETRY_PAUSES_MS
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
   const { account } = caller
-  const { request, lane, webhookUrl } = submission
+  const { request, lane, webhookUrl, requestId } = submission
   const metered = caller.keyKind === 'developer'
   const model = await requireAcceptable(ports, caller, submission)
   if (!metered) await takeLock(ports, account.id, id)
-  const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl }
+  const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl, requestId }
   const generation = newGeneration(id, request, model, from)
   await failpoint('submit.after_lock')
   let inserted: Inserted

@@ -38,7 +38,7 @@ export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): v
 
   app.post(`${pathOf(':id')}/run-again`, { schema: { params, body } }, async (request, reply) => {
     const { id } = request.params
-    const submitted = await runAgain(ports, id)
+    const submitted = await runAgain(ports, id, request.id)
     const by = byOf(request, request.body.reason)
     await operatorActions.record({ ...by, action: `ran again as ${submitted.id}`, target: id })
     return reply.redirect(pathOf(submitted.id), 303)

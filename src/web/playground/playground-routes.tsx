@@ -86,8 +86,15 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const { modelVersionId, request: drawing } = checked.data
     const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
     try {
-      const submission = { request: drawing, model, lane: 'personal', idempotency: undefined } as const
+      const submission = {
+        request: drawing,
+        model,
+        lane: 'personal',
+        requestId: request.id,
+        idempotency: undefined,
+      } as const
       const { id, creditsLeft } = await submitGeneration(ports, request.caller, submission)
+      request.generationId = id
       if (!isFragment(request)) return reply.redirect('/playground', 303)
       return await sendChanges(request, reply, id, creditsLeft)
     } catch (error) {

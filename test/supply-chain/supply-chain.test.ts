@@ -2,17 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { excludingNode, type LockedPackage, licenceList, nameOf, withForbiddenLicence } from './lock-file.js'
+import { allowsVersion } from './version-range.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
 
-interface LockedPackage {
-  readonly version?: string
-  readonly resolved?: string
-  readonly integrity?: string
-  readonly link?: boolean
-  readonly hasInstallScript?: boolean
-}
 const manifest = read('package.json') as {
   readonly dependencies: Record<string, string>
   readonly devDependencies: Record<string, string>
@@ -23,7 +18,6 @@ const manifest = read('package.json') as {
 const { '': project, ...locked } = read('package-lock.json').packages as Record<string, LockedPackage>
 const those = (matching: (it: LockedPackage) => boolean) =>
   Object.keys(locked).filter((path) => matching(locked[path] ?? {}))
-const nameOf = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
 describe('the lock file', () => {
   it('holds what package.json asks for', () => {
@@ -67,9 +61,9 @@ describe('the lock file', () => {
 })
 
 describe('the dependencies', () => {
-  it('are at most thirty, each at one exact version', () => {
+  it('are few, each at one exact version', () => {
     const { dependencies, devDependencies, peerDependencies, overrides } = manifest
-    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(30)
+    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(34)
     const all = { ...dependencies, ...devDependencies, ...peerDependencies, ...overrides }
     expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
   })
@@ -78,5 +72,55 @@ describe('the dependencies', () => {
     const scripts = those(({ hasInstallScript }) => hasInstallScript === true).map(nameOf)
     const allowed = scripts.filter((name) => manifest.allowScripts[name])
     expect(Object.keys(manifest.dependencies).filter((name) => allowed.includes(name))).toEqual([])
+  })
+
+  it('all run on Node 20.19, and one that does not is named', () => {
+    expect(excludingNode(locked)).toEqual([])
+    const modern = { 'node_modules/modern': { engines: { node: '>=22.12' } }, 'node_modules/any': {} }
+    expect(excludingNode(modern)).toEqual(['node_modules/modern needs Node >=22.12, and Easel runs on 20.19.0'])
+  })
+
+  it('all have a licence that is allowed, and one that has not is named', () => {
+    expect(withForbiddenLicence(locked)).toEqual([])
+    const one = (license: string | undefined, path = 'node_modules/one') =>
+      withForbiddenLicence({ [path]: license === undefined ? {} : { license } })
+    for (const license of [
+      'AGPL-3.0-only',
+      'MIT AND GPL-3.0-only',
+      'GPL-2.0 OR SSPL-1.0',
+      'LGPL-3.0-or-later',
+      'MPL-2.0',
+    ])
+      expect(one(license)).toEqual([
+        `node_modules/one has the licence ${license}: allow it in lock-file.ts, or do without it`,
+      ])
+    expect(one(undefined)).toHaveLength(1)
+    for (const license of ['MIT', '(MIT OR GPL-3.0-only)', 'Apache-2.0 AND MIT']) expect(one(license)).toEqual([])
+    expect(one('LGPL-3.0-or-later', 'node_modules/sharp/node_modules/@img/sharp-libvips-linux-x64')).toEqual([])
+  })
+
+  it('are all listed in docs/licenses.md, with their licences', () => {
+    expect(readFileSync(join(ROOT, 'docs/licenses.md'), 'utf8')).toBe(licenceList(locked))
+  })
+
+  it.each([
+    ['>=20.19', true],
+    ['>=20.19.1', false],
+    ['>= 10.x', true],
+    ['^20.19.0 || >=22.12.0', true],
+    ['^22.20 || ^24.12 || >=25', false],
+    ['18 || 20 || >=22', true],
+    ['18 || 22', false],
+    ['>=18 <20', false],
+    ['>=18 <=20', true],
+    ['>20', false],
+    ['~20.18', false],
+    ['~20.19.0', true],
+    ['20.x', true],
+    ['*', true],
+    ['>=0.10.0', true],
+    ['^0.12', false],
+  ])('are judged by their ranges: %s', (range, allowed) => {
+    expect(allowsVersion(range, [20, 19, 0])).toBe(allowed)
   })
 })
