@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { Config } from './config.js'
+import type { Log } from './log.js'
 import type { Metrics } from './metrics/open-metrics.js'
 import type { Ready } from './readiness.js'
 
@@ -17,7 +18,12 @@ const json = (status: number, body: object): Answer => ({ status, body: JSON.str
  * Answers GET /health (200), /ready (503 unless ready; says which check fails) and /metrics on METRICS_PORT, if set.
  * @returns what closes it
  */
-export async function openHealthPort({ host, metricsPort }: Config, ready: Ready, metrics: Metrics | undefined) {
+export async function openHealthPort(
+  { host, metricsPort }: Config,
+  log: Log,
+  ready: Ready,
+  metrics: Metrics | undefined,
+) {
   if (metricsPort === undefined) return async () => undefined
   const answerTo = async ({ method, url }: IncomingMessage): Promise<Answer> => {
     if (method === 'GET' || method === 'HEAD') {
@@ -27,8 +33,12 @@ export async function openHealthPort({ host, metricsPort }: Config, ready: Ready
     }
     return json(404, { error: 'No such endpoint: GET /health, /ready or /metrics.' })
   }
+  const onError = (err: unknown): Answer => {
+    log.error({ err }, 'a request to METRICS_PORT failed')
+    return json(500, { error: 'Internal error: the log says which.' })
+  }
   const server = createServer(async (request, response) => {
-    const { status, type = 'application/json; charset=utf-8', body } = await answerTo(request)
+    const { status, type = 'application/json; charset=utf-8', body } = await answerTo(request).catch(onError)
     response.writeHead(status, { 'content-type': type }).end(body)
   })
   server.listen(metricsPort, host)

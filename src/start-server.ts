@@ -169,7 +169,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       state: () => serviceState(db),
       pool: db.pool,
     })
-    closeHealthPort = await openHealthPort(config, ready, metrics)
+    closeHealthPort = await openHealthPort(config, log, ready, metrics)
     log.info({ url, mode: config.redisUrl ? 'redis' : 'one machine' }, 'server listening')
     return { stop, url }
   } catch (error) {

@@ -86,7 +86,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
   const ready = readiness({ ...foundation.checks, backends: announced }, () => leaving)
   metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
-  const closeHealthPort = await openHealthPort(config, ready, metrics)
+  const closeHealthPort = await openHealthPort(config, log, ready, metrics)
   const reconciler = foundation.startReconciler(images)
   const audit = foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {

@@ -10,7 +10,7 @@ import { named, pick, statement } from './statement.js'
 import { webhookDeliveries as d } from './webhook-schema.js'
 
 /** Of each lane, and of webhooks: what stands behind is left out. */
-const COUNTED = 50_000
+const COUNTED = 100_000
 
 const waitingIn = (lane: string) => sql`(SELECT ${g.filename}, ${g.createdAt} FROM ${g}
   WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane} ORDER BY ${g.seq} LIMIT ${COUNTED})`

@@ -1,8 +1,16 @@
 import { LACKING } from '../generation/failure-reason.js'
+import type { PutBackReason } from '../generation/run/claim.js'
 import type { Meters } from './meters.js'
 
-/** Of failures that no fault of a backend led to. */
-const REASONS = ['canceled', 'worker_lost', 'deadline', ...Object.keys(LACKING).map((lacking) => `no_${lacking}`)]
+/** Of attempts that failed or were put back. */
+export const FAULTS = Object.keys({
+  ...{ unavailable: true, busy: true, auth: true, unusable: true, lost: true, timeout: true, oom: true },
+  ...{ backend_fault: true, bad_output: true, invalid_request: true, unsupported: true, model_missing: true },
+  ...{ canceled: true, internal: true, store_failed: true, gpu_not_free: true, worker_leaving: true },
+  ...{ lease_in_doubt: true, worker_lost: true },
+} satisfies Record<PutBackReason, true>)
+
+const REASONS = ['deadline', ...Object.keys(LACKING).map((lacking) => `no_${lacking}`), ...FAULTS]
 
 export type EndMetrics = ReturnType<typeof endMetrics>
 

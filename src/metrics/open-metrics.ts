@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { ServiceState } from '../generation/oversight/service-state.js'
 import { endMetrics } from './end-metrics.js'
 import { httpMetrics } from './http-metrics.js'
-import { meters } from './meters.js'
+import { type Meters, meters } from './meters.js'
 import { repairMetrics } from './repair-metrics.js'
 import { runMetrics } from './run-metrics.js'
 import { stateMetrics } from './state-metrics.js'
@@ -40,6 +40,7 @@ export function openMetrics(release: { readonly process: string; readonly versio
   const connections = own.gauge('database_connections', 'Connections of this process to Postgres.', ['state'])
   const queries = own.gauge('database_queries_waiting', 'Queries that wait for a connection of this process.')
   const show = stateMetrics(own)
+  measureLateness(own)
   let sources: Sources | undefined
   let taking: Promise<void> | undefined
 
@@ -48,7 +49,6 @@ export function openMetrics(release: { readonly process: string; readonly versio
     checks.reset()
     for (const [check, trouble] of Object.entries(found)) checks.set({ check }, trouble === undefined ? 1 : 0)
     show(read)
-    setTimeout(() => (taking = undefined), FRESH_MS).unref()
   }
 
   return {
@@ -65,7 +65,7 @@ export function openMetrics(release: { readonly process: string; readonly versio
     /** What a scrape gets. */
     async text(): Promise<string> {
       if (sources) {
-        taking ??= take(sources)
+        taking ??= take(sources).finally(() => setTimeout(() => (taking = undefined), FRESH_MS).unref())
         await taking
         const { totalCount, idleCount, waitingCount } = sources.pool
         connections.set({ state: 'idle' }, idleCount)
@@ -75,4 +75,18 @@ export function openMetrics(release: { readonly process: string; readonly versio
       return registry.metrics()
     },
   }
+}
+
+const LOOK_EVERY_MS = 200
+
+/** Node's own histogram forgets a delay that is read right after it, and hides a long one among many short ones. */
+function measureLateness({ counter }: Meters): void {
+  const late = counter('event_loop_late_seconds_total', 'By how much timers came late, in all: the loop stood still.')
+  let due = performance.now() + LOOK_EVERY_MS
+  const look = () => {
+    const now = performance.now()
+    late.inc(Math.max(0, now - due) / 1000)
+    due = now + LOOK_EVERY_MS
+  }
+  setInterval(look, LOOK_EVERY_MS).unref()
 }

@@ -1,6 +1,6 @@
 import type { InferenceBackend } from '../generation/run/backend.js'
 import type { RunOutcome, RunPorts } from '../generation/run/run.js'
-import type { EndMetrics } from './end-metrics.js'
+import { type EndMetrics, FAULTS } from './end-metrics.js'
 import type { Meters } from './meters.js'
 
 const SECONDS = [0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300]
@@ -17,7 +17,7 @@ export function runMetrics({ counter, histogram }: Meters, ends: EndMetrics) {
   const swaps = counter('model_swaps_total', 'How often a backend was asked for another model than before.', [
     'backend',
   ])
-  const retries = counter('retries_total', 'Attempts that were put back into the queue, by reason.', ['reason'])
+  const retries = counter('retries_total', 'Attempts that were put back into the queue, by reason.', ['reason'], FAULTS)
 
   return {
     backend: (backend: InferenceBackend): InferenceBackend => {

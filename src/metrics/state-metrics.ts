@@ -15,17 +15,14 @@ export function stateMetrics({ gauge }: Meters) {
   const violations = gauge('audit_violations', 'What the last audit found that must never be, by check.', ['invariant'])
   const audited = gauge('audit_last_timestamp_seconds', 'When the last audit ended.')
   const passed = gauge('reconciler_last_pass_timestamp_seconds', 'When a reconciler was last at work.')
-  const all: readonly Gauge<string>[] = [
-    ...[waiting, oldest, running, backends, webhooks, oldestWebhook, violations, audited, passed],
-  ]
+  const single = [running, webhooks, oldestWebhook, audited, passed]
+  const labelled: readonly Gauge<string>[] = [waiting, oldest, backends, violations]
 
   /** Undefined: it could not be read, and an old value would be a lie. */
   return (state: ServiceState | undefined): void => {
-    for (const each of all) {
-      each.reset()
-      // Without labels it would be 0 now.
-      each.remove()
-    }
+    for (const each of labelled) each.reset()
+    // Reset, they would be 0.
+    for (const each of single) each.remove()
     if (!state) return
     for (const { model, count, oldestSeconds } of state.queue) {
       waiting.set({ model }, count)
