@@ -1,12 +1,12 @@
-/** How each server and worker process starts, shows its health, and ends. */
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+/** How each server and worker process starts and ends. */
 import { format } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
 import { createLogger } from './logger.js'
+import type { Metrics } from './metrics/open-metrics.js'
+import { version } from './release.js'
 import type { Tracing } from './tracing/open-tracing.js'
 
 export interface Running {
@@ -14,11 +14,17 @@ export interface Running {
   stop(crashed?: boolean): Promise<void>
 }
 
+/** What looks on; each is loaded only where it is asked for. */
+export interface Watchers {
+  readonly tracing: Tracing | undefined
+  readonly metrics: Metrics | undefined
+}
+
 /** Runs one process until a signal ends it, in order within `hardStopMs`. If it can't start: one line, exit code 1. */
 export async function runProcess(
   name: string,
   hardStopMs: number,
-  start: (config: Config, log: Logger, tracing: Tracing | undefined) => Promise<Running>,
+  start: (config: Config, log: Logger, watchers: Watchers) => Promise<Running>,
 ): Promise<void> {
   let log: Logger | undefined
   try {
@@ -26,11 +32,13 @@ export async function runProcess(
     const { openTracing, traceFacts } = config.traces ? await import('./tracing/open-tracing.js') : {}
     log = createLogger(config.logLevel, name, traceFacts)
     const tracing = openTracing?.(name, log)
+    const { openMetrics } = config.metricsPort === undefined ? {} : await import('./metrics/open-metrics.js')
+    const metrics = openMetrics?.({ process: name, version: version() })
     logConsole(log)
     for (const variable of ['FAILPOINTS', 'GUARDS_OFF']) // see failpoint.ts
       if (process.env[variable])
         log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
-    const running = await start(config, log, tracing)
+    const running = await start(config, log, { tracing, metrics })
     watchEventLoop(log)
     closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {
       if (err) log?.fatal({ err }, 'uncaught error, stopping')
@@ -77,27 +85,4 @@ export function watchEventLoop(log: Logger): () => void {
   }, LOOK_EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)
-}
-
-const HEALTH_BODIES = { 200: { status: 'ok' }, 503: { error: 'Not ready.' }, 404: { error: 'No such endpoint.' } }
-
-/** Answers GET /health (200) and GET /ready (503 unless `ready`) on METRICS_PORT, if set. Returns what closes it. */
-export async function listenForHealth({ host, metricsPort }: Config, ready: () => boolean | Promise<boolean>) {
-  if (metricsPort === undefined) return async () => undefined
-  const statusOf = async ({ method, url }: IncomingMessage) => {
-    if (method !== 'GET' && method !== 'HEAD') return 404
-    if (url === '/ready') return (await ready()) ? 200 : 503
-    return url === '/health' ? 200 : 404
-  }
-  const server = createServer(async (request, response) => {
-    const status = await statusOf(request)
-    const body = JSON.stringify(HEALTH_BODIES[status])
-    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(body)
-  })
-  server.listen(metricsPort, host)
-  await once(server, 'listening')
-  return async () => {
-    server.closeAllConnections()
-    await new Promise((closed) => server.close(closed))
-  }
 }

@@ -9,6 +9,6 @@ import { startServer } from './start-server.js'
 const NOTICE_MS = 4000
 
 // Create Image waiters are served for up to 25 s after the signal.
-await runProcess('server', 34_000, (config, log, tracing) =>
-  startServer(config, log, { tracing, noticeMs: config.redisUrl ? NOTICE_MS : 0 }),
+await runProcess('server', 34_000, (config, log, watchers) =>
+  startServer(config, log, { ...watchers, noticeMs: config.redisUrl ? NOTICE_MS : 0 }),
 )

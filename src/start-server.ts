@@ -4,7 +4,6 @@ import type { Config } from './config.js'
 import { accountStore } from './db/account-store.js'
 import { backendAbilities } from './db/backend-store.js'
 import { ledgerStore } from './db/credit-store.js'
-import { isDatabaseReady } from './db/database-checks.js'
 import { durationEstimates } from './db/duration-estimates.js'
 import { cancelStore } from './db/failure-store.js'
 import { generationWatch, pollStore } from './db/generation-views.js'
@@ -14,11 +13,12 @@ import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
 import { queuePositions } from './db/queue-positions.js'
 import { refusedPromptNotes } from './db/refused-prompt-store.js'
+import { serviceState } from './db/service-state.js'
 import { submissionStore } from './db/submission-store.js'
 import { uploadRights } from './db/upload-rights.js'
-import { listenForHealth } from './entry.js'
 import type { CancelStore } from './generation/cancel.js'
 import { createFollowing } from './generation/follow/follow.js'
+import { openHealthPort } from './health-port.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
 import type { StreamTimes } from './http/server-sent-events.js'
@@ -30,6 +30,7 @@ import { occasionally } from './log.js'
 import { agentDoor } from './mcp/agent-door.js'
 import { createModerator } from './moderation/create-moderator.js'
 import type { ResolveHost } from './outbound/webhook-sender.js'
+import { readiness } from './readiness.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
 import { openFoundation, type ProcessOptions } from './wiring.js'
@@ -99,16 +100,22 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
-  const { tracing } = options
-  const ports = tracing?.submits(plainPorts) ?? plainPorts
+  const { tracing, metrics } = options
+  const countedPorts = metrics?.submits(plainPorts) ?? plainPorts
+  const ports = tracing?.submits(countedPorts) ?? countedPorts
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
-  const ready = async () => !draining.signal.aborted && (await isDatabaseReady(db))
+  const silent = 'The moderation endpoint gives no answer: NSFW models are refused; see MODERATION_URL.'
+  const moderation = { vital: false, trouble: () => (moderator.isSilent() ? silent : undefined) }
+  const ready = readiness({ ...foundation.checks, moderation }, () => draining.signal.aborted)
   const published = publishedImages(db)
   const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
   const app = await buildApp({
     log,
-    observe: tracing?.requests,
+    observe: (app) => {
+      tracing?.requests(app)
+      metrics?.requests(app)
+    },
     trustedProxies: config.trustedProxies,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
@@ -142,7 +149,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       timeoutSeconds: options.createImageTimeoutSeconds ?? CREATE_IMAGE_TIMEOUT_SECONDS,
       leaving: leaving.signal,
     }),
-    ready,
+    ready: async () => (await ready()).ready,
     moderationIsSilent: moderator.isSilent,
     draining: { begun: draining.signal, leaving: leaving.signal },
     slots: options.slots,
@@ -169,7 +176,12 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   }
   try {
     const url = await app.listen({ host: config.host, port: config.port })
-    closeHealthPort = await listenForHealth(config, ready)
+    metrics?.watch({
+      troubles: async () => (await ready()).troubles,
+      state: () => serviceState(db),
+      pool: db.pool,
+    })
+    closeHealthPort = await openHealthPort(config, log, ready, metrics)
     log.info({ url, mode: config.redisUrl ? 'redis' : 'one machine' }, 'server listening')
     return { stop, url }
   } catch (error) {

@@ -8,10 +8,9 @@ import { webhookPayload } from './http/webhook-payload.js'
 import { type ResolveHost, webhookSender } from './outbound/webhook-sender.js'
 import { addressPolicy, webhookTargets } from './outbound/webhook-targets.js'
 import { startWebhookWorker, webhookJobs } from './queue/webhook-jobs.js'
-import type { Tracing } from './tracing/open-tracing.js'
 import { webhookDispatcher } from './webhooks/dispatcher.js'
 import { newEndpointId } from './webhooks/webhook.js'
-import type { Foundation } from './wiring.js'
+import type { Foundation, ProcessOptions } from './wiring.js'
 
 /** How long webhooks that are being sent may take when the server leaves; another process sends the rest. */
 const WEBHOOKS_MS = 5000
@@ -23,14 +22,15 @@ export function startWebhooks(
   log: Logger,
   foundation: Foundation,
   images: ImageStore,
-  { resolveHost, tracing }: { readonly resolveHost?: ResolveHost; readonly tracing?: Tracing | undefined },
+  { resolveHost, tracing, metrics }: ProcessOptions & { readonly resolveHost?: ResolveHost },
 ) {
   const { db, complain, missesNotices, openProducerConnection, openWorkerConnection } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const onError = complain('webhooks are sent late')
   const subjects = webhookSubjectStore(db)
-  const deliveries = webhookDeliveryStore(db)
+  const store = webhookDeliveryStore(db)
+  const deliveries = metrics?.deliveries(store) ?? store
   const sender = webhookSender({ ...target, resolveHost })
   const jobs = webhookJobs(openProducerConnection(), onError)
   const dispatcher = webhookDispatcher({

@@ -4,13 +4,15 @@ import { backendRegistry } from './db/backend-store.js'
 import { generationEnds } from './db/generation-views.js'
 import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
-import { listenForHealth, type Running } from './entry.js'
+import type { Running } from './entry.js'
 import { backendLoop } from './generation/run/backend-loop.js'
+import { openHealthPort } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
 import { imageStoreViaServer } from './images/upload-via-server.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
+import { readiness } from './readiness.js'
 import { openFoundation, type ProcessOptions, processId } from './wiring.js'
 
 /** How long running generations may take after SIGTERM; then they are put back in their places. */
@@ -31,9 +33,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const images = uploads
     ? imageStoreViaServer({ ...uploads, cdnBaseUrl })
     : await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
-  const { tracing } = options
+  const { tracing, metrics } = options
   const backends = config.inferenceUrls
     .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }))
+    .map((backend) => metrics?.backend(backend) ?? backend)
     .map((backend) => tracing?.backend(backend) ?? backend)
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
@@ -59,7 +62,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     log,
   }
   const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000 }
-  const tracedPorts = tracing?.runs(ports, processId) ?? ports
+  const countedPorts = metrics?.runs(ports, config) ?? ports
+  const tracedPorts = tracing?.runs(countedPorts, processId) ?? countedPorts
   const loops = backends.map((backend) => backendLoop(tracedPorts, backend, loopOptions))
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
@@ -80,7 +84,13 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     telemetry: tracing?.telemetry,
   })
   const poll = setInterval(pollForWork, POLL_MS)
-  const closeHealthPort = await listenForHealth(config, () => performance.now() - announcedAt < SILENT_MS)
+  let leaving = false
+  const isSilent = () => performance.now() - announcedAt > SILENT_MS
+  const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
+  const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
+  const ready = readiness({ ...foundation.checks, backends: announced }, () => leaving)
+  metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
+  const closeHealthPort = await openHealthPort(config, log, ready, metrics)
   const reconciler = foundation.startReconciler(images)
   // Without a key no image can be looked at: the servers do it.
   const audit = uploads ? undefined : foundation.startAudit()
@@ -91,6 +101,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
 
   return {
     async stop(crashed = false) {
+      leaving = true
       clearInterval(poll)
       const auditEnded = audit?.stop()
       const drained = Promise.all(loops.map((loop) => loop.drain()))

@@ -9,21 +9,23 @@ import { type AuditTimes, auditResults, auditTurn, startPeriodicAudit } from './
 import { redisUnreachable } from './audit/redis-checks.js'
 import type { Config } from './config.js'
 import { createDatabase } from './db/client.js'
-import { requireFittingPooler, requireUsableDatabase } from './db/database-checks.js'
-import { dutyLease } from './db/duty-lease.js'
+import { databaseTrouble, migrationTrouble, requireFittingPooler, requireUsableDatabase } from './db/database-checks.js'
+import { dutyLease, repairTrouble } from './db/duty-lease.js'
 import { takedownStore } from './db/image-records.js'
 import { postgresPreviewBoard, postgresProgressBoard } from './db/live-boards.js'
 import { reconcileStore } from './db/reconcile-store.js'
 import { startTakedowns } from './generation/library/takedown.js'
-import { startReconciler } from './generation/repair/reconcile.js'
+import { type ReconcilerPorts, startReconciler } from './generation/repair/reconcile.js'
 import type { ImageStore } from './generation/shared-ports.js'
 import { imageStore } from './images/open-image-store.js'
 import { occasionally } from './log.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
+import type { Metrics } from './metrics/open-metrics.js'
 import { isOutage } from './outage.js'
 import { cdnPurge } from './outbound/cdn-purge.js'
 import { generationQueue } from './queue/generation-jobs.js'
 import type { QueueConnection } from './queue/job-queue.js'
+import type { ReadyCheck } from './readiness.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from './redis/active-generation-lock.js'
 import {
   createFailFastRedis,
@@ -33,6 +35,7 @@ import {
   whenReady,
 } from './redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from './redis/live-boards.js'
+import { redisTrouble } from './redis/redis-trouble.js'
 import { localSlidingWindow, redisSlidingWindow } from './redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from './redis/wipe-mark.js'
 import type { Tracing } from './tracing/open-tracing.js'
@@ -44,6 +47,8 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 export interface ProcessOptions {
   /** Undefined: no traces. */
   readonly tracing?: Tracing | undefined
+  /** Undefined: no metrics. */
+  readonly metrics?: Metrics | undefined
   /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
   readonly namespace?: string
   readonly auditTimes?: AuditTimes
@@ -59,8 +64,9 @@ const AUDITED_IMAGES = 100
 export async function openFoundation(
   config: Config,
   log: Logger,
-  { maxConnections, namespace = NAMESPACE, auditTimes, tracing }: ProcessOptions & { readonly maxConnections: number },
+  options: ProcessOptions & { readonly maxConnections: number },
 ) {
+  const { maxConnections, namespace = NAMESPACE, auditTimes, tracing, metrics } = options
   const postgres = outageLog(log, 'postgres')
   const redis = outageLog(log, 'redis')
   const onPostgresError = (err: Error) => {
@@ -97,6 +103,14 @@ export async function openFoundation(
   const queue = generationQueue(openProducerConnection(), complain('queue error'), tracing?.telemetry)
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
+  const counter = shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow()
+  /** Redis and the reconciler are missed by all processes alike, and the service goes on without them. */
+  const checks: Readonly<Record<string, ReadyCheck>> = {
+    postgres: { vital: true, trouble: () => databaseTrouble(db) },
+    migrations: { vital: true, trouble: () => migrationTrouble(db) },
+    ...(shared && { redis: { vital: false, trouble: () => redisTrouble(shared) } }),
+    reconciler: { vital: false, trouble: () => repairTrouble(db) },
+  }
   try {
     await Promise.all([
       requireUsableDatabase(db).then(() => requireFittingPooler(db, config.databaseListenUrl)),
@@ -114,7 +128,9 @@ export async function openFoundation(
     lock,
     progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
     previews: shared ? redisPreviewBoard(shared, namespace, availability) : postgresPreviewBoard(db),
-    counter: shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow(),
+    counter: metrics?.limits(counter) ?? counter,
+    /** Of what every process needs. */
+    checks,
     /** For BullMQ's producing end. */
     openProducerConnection,
     /** For BullMQ's consuming end: a connection of its own. */
@@ -125,8 +141,8 @@ export async function openFoundation(
       onPostgresError(err)
       log.warn({ err }, sentence)
     },
-    startReconciler: (images: ImageStore) =>
-      startReconciler({
+    startReconciler: (images: ImageStore) => {
+      const ports: ReconcilerPorts = {
         images,
         rows: reconcileStore(db, {
           refundFailed: config.refundFailed,
@@ -141,7 +157,9 @@ export async function openFoundation(
           warn: (facts: { err?: unknown }, text) => (isAnyAway() && isOutage(facts.err)) || log.warn(facts, text),
           error: (facts, text) => log.error(facts, text),
         },
-      }),
+      }
+      return startReconciler(metrics?.repairs(ports) ?? ports)
+    },
     /** Makes sure that images which were taken down are gone, from the CDN too. */
     startTakedowns: (images: ImageStore) =>
       startTakedowns({

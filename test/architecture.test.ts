@@ -74,11 +74,12 @@ const CORE = [
   'batch.ts',
   'image-bytes.ts',
   'own-directory.ts',
+  'release.ts',
 ]
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
-const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts']
+const PROCESS = ['entry.ts', 'config.ts', 'command-name.ts', 'logger.ts', 'readiness.ts', 'health-port.ts']
 const STARTS = ['start-server.ts', 'start-webhooks.ts', 'start-website.ts', 'start-worker.ts', 'wiring.ts']
 const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 
@@ -97,6 +98,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'batch.ts': [],
   'image-bytes.ts': [],
   'own-directory.ts': [],
+  'release.ts': [],
 }
 
 /** Imports of files in these places that are not allowed, as readable lines. */
@@ -108,7 +110,7 @@ const ofPlace = ({ to, ours }: Import, places: readonly string[]): boolean => ou
 
 describe('the direction of imports', () => {
   it('is known for every folder: a new one is core, an adapter or wiring', () => {
-    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'tracing', 'client']
+    const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'tracing', 'metrics', 'client']
     expect(files.map(placeOf).filter((place) => !known.includes(place))).toEqual([])
     expect(imports.length).toBeGreaterThan(300) // the walk found something
   })
@@ -134,15 +136,15 @@ describe('the direction of imports', () => {
     ).toEqual([])
   })
 
-  it('leads from http to the core and to packages, from the website, the agents’ door and the traces to http, too; never to the database', () => {
+  it('leads from http to the core and to packages, from the website, the agents’ door, the traces and the metrics to http, too; never to the database', () => {
     expect(forbidden(['http'], (it) => !it.ours || within(it) || ofPlace(it, CORE))).toEqual([])
     expect(
-      forbidden(['web', 'mcp', 'tracing'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http'])),
+      forbidden(['web', 'mcp', 'tracing', 'metrics'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http'])),
     ).toEqual([])
     const databases = ['pg', 'drizzle-orm', 'ioredis', 'bullmq']
     expect(
       forbidden(
-        ['http', 'web', 'mcp', 'tracing'],
+        ['http', 'web', 'mcp', 'tracing', 'metrics'],
         ({ to }) => !databases.some((name) => to === name || to.startsWith(`${name}/`)),
       ),
     ).toEqual([])
@@ -154,15 +156,20 @@ describe('the direction of imports', () => {
     expect([...new Set(users.map(({ from }) => placeOf(from)))]).toEqual(['local'])
   })
 
-  it('leads to OpenTelemetry from the traces alone, which are loaded by what starts a process, and only on demand', () => {
-    const telemetry = imports.filter(({ to }) => to.startsWith('@opentelemetry/') || to === 'bullmq-otel')
-    expect([...new Set(telemetry.map(({ from }) => placeOf(from)))]).toEqual(['tracing'])
-    const loading = imports.filter((it) => !it.typeOnly && ofPlace(it, ['tracing']) && !within(it))
-    expect(loading.map(({ from, to }) => `${from} → ${to}`)).toEqual(['entry.ts → tracing/open-tracing.ts'])
-    expect(readFileSync(join(SRC, 'entry.ts'), 'utf8')).toContain("await import('./tracing/open-tracing.js')")
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-    expect(scripts.bundle).toContain('--external:./tracing/open-tracing.js')
-  })
+  it.each([
+    ['tracing', /^(@opentelemetry\/|bullmq-otel$)/],
+    ['metrics', /^prom-client$/],
+  ])(
+    'leads to the packages of %s from there alone, which is loaded by what starts a process, and only on demand',
+    (folder, its) => {
+      expect([...new Set(imports.filter(({ to }) => its.test(to)).map(({ from }) => placeOf(from)))]).toEqual([folder])
+      const loading = imports.filter((it) => !it.typeOnly && ofPlace(it, [folder]) && !within(it))
+      expect(loading.map(({ from, to }) => `${from} → ${to}`)).toEqual([`entry.ts → ${folder}/open-${folder}.ts`])
+      expect(readFileSync(join(SRC, 'entry.ts'), 'utf8')).toContain(`await import('./${folder}/open-${folder}.js')`)
+      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+      expect(scripts.bundle).toContain(`--external:./${folder}/open-${folder}.js`)
+    },
+  )
 
   it('never leads to an entry point, except from the one-machine stack’s child process, which becomes one', () => {
     const toEntries = imports.filter((it) => ofPlace(it, ENTRIES)).map(({ from, to }) => `${from} → ${to}`)

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { sqlState } from './client.js'
+import { JOURNAL } from './schema-version.js'
 import { queryOnce } from './statement.js'
 
 /** Ours, and BullMQ's for one-machine mode. */
@@ -33,6 +34,9 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await client.query(rights(schema, role))
     await client.query(`REVOKE UPDATE, DELETE ON credit_ledger, operator_actions FROM ${role}`)
+    // Who serves asks whether the database is up to date.
+    await queryOnce(client, sql`GRANT USAGE ON SCHEMA drizzle TO ${sql.raw(role)}`)
+    await queryOnce(client, sql`GRANT SELECT ON ${JOURNAL} TO ${sql.raw(role)}`)
   } catch (error) {
     if (sqlState(error) !== '42501') throw error
     const sentence = 'The user of DATABASE_URL may not make the one of APP_DATABASE_URL: make it yourself first.'

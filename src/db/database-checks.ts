@@ -7,7 +7,10 @@ import pg from 'pg'
 import { type Database, sqlState } from './client.js'
 import { backends, leases } from './process-schema.js'
 import { generations } from './schema.js'
+import { isMigrated } from './schema-version.js'
 import { queryOnce } from './statement.js'
+
+const NOT_MIGRATED = 'The database is not up to date: run "easel migrate" first.'
 
 /** What a person can do about a refusal of Postgres, by SQLSTATE. */
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -16,8 +19,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '3D000': 'The database in DATABASE_URL does not exist: create it, or correct DATABASE_URL.',
   '42501':
     'The user in DATABASE_URL has no right to that: run "easel migrate" as the owner of the tables, with this user in APP_DATABASE_URL.',
-  '42P01': 'The database is not up to date: run "easel migrate" first.',
-  '42703': 'The database is not up to date: run "easel migrate" first.',
+  '42P01': NOT_MIGRATED,
+  '42703': NOT_MIGRATED,
   '55P03': 'The rows are in use by another process at the moment: try again.',
   '57014': 'Postgres took too long to answer: try again when it is less busy.',
 }
@@ -44,12 +47,16 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   }
 }
 
-/** Whether the database answers now, and its tables can be read. */
-export const isDatabaseReady = ({ pool }: Database): Promise<boolean> =>
+/** Why the database can't be asked now, as one sentence; undefined if it answers and its tables can be read. */
+export const databaseTrouble = ({ pool }: Database): Promise<string | undefined> =>
   queryOnce(pool, sql`SELECT 1 FROM ${generations} LIMIT 1`).then(
-    () => true,
-    () => false,
+    () => undefined,
+    (error) => refusalOf(error) ?? 'Postgres does not answer: see whether it runs where DATABASE_URL leads.',
   )
+
+/** The same for its tables, where it answers: an older database may have been restored. */
+export const migrationTrouble = ({ pool }: Database): Promise<string | undefined> =>
+  isMigrated(pool).then((migrated) => (migrated ? undefined : NOT_MIGRATED), refusalOf)
 
 /** Longer than a busy Postgres takes. */
 const NOTICE_WITHIN_MS = 3000

@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { DutyLease } from '../generation/repair/ports.js'
 import type { Database } from './client.js'
 import { leases as l } from './process-schema.js'
@@ -13,6 +13,19 @@ const HOLD = statement('hold_duty')`
   VALUES (${param('name')}, ${param('holder')}, now() + make_interval(secs => ${LEASE_SECONDS}))
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE ${l.holder} = excluded.holder OR ${l.until} < now()`
+
+/** When a reconciler last held its duty, as SQL; null: none has it. */
+export const RECONCILED_AT = sql`(SELECT ${l.until} - make_interval(secs => ${LEASE_SECONDS}) FROM ${l} WHERE ${l.name} = 'reconciler')`
+
+/** A pass takes the duty twice a second. */
+const FRESH = sql`interval '10 seconds'`
+const AT_WORK = statement('reconciler_at_work')`SELECT WHERE ${RECONCILED_AT} > now() - ${FRESH}`
+
+/** What is wrong with the repairs, as one sentence; undefined: nothing. */
+export const repairTrouble = async ({ pool }: Database): Promise<string | undefined> =>
+  (await AT_WORK.count(pool)) > 0
+    ? undefined
+    : 'No reconciler has been at work for 10 s: nothing is repaired; the log of any process says why.'
 
 export const dutyLease = ({ orm, pool }: Database, name: string, holder: string): DutyLease => ({
   hold: async () => (await HOLD.count(pool, { name, holder })) === 1,

@@ -43,7 +43,9 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
         createdAt: sql`given."finishedAt"`,
       })} FROM given
     )
-    SELECT id, "accountId", attempt, metered, "requestId", reason, leftovers FROM ended, pg_notify(${FINISHED}, id)`
+    SELECT id, "accountId", attempt, metered, "requestId", reason, leftovers,
+           coalesce((SELECT given.cost FROM given WHERE given.id = ended.id), 0) AS refunded
+      FROM ended, pg_notify(${FINISHED}, id)`
 
 const OF_ID = sql`${g.id} = ${param('id')}`
 const REASON = sql`${param('reason')}::text`

@@ -8,13 +8,12 @@ import pg from 'pg'
 import { SEED_MODELS } from '../catalog/seed.js'
 import { sqlState } from './client.js'
 import { modelVersions } from './schema.js'
+import { JOURNAL } from './schema-version.js'
 import { queryOnce } from './statement.js'
 
 /** Where the SQL files are, and their journal. */
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-/** The journal in the form of Drizzle's migrator, which itself would run all files in one transaction. */
-const JOURNAL = sql.raw('drizzle.__drizzle_migrations')
 const CREATE_JOURNAL = [
   sql`CREATE SCHEMA IF NOT EXISTS drizzle`,
   sql`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id serial PRIMARY KEY, hash text NOT NULL, created_at bigint)`,

@@ -10,6 +10,8 @@ export interface CancelStore {
 
 export interface EndedGeneration extends Delivery, Pick<Generation, 'accountId' | 'metered' | 'requestId'> {
   readonly reason: string
+  /** The credits given back. */
+  readonly refunded: number
   /** Slugs of images that an attempt may have stored, and that must be removed. */
   readonly leftovers: readonly string[]
 }

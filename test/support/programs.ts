@@ -39,13 +39,29 @@ const succeeds = (program: string, args: string[]): Promise<boolean> =>
   )
 
 /** Debian's Chromium, with fonts that have the letters of the pages. Undefined, after one line, where there is none. */
-export async function findChromium(): Promise<string | undefined> {
-  const find = () => process.env.CHROMIUM ?? findProgram('chromium')
-  if (!find()) await install('chromium', 'fonts-dejavu-core')
+export const findChromium = () =>
+  findOrInstall('chromium', ['chromium', 'fonts-dejavu-core'], {
+    given: process.env.CHROMIUM,
+    skipped: "the tests in a browser are skipped. Install Debian's chromium, or set CHROMIUM to its path.",
+  })
+
+/** With promtool beside it. Undefined, after one line, where there is none. */
+export const findPrometheus = () =>
+  findOrInstall('prometheus', ['prometheus'], {
+    skipped: 'the tests of alerts and dashboards are skipped. Install it to run them.',
+  })
+
+async function findOrInstall(
+  name: string,
+  packages: readonly string[],
+  { given, skipped }: { readonly given?: string | undefined; readonly skipped: string },
+): Promise<string | undefined> {
+  const find = () => given ?? findProgram(name)
+  if (!find()) await install(...packages)
   const found = find()
   if (found) return found
-  const missing = 'No chromium on the PATH, and none could be installed'
+  const missing = `No ${name} on the PATH, and none could be installed`
   if (process.env.CI === 'true') throw new Error(`${missing}: with CI=true the tests need one.`)
-  console.log(`${missing}: the tests in a browser are skipped. Install Debian's chromium, or set CHROMIUM to its path.`)
+  console.log(`${missing}: ${skipped}`)
   return undefined
 }

@@ -26,6 +26,8 @@ export interface RunPorts extends PublishPorts {
     backend: string,
     work: () => Promise<RunOutcome>,
   ) => Promise<RunOutcome>
+  /** Told of each inference that failed, or whose images cannot be published. */
+  readonly onFault?: (generation: ClaimedGeneration, kind: PutBackReason) => void
 }
 
 /** What a worker remembers of its backend's faults over several generations. */
@@ -114,7 +116,9 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
     return { down: error }
   }
   const fault = error instanceof BackendError ? error : undefined
-  log.warn({ ...facts, err: error, kind: fault?.kind ?? 'internal' }, 'generation attempt failed')
+  const kind = fault?.kind ?? 'internal'
+  attempt.onFault?.(attempt.generation, kind)
+  log.warn({ ...facts, err: error, kind }, 'generation attempt failed')
   if (isServerFault(error)) {
     if (error.kind !== 'lost') await requeue(attempt, error.kind)
     else if (experience.isCulprit()) await failOrRetry(attempt, error)

@@ -1,4 +1,5 @@
 import type { ModelVersion } from '../../catalog/model-version.js'
+import type { ErrorCode } from '../../errors.js'
 import type { Generation, GenerationRequest, SubmittedGeneration } from '../generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../shared-ports.js'
 
@@ -99,4 +100,6 @@ export interface SubmitPorts {
   readonly idempotency: IdempotencyStore
   readonly queue: GenerationQueue
   readonly generationDeadlineSeconds: number
+  /** Told what became of each submit. */
+  readonly onOutcome?: (outcome: 'accepted' | 'replayed' | ErrorCode) => void
 }

@@ -1,6 +1,7 @@
 import { type Caller, requireActiveSubscription } from '../../account/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import {
+  AppError,
   generationActive,
   idempotencyInFlight,
   idempotencyMismatch,
@@ -20,6 +21,17 @@ import type { InsertOutcome, RefusedPrompts, Submission, SubmitPorts, Submitted 
  * active generation, credits.
  */
 export async function submitGeneration(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
+  try {
+    const submitted = await submitOrReplay(ports, caller, submission)
+    ports.onOutcome?.(submitted.replayed ? 'replayed' : 'accepted')
+    return submitted
+  } catch (error) {
+    ports.onOutcome?.(error instanceof AppError ? error.code : 'internal')
+    throw error
+  }
+}
+
+async function submitOrReplay(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
   const { account } = caller
   const id = newGenerationId()
   if (!submission.idempotency) return submitOnce(ports, caller, submission, id)

@@ -1,0 +1,59 @@
+/** Whether a process should get work, and why not. */
+import { setTimeout as after } from 'node:timers/promises'
+
+export interface ReadyCheck {
+  /** Without it the process is of no use. The others only make its service worse, and every other process's, too. */
+  readonly vital: boolean
+  /** What is wrong, as one sentence; undefined: nothing. */
+  readonly trouble: () => Promise<string | undefined> | string | undefined
+}
+
+export interface Readiness {
+  /** False: a vital check fails, or the process is leaving. */
+  readonly ready: boolean
+  /** What is wrong, by check; undefined where nothing is. */
+  readonly troubles: Readonly<Record<string, string | undefined>>
+}
+
+/** What was looked at is used for this long: however many ask, Postgres and Redis are asked once. */
+const FRESH_MS = 1000
+/** A health check should not wait for the time-outs of what hangs. */
+const WITHIN_MS = 2000
+
+const DRAINING = 'This process ends what it has begun, and leaves: give it no new work.'
+
+/** @param isLeaving asked each time: who leaves says so at once */
+export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {
+  const looks = Object.entries(checks).map(([name, { trouble }]) => [name, inTime(name, trouble)] as const)
+  let taken: Promise<Readiness['troubles']> | undefined
+  const takeAll = async () => {
+    const found = await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))
+    setTimeout(() => (taken = undefined), FRESH_MS).unref()
+    return Object.fromEntries(found)
+  }
+
+  return async (): Promise<Readiness> => {
+    taken ??= takeAll()
+    const troubles = await taken
+    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && troubles[name] !== undefined)
+    if (isLeaving()) return { ready: false, troubles: { ...troubles, draining: DRAINING } }
+    return { ready: !isVitalAway, troubles }
+  }
+}
+
+export type Ready = ReturnType<typeof readiness>
+
+/** One at a time, also while it hangs. */
+function inTime(name: string, trouble: ReadyCheck['trouble']): () => Promise<string | undefined> {
+  let pending: Promise<string | undefined> | undefined
+  const late = `The check of ${name} had no answer within ${WITHIN_MS / 1000} s.`
+  return () => {
+    pending ??= Promise.resolve()
+      .then(trouble)
+      .catch(() => `The check of ${name} failed.`)
+      .finally(() => {
+        pending = undefined
+      })
+    return Promise.race([pending, after(WITHIN_MS, late, { ref: false })])
+  }
+}
