@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
+import { version } from '../release.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
@@ -13,7 +14,6 @@ import type { Answer } from './output.js'
 import { queueCommands } from './queue-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
-import { version } from './version.js'
 
 type Output = { write(text: string): unknown }
 
@@ -61,7 +61,7 @@ export async function runCli(
         )
       print(await withOperator(config, (operator) => work(operator, ...args)))
     }
-  migrateCommand(program, run)
+  migrateCommand(program, run, complain)
   userCommands(program, run, readPassword)
   subscriptionCommands(program, run)
   creditCommands(program, run)

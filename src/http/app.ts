@@ -5,13 +5,14 @@ import type { Logger } from 'pino'
 import { AppError } from '../errors.js'
 import { GENERATION_ID } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
+import type { Release } from '../release.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
 import { handleErrors, handleNotFound } from './error-answers.js'
 import { type App, schemaController } from './fastify-app.js'
-import { healthRoutes } from './health-routes.js'
+import { healthRoutes, versionRoute } from './health-routes.js'
 import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
@@ -41,6 +42,7 @@ export interface AppOptions {
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
   readonly moderationIsSilent: () => boolean
+  readonly release: Release
   readonly draining: Draining
   /** Only for tests, which cannot send as many requests as a server takes. */
   readonly slots?: SlotLimits | undefined
@@ -76,6 +78,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   const describe = describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
+  versionRoute(app, options.release)
   await app.register(async (scope: App) => cdnRoutes(scope, options.storagePath, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
