@@ -13,7 +13,7 @@ import { SAMPLERS } from '../../src/generation/sampler.js'
 import { MIGRATIONS } from '../../src/release.js'
 import { useDatabase } from '../support/database.js'
 import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
-import { createTestDatabase } from '../support/services.js'
+import { createEmptyDatabase, createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const context = useDatabase()
@@ -39,14 +39,6 @@ async function connected(url: string): Promise<pg.Client> {
   await client.connect()
   onTestFinished(() => client.end())
   return client
-}
-
-async function givenEmptyDatabase(): Promise<string> {
-  const { url } = await createTestDatabase()
-  const empty = new URL(url)
-  empty.pathname += '_empty'
-  await (await connected(url)).query(`CREATE DATABASE ${empty.pathname.slice(1)} TEMPLATE template0`)
-  return empty.href
 }
 
 const indexes = async (client: pg.Client, like: string) =>
@@ -97,7 +89,7 @@ describe('migrating', () => {
   })
 
   it('goes on after drizzle’s own migrator, and builds what indexes are missing while others write', async () => {
-    const url = await givenEmptyDatabase()
+    const { url } = await createEmptyDatabase()
     const client = await connected(url)
     await migrate(drizzle(client), { migrationsFolder: await givenMigrations([], '0011') })
     await client.query(
