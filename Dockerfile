@@ -29,6 +29,9 @@ RUN ln -s /app/dist/cli.js /usr/local/bin/easel \
   && chmod +x dist/cli.js \
   && mkdir -p /data/images \
   && chown node:node /data/images
+# docker build --build-arg EASEL_COMMIT=$(git rev-parse HEAD): GET /version then says it.
+ARG EASEL_COMMIT
+ENV EASEL_COMMIT=$EASEL_COMMIT
 USER node
 VOLUME /data/images
 EXPOSE 3000

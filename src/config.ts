@@ -160,6 +160,10 @@ const variables = z.object({
   OIDC_CLIENT_SECRET: z.string().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
+  EASEL_COMMIT: z
+    .string()
+    .regex(/^[0-9a-f]{7,64}$/, 'must be the ID of a git commit')
+    .optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be ${LOG_LEVELS.slice(0, -1).join(', ')} or silent`).default('info'),
 })
 
@@ -233,6 +237,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
         : undefined,
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
+    /** Of the source that this was built from, if the build was told. */
+    commit: v.EASEL_COMMIT,
     logLevel: v.LOG_LEVEL,
   })
 }

@@ -31,3 +31,10 @@ interface JournalEntry {
 
 /** The last migration of this program. */
 export const lastMigration = (): JournalEntry => json('migrations/meta/_journal.json').entries.at(-1)
+
+/** @param commit as the build was told, if it was */
+export const release = (commit: string | undefined): Release => ({
+  version: version(),
+  commit: commit ?? null,
+  schema: lastMigration().tag,
+})

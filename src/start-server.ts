@@ -31,6 +31,7 @@ import { agentDoor } from './mcp/agent-door.js'
 import { createModerator } from './moderation/create-moderator.js'
 import type { ResolveHost } from './outbound/webhook-sender.js'
 import { readiness } from './readiness.js'
+import { release } from './release.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
 import { openFoundation, type ProcessOptions } from './wiring.js'
@@ -151,6 +152,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     }),
     ready: async () => (await ready()).ready,
     moderationIsSilent: moderator.isSilent,
+    release: release(config.commit),
     draining: { begun: draining.signal, leaving: leaving.signal },
     slots: options.slots,
   })

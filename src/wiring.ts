@@ -166,6 +166,8 @@ export async function openFoundation(
         takedowns: takedownStore(db),
         images,
         purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
+        // Whoever restores an older database has to remove it again.
+        onRemoved: (slug) => log.info({ slug }, 'image removed'),
         onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
     /** Counts what must never happen, once in a while in one of all processes. */

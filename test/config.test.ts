@@ -56,6 +56,7 @@ const VARIABLES = [
   'OIDC_CLIENT_SECRET',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_SDK_DISABLED',
+  'EASEL_COMMIT',
   'LOG_LEVEL',
 ]
 
@@ -87,6 +88,7 @@ const DEFAULTS = {
   mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
   oidc: undefined,
   traces: false,
+  commit: undefined,
   logLevel: 'info',
 }
 

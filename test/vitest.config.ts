@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Half a minute and more: begun last, one of them would run on alone. */
 const LONG =
-  /\/(chaos|rolling-restart|gpu-use|start|crash-everywhere|crash|faults|unusable-backend|pick-up|troubled-redis|security\/website|sign-up)\.test\.ts$/
+  /\/(chaos|rolling-restart|upgrade|gpu-use|start|crash-everywhere|crash|faults|unusable-backend|pick-up|troubled-redis|security\/website|sign-up)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

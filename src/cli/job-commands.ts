@@ -1,14 +1,11 @@
-/** Generations and their images. */
 import type { Command } from 'commander'
 import { cancelStore } from '../db/failure-store.js'
 import { operatorGenerationStore } from '../db/history-store.js'
-import { imageRemovals } from '../db/image-records.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
 import { DRAWING, type GenerationStatus } from '../generation/generation.js'
-import { removeImage } from '../generation/library/takedown.js'
-import { createImageStore, imageStore } from '../images/open-image-store.js'
-import { oneOf, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
+import { imageStore } from '../images/open-image-store.js'
+import { oneOf, REASON, type ReasonOption, requireUser, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { attemptsOf, interfaceOf, storyOf } from './job-story.js'
 import { OperatorError } from './operator-error.js'
@@ -32,17 +29,6 @@ export function jobCommands(program: Command, run: Runner): void {
     .description('end a queued or running job and give its credits back')
     .option(...REASON)
     .action(run(cancelJob))
-}
-
-export function imageCommands(program: Command, run: Runner): void {
-  program
-    .command('images')
-    .description('published images')
-    .command('remove')
-    .description('take an image down: its file goes, its page says so; repeat it if the file could not be removed')
-    .argument('<slug>', "the image's ID, the file's name in its URL")
-    .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
-    .action(run(takeDown))
 }
 
 type ListOptions = { readonly status?: GenerationStatus; readonly user?: string; readonly limit?: number }
@@ -148,16 +134,6 @@ export async function cancelAsOperator({ db, config, foundation }: Operator, id:
   const { lock, queue } = await foundation()
   const ports = { cancels: cancelStore(db), lock, queue, images: imageStore(config) }
   return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
-}
-
-async function takeDown({ db, config, record }: Operator, slug: string, { reason }: ReasonOption) {
-  const removals = imageRemovals(db)
-  // Opened after the row is marked: a store that is away then only leaves the file.
-  const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
-  const removed = await removeImage({ removals, images }, slug, { reason })
-  if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
-  await record('removed image', slug, reason)
-  return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
 }
 
 const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { grantApplicationRole } from '../db/application-role.js'
 import { migrateDatabase } from '../db/migrate.js'
+import { lastMigration, MIGRATIONS } from '../release.js'
 import { auditService } from '../wiring.js'
 import type { Operator, Runner } from './connection.js'
 import { jsonOf, plural, table } from './output.js'
@@ -31,17 +32,22 @@ async function runAudit({ config }: Operator, { full }: { readonly full?: boolea
   }
 }
 
-export function migrateCommand(program: Command, run: Runner): void {
+/** `tell` gets a line for each step: a migration may take minutes. */
+export function migrateCommand(program: Command, run: Runner, tell: (line: string) => unknown): void {
   program
     .command('migrate')
     .description(
       'bring the database up to date and seed an empty catalog (safe to repeat, and at once from several hosts)',
     )
-    .action(run(migrate))
+    .action(run((operator) => migrate(operator, tell)))
 }
 
-async function migrate({ config: { databaseUrl, appDatabaseUrl } }: Operator) {
-  await migrateDatabase(databaseUrl)
+async function migrate({ config: { databaseUrl, appDatabaseUrl } }: Operator, tell: (line: string) => unknown) {
+  const applied = await migrateDatabase(databaseUrl, MIGRATIONS, tell)
   if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
-  return { json: { migrated: true }, text: 'The database is up to date.' }
+  const done = applied.length > 0 ? `${plural(applied.length, 'migration')} applied` : 'nothing to do'
+  return {
+    json: { migrated: true, applied },
+    text: `The database is up to date (${lastMigration().tag}): ${done}.`,
+  }
 }

@@ -1,9 +1,11 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
+import { version } from '../release.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
-import { imageCommands, jobCommands } from './job-commands.js'
+import { imageCommands } from './image-commands.js'
+import { jobCommands } from './job-commands.js'
 import { keyCommands, usageCommand } from './key-commands.js'
 import { auditCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
@@ -14,7 +16,6 @@ import { queueCommands } from './queue-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
 import { storageCommands } from './storage-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
-import { version } from './version.js'
 
 type Output = { write(text: string): unknown }
 
@@ -62,7 +63,7 @@ export async function runCli(
         )
       print(await withOperator(config, (operator) => work(operator, ...args)))
     }
-  migrateCommand(program, run)
+  migrateCommand(program, run, complain)
   userCommands(program, run, readPassword)
   subscriptionCommands(program, run)
   creditCommands(program, run)

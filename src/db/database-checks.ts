@@ -39,12 +39,15 @@ const MENDED_BY_HAND = /^(28|3D|42)/
 
 /** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
+  let migrated = true
   try {
     await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
+    migrated = await isMigrated(pool)
   } catch (error) {
     if (MENDED_BY_HAND.test(stateOf(error) ?? ''))
       throw new Error(refusalOf(error) ?? (error as Error).message, { cause: error })
   }
+  if (!migrated) throw new Error(NOT_MIGRATED)
 }
 
 /** Why the database can't be asked now, as one sentence; undefined if it answers and its tables can be read. */

@@ -1,7 +1,7 @@
 /** `npm run migration -- <name>` begins the next migration: an SQL file with a comment to complete, and its entry in the journal. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { MIGRATIONS } from './migrate.js'
+import { MIGRATIONS } from '../release.js'
 
 /** Behind the last one, whatever the clock says: the migrator goes by this order. */
 const APART_MS = 1000

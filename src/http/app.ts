@@ -6,13 +6,14 @@ import { AppError } from '../errors.js'
 import { GENERATION_ID } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { OpenPublicFile } from '../generation/library/public-file.js'
+import type { Release } from '../release.js'
 import { registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
 import { handleErrors, handleNotFound } from './error-answers.js'
 import { type App, schemaController } from './fastify-app.js'
-import { healthRoutes } from './health-routes.js'
+import { healthRoutes, versionRoute } from './health-routes.js'
 import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
@@ -45,6 +46,7 @@ export interface AppOptions {
   /** Whether requests should be sent here now. */
   readonly ready: () => Promise<boolean>
   readonly moderationIsSilent: () => boolean
+  readonly release: Release
   readonly draining: Draining
   /** Only for tests, which cannot send as many requests as a server takes. */
   readonly slots?: SlotLimits | undefined
@@ -80,6 +82,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const hostsDiffer = new URL(options.baseUrl).host !== new URL(options.apiBaseUrl).host
   const describe = describeApi(app, options)
   healthRoutes(app, options.ready, options.moderationIsSilent)
+  versionRoute(app, options.release)
   const { uploads } = options
   if (uploads) await app.register(async (scope: App) => uploadRoutes(scope, uploads), { prefix: '/internal/uploads' })
   await app.register(async (scope: App) => cdnRoutes(scope, options.openFile, options.publishedImages))

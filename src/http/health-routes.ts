@@ -1,4 +1,5 @@
 import { serviceUnavailable } from '../errors.js'
+import type { Release } from '../release.js'
 import { answerError } from './error-answers.js'
 import type { App } from './fastify-app.js'
 
@@ -13,4 +14,9 @@ export function healthRoutes(app: App, ready: () => Promise<boolean>, moderation
     if (!(await ready())) return answerError(serviceUnavailable(2), reply)
     return { status: 'ready', ...(moderationIsSilent() && { moderation: 'unavailable' }) }
   })
+}
+
+/** Says what runs here, without a key or a rate limit. It asks nobody: so it also answers while Postgres is away. */
+export function versionRoute(app: App, release: Release): void {
+  app.get('/version', { config: { alwaysServed: true } }, async () => release)
 }

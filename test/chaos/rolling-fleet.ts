@@ -26,12 +26,16 @@ export interface FleetOptions {
   readonly watchdog: Watchdog
   /** For each worker, the INFERENCE_URL that its successors have, too. */
   readonly gpus: readonly string[]
+  /** Besides what the configuration says. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Longer than any hard stop; a start on a busy machine takes its time, too. */
 const PATIENCE_MS = 150_000
 
 export class Fleet {
+  /** Where the scripts are of what is started from here on: another release's, to upgrade to this one. */
+  program = compiled
   readonly #options: FleetOptions
   #servers: ServerProcess[] = []
   #workers: WorkerProcess[] = []
@@ -106,8 +110,8 @@ export class Fleet {
 
   /** Resolves once the balancer sends requests there. */
   async #server(port?: number): Promise<ServerProcess> {
-    const { client, config } = this.#options
-    const server = startServerProcess(config, port ?? (await freePort()))
+    const { client, config, env } = this.#options
+    const server = startServerProcess(this.program('src/server.ts'), config, port ?? (await freePort()), env)
     this.#keep(server, 'src/server.js')
     if (port === undefined) client.join(server.url)
     await Promise.race([until(() => client.isReady(server.url), 'the server being ready', PATIENCE_MS), server.failed])
@@ -115,7 +119,7 @@ export class Fleet {
   }
 
   async #worker(gpu: string): Promise<WorkerProcess> {
-    const starting = startWorkerProcess(this.#options.config, { INFERENCE_URL: gpu })
+    const starting = startWorkerProcess(this.#options.config, { INFERENCE_URL: gpu }, this.program('src/worker.ts'))
     this.#begun.push(starting)
     const worker = await starting
     this.#keep(worker, 'src/worker.js')
@@ -130,8 +134,13 @@ export class Fleet {
   }
 }
 
-function startServerProcess(config: Config, port: number): ServerProcess & { readonly failed: Promise<never> } {
-  const child: ChildProcess = spawn(process.execPath, [compiled('src/server.ts')], {
+function startServerProcess(
+  script: string,
+  config: Config,
+  port: number,
+  env: FleetOptions['env'],
+): ServerProcess & { readonly failed: Promise<never> } {
+  const child: ChildProcess = spawn(process.execPath, [script], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,
@@ -141,6 +150,7 @@ function startServerProcess(config: Config, port: number): ServerProcess & { rea
       BASE_URL: config.baseUrl,
       RATE_LIMIT_MAX: String(config.rateLimit.max),
       PORT: String(port),
+      ...env,
     },
   })
   let said = ''

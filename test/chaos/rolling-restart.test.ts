@@ -1,81 +1,29 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { type Config, parseConfig } from '../../src/config.js'
 import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
-import { call, endOf, expectCreateError, PROMPT } from '../support/client.js'
+import { call, endOf, expectCreateError } from '../support/client.js'
 import { useDatabase } from '../support/database.js'
 import { chargesOf, type GivenUser, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
-import { type BalancedClient, balancedClient, type Exchange } from './balanced-client.js'
+import { balancedClient } from './balanced-client.js'
 import { Fleet } from './rolling-fleet.js'
+import { isUnexpected, RollingLoad } from './rolling-load.js'
 import { startWatchdog, type Watchdog } from './watchdog.js'
 
-const SMALL = { ...PROMPT, width: 256, height: 256 }
 const GPU_LATENCY_MS = 150
 const MODELS = SEED_MODELS.map(({ filename }) => filename)
-const POLL_MS = 100
-
-/** What subscribers do until they are told to stop; each then follows its last generation to the end. */
-class Load {
-  stopping = false
-  delivered = 0
-  readonly #client: BalancedClient
-
-  constructor(client: BalancedClient) {
-    this.#client = client
-  }
-
-  async submitAndPoll({ key }: GivenUser): Promise<void> {
-    for (let n = 1; !this.stopping; n++) {
-      const first = await this.#submit(key)
-      // Most likely refused, since the first is still active.
-      const second = n % 4 === 0 ? await this.#submit(key) : undefined
-      for (const submitted of [first, second]) if (submitted?.got === 201) await this.#follow(key, submitted.body.id)
-    }
-  }
-
-  async createImage({ key }: GivenUser): Promise<void> {
-    const body = { prompt: 'a lighthouse at dusk', width: 256, height: 256, steps: 20 }
-    while (!this.stopping) {
-      const created = await this.#client.send({ method: 'POST', path: '/v1/images/generate', key, body })
-      if (created.got === 200) await this.#fetch(created.body.data.url)
-      else await pause(POLL_MS)
-    }
-  }
-
-  #submit(key: string): Promise<Exchange> {
-    return this.#client.send({ method: 'POST', path: '/api/v1/generate', key, body: SMALL })
-  }
-
-  async #follow(key: string, id: string): Promise<void> {
-    const poll = async () => {
-      const { got, body } = await this.#client.send({ method: 'GET', path: `/api/v1/generate/${id}`, key })
-      if (got === 200 && body.status === 'succeeded') return body.output.images[0].url as string
-      if (got === 200 && body.status === 'failed') return 'none'
-      await pause(POLL_MS)
-      return undefined
-    }
-    const url = await until(poll, `the end of ${id}`, 120_000)
-    if (url !== 'none') await this.#fetch(url)
-  }
-
-  async #fetch(url: string): Promise<void> {
-    const { got } = await this.#client.send({ method: 'GET', path: new URL(url).pathname })
-    if (got === 200) this.delivered++
-  }
-}
 
 describe.skipIf(!redisAvailable)('every server and worker replaced and restarted under load', () => {
   const database = useDatabase()
   const gpus: A1111StandIn[] = []
   const client = balancedClient()
-  const load = new Load(client)
+  const load = new RollingLoad(client)
   let fleet: Fleet
   let watchdog: Watchdog
   let directory: string
@@ -131,14 +79,13 @@ describe.skipIf(!redisAvailable)('every server and worker replaced and restarted
       'SELECT status, attempt, tries, count(*)::int FROM generations GROUP BY status, attempt, tries',
     )
     expect(rows).toEqual([{ status: 'succeeded', attempt: 1, tries: 0, count: load.delivered }])
-    const { rows: refunds } = await db.pool.query(`SELECT * FROM credit_ledger WHERE kind = 'refund'`)
-    expect(refunds).toEqual([])
+    const moved = await db.pool.query(
+      `SELECT kind, delta::int, count(*)::int, count(DISTINCT generation_id)::int AS generations
+         FROM credit_ledger WHERE kind <> 'grant' GROUP BY kind, delta`,
+    )
+    expect(moved.rows).toEqual([{ kind: 'charge', delta: -1, count: load.delivered, generations: load.delivered }])
   })
 })
-
-/** 429: one generation at a time. */
-const isUnexpected = ({ method, path, got }: Omit<Exchange, 'body'>): boolean =>
-  method === 'POST' && path === '/api/v1/generate' ? got !== 201 && got !== 429 : got !== 200
 
 describe('a server that is told to end while Create Image clients wait for a slow GPU', () => {
   let gpu: A1111StandIn

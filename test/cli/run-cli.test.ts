@@ -139,9 +139,16 @@ describe('migrate', () => {
     for (const line of ['user list', 'audit', 'models list']) {
       expect(await easel.error(line, env)).toBe('The database is not up to date: run "easel migrate" first.')
     }
-    const both = await Promise.all([easel.json('migrate', env), easel.json('migrate', env)])
-    expect(both).toEqual([{ migrated: true }, { migrated: true }])
-    expect(await easel.text('migrate', env)).toBe('The database is up to date.')
+    const { entries } = JSON.parse(readFileSync('migrations/meta/_journal.json', 'utf8'))
+    const tags = entries.map(({ tag }: { tag: string }) => tag)
+    const both = await Promise.all([easel.run('migrate --json', env), easel.run('migrate --json', env)])
+    expect(both.map(({ stdout }) => JSON.parse(stdout).applied).sort()).toEqual([[], tags])
+    const told = both.map(({ stderr }) => stderr.split('\n').slice(0, -1))
+    expect(told.sort((one, other) => one.length - other.length)).toEqual([
+      ['Another "easel migrate" is at work: waiting for its end.'],
+      tags.map((tag: string, n: number) => `Migration ${n + 1} of ${tags.length}: ${tag}`),
+    ])
+    expect(await easel.text('migrate', env)).toBe(`The database is up to date (${tags.at(-1)}): nothing to do.`)
     expect((await easel.json('models list', env)).length).toBeGreaterThan(6)
   })
 })

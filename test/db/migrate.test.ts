@@ -5,14 +5,15 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { MIGRATIONS, migrateDatabase } from '../../src/db/migrate.js'
+import { migrateDatabase } from '../../src/db/migrate.js'
 import { newMigration } from '../../src/db/new-migration.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
+import { MIGRATIONS } from '../../src/release.js'
 import { useDatabase } from '../support/database.js'
 import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
-import { createTestDatabase } from '../support/services.js'
+import { createEmptyDatabase, createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const context = useDatabase()
@@ -38,14 +39,6 @@ async function connected(url: string): Promise<pg.Client> {
   await client.connect()
   onTestFinished(() => client.end())
   return client
-}
-
-async function givenEmptyDatabase(): Promise<string> {
-  const { url } = await createTestDatabase()
-  const empty = new URL(url)
-  empty.pathname += '_empty'
-  await (await connected(url)).query(`CREATE DATABASE ${empty.pathname.slice(1)} TEMPLATE template0`)
-  return empty.href
 }
 
 const indexes = async (client: pg.Client, like: string) =>
@@ -77,7 +70,8 @@ describe('migrating', () => {
       // Somebody's long transaction that writes: no table lock and no index is to be had before it ends.
       await other.query('BEGIN')
       await other.query(`UPDATE generations SET prompt = 'other' WHERE id = (SELECT min(id) FROM generations)`)
-      const migrated = migrateDatabase(url, await givenMigrations(files))
+      const told: string[] = []
+      const migrated = migrateDatabase(url, await givenMigrations(files), (line) => told.push(line))
       migrated.catch(() => undefined)
       await until(
         async () => (await db.pool.query('SELECT FROM pg_locks WHERE NOT granted AND locktype = $1', [lock])).rowCount,
@@ -87,6 +81,7 @@ describe('migrating', () => {
         await givenGeneration(db, await givenUser(db))
         expect(await runs.heartbeat(id, attempt)).toBe(true)
       }
+      if (lock === 'relation') await until(() => told.some((line) => /waits for a long transaction/.test(line)))
       await other.query('COMMIT')
       await migrated
     }
@@ -94,7 +89,7 @@ describe('migrating', () => {
   })
 
   it('goes on after drizzle’s own migrator, and builds what indexes are missing while others write', async () => {
-    const url = await givenEmptyDatabase()
+    const { url } = await createEmptyDatabase()
     const client = await connected(url)
     await migrate(drizzle(client), { migrationsFolder: await givenMigrations([], '0011') })
     await client.query(
@@ -143,7 +138,11 @@ describe('migrating', () => {
     await expect(migrateDatabase(url, folder)).rejects.toThrow(/notes_note/)
     expect(await indexes(client, 'notes%')).toEqual([{ relname: 'notes_note', indisvalid: false }])
     await client.query('DELETE FROM notes')
-    await Promise.all([migrateDatabase(url, folder), migrateDatabase(url, folder)])
+    const told: string[] = []
+    const migrate = () => migrateDatabase(url, folder, (line) => told.push(line))
+    const applied = await Promise.all([migrate(), migrate()])
+    expect(applied.sort()).toEqual([[], ['9001_test']])
+    expect(told).toContain('The index notes_note was left half built: it is built anew.')
     expect(await indexes(client, 'notes%')).toEqual([
       { relname: 'notes_length', indisvalid: true },
       { relname: 'notes_note', indisvalid: true },

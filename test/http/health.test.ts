@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Redis } from 'ioredis'
@@ -68,6 +69,24 @@ describe('while the moderation endpoint is away', () => {
       status: 200,
       body: { status: 'ready', moderation: 'unavailable' },
     })
+  })
+})
+
+describe('GET /version', () => {
+  const answered = async (env: Record<string, string>) => {
+    const { url } = await context.service.server({}, env)
+    const answer = await call(url, 'GET', '/version')
+    expect(answer.status).toBe(200)
+    return answer.body
+  }
+
+  it('says without a key what runs: the version, the commit where the build was told, and the last migration', async () => {
+    const { entries } = JSON.parse(readFileSync('migrations/meta/_journal.json', 'utf8'))
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const told = { version, commit: null, schema: entries.at(-1).tag }
+    expect(await answered({})).toEqual(told)
+    const commit = '176b82d0c0ffee'
+    expect(await answered({ EASEL_COMMIT: commit })).toEqual({ ...told, commit })
   })
 })
 

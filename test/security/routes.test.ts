@@ -50,6 +50,7 @@ const WITHOUT_KEY = [
   'GET /openapi.json',
   'GET /ready',
   'GET /favicon.ico',
+  'GET /version',
 ]
 
 /** Of the website, for people; those that change anything refuse what another website sends. */

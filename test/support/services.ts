@@ -14,7 +14,7 @@ export interface TestDatabase {
 
 /** A fresh database with every migration applied and the seeded catalog: a copy of the run's template. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const { postgresAdminUrl, templateDatabase } = inject('services')
+  const { templateDatabase } = inject('services')
   const name = `t_${randomBytes(8).toString('hex')}`
   await asAdmin(async (admin) => {
     // Copying files beats copying through the log for a database this small; before 15 it was the only way.
@@ -22,12 +22,23 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     const strategy = rows[0].modern ? 'STRATEGY file_copy' : ''
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${templateDatabase} ${strategy}`)
   })
-  const url = new URL(postgresAdminUrl)
+  return databaseOf(name)
+}
+
+function databaseOf(name: string): TestDatabase {
+  const url = new URL(inject('services').postgresAdminUrl)
   url.pathname = name
   return {
     url: url.href,
     drop: () => asAdmin(async (admin) => void (await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
   }
+}
+
+/** One without any table, for what migrates itself. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const name = `t_${randomBytes(8).toString('hex')}`
+  await asAdmin(async (admin) => void (await admin.query(`CREATE DATABASE ${name} TEMPLATE template0`)))
+  return databaseOf(name)
 }
 
 async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {

@@ -18,8 +18,9 @@ export interface WorkerProcess {
 export async function startWorkerProcess(
   config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'storage' | 'baseUrl'>,
   env: Record<string, string>,
+  script = compiled('src/worker.ts'),
 ): Promise<WorkerProcess> {
-  const child: ChildProcess = spawn(process.execPath, [compiled('src/worker.ts')], {
+  const child: ChildProcess = spawn(process.execPath, [script], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,

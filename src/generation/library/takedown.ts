@@ -56,6 +56,8 @@ interface TakedownPorts {
   readonly images: Pick<ImageStore, 'remove' | 'url' | 'thumbnailUrl'>
   /** Undefined without a CDN. */
   readonly purge: PurgeCdn | undefined
+  /** Told of each image whose file is gone, again with each try to purge it. */
+  readonly onRemoved: (slug: string) => void
   /** What failed is retried. */
   readonly onFault: (error: unknown) => void
 }
@@ -63,7 +65,7 @@ interface TakedownPorts {
 const EVERY_MS = 1000
 
 /** Removes the file and the CDN's copy of every image that was taken down in any process, and retries what fails. */
-export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPorts): { stop(): void } {
+export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }: TakedownPorts): { stop(): void } {
   const stopping = new AbortController()
   const { signal } = stopping
   let timer: NodeJS.Timeout | undefined
@@ -71,6 +73,7 @@ export function startTakedowns({ takedowns, images, purge, onFault }: TakedownPo
   const takeDown = async (slug: string) => {
     // The file first: a CDN that fetches it again must not get it.
     await images.remove(slug)
+    onRemoved(slug)
     for (const url of [images.url(slug), images.thumbnailUrl(slug)]) await purge?.(url, signal)
     await takedowns.finish(slug)
   }

@@ -47,6 +47,8 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
   app.post('/keys/:id/revoke', { schema: { params } }, (request, reply) =>
     act(request, reply, async () => {
       await revokeOwnKey(ownKeys, request.caller.account, request.params.id)
+      // Whoever restores an older database has to revoke it again.
+      request.log.info({ keyId: request.params.id }, 'key revoked')
       return { done: 'The key is revoked. It works nowhere any more.' }
     }),
   )

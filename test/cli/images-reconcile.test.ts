@@ -1,0 +1,75 @@
+import { readdir, rm, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { pollStore } from '../../src/db/generation-views.js'
+import { publishedImages } from '../../src/db/image-records.js'
+import { newSlug } from '../../src/generation/generation.js'
+import { givenGeneration, givenUser } from '../support/givens.js'
+import { useEasel } from './easel.js'
+import { givenImage, givenProcessing, givenSucceeded } from './given-images.js'
+
+const easel = useEasel({ each: true })
+const slugsOf = async (filter = /\.png$/) => (await readdir(easel.storage)).filter((name) => filter.test(name)).sort()
+const none = { count: 0, examples: [] }
+const one = (slug: string) => ({ count: 1, examples: [slug] })
+
+/** As if it had been there for long. */
+async function age(slug: string): Promise<void> {
+  const past = new Date(Date.now() - 660_000)
+  for (const extension of ['png', 'webp']) await utimes(join(easel.storage, `${slug}.${extension}`), past, past)
+}
+
+const remove = async (slug: string) => {
+  for (const extension of ['png', 'webp']) await rm(join(easel.storage, `${slug}.${extension}`))
+}
+
+it('shows no more of what was removed than before the restore, and clears away what no image has', async () => {
+  const { db } = easel
+  const user = await givenUser(db)
+  const { id, slugs } = await givenSucceeded(easel, user, { batchSize: 3 })
+  const [kept, removed, gone] = slugs as [string, string, string]
+  await easel.json(`images remove ${removed}`)
+  await db.pool.query('DELETE FROM picture_takedowns')
+  await givenImage(easel, removed) // as from an older copy of the directory
+  await remove(gone) // as after an older dump of the database
+  const orphan = newSlug()
+  const [fresh, coming] = [newSlug(), (await givenGeneration(db, await givenUser(db))).slugs[0] as string]
+  for (const slug of [orphan, fresh, coming]) await givenImage(easel, slug)
+  for (const slug of [orphan, coming]) await age(slug)
+
+  const found = { still_there: one(removed), file_gone: one(gone), unknown: one(orphan) }
+  const before = await slugsOf()
+  expect(await easel.json('images reconcile')).toEqual({ applied: false, ...found })
+  expect(await easel.text('images reconcile')).toMatch(/\n\nNothing was changed: repeat it with --apply to do so\.$/)
+  expect(await slugsOf()).toEqual(before)
+  expect(await publishedImages(db).find(gone)).toMatchObject({ removed: false })
+
+  expect(await easel.json('images reconcile --apply')).toEqual({ applied: true, ...found })
+  expect(await slugsOf()).toEqual([kept, fresh, coming].map((slug) => `${slug}.png`).sort())
+  expect(await slugsOf(/\.webp$/)).toHaveLength(3)
+  expect(await publishedImages(db).find(gone)).toMatchObject({ removed: true })
+  expect(await pollStore(db).findOwned(user.id, id)).toMatchObject({ slugs: [kept] })
+  // The servers have the CDN forget both.
+  const { rows } = await db.pool.query('SELECT slug FROM picture_takedowns ORDER BY slug')
+  expect(rows.map(({ slug }) => slug)).toEqual([removed, gone].sort())
+  expect(await easel.json('images reconcile --apply')).toEqual({
+    ...{ applied: true, still_there: none, file_gone: none, unknown: none },
+  })
+  const acts = await db.pool.query('SELECT action, target FROM operator_actions ORDER BY id')
+  expect(acts.rows.at(-1)).toEqual({ action: 'reconciled images with their files', target: '3 images' })
+})
+
+it('believes no store that is empty, and lets be what is about to be published', async () => {
+  const { db } = easel
+  const { slugs } = await givenSucceeded(easel, await givenUser(db))
+  const running = await givenGeneration(db, await givenUser(db))
+  await givenProcessing(easel, running)
+  for (const line of ['images reconcile', 'images reconcile --apply'])
+    expect(await easel.error(line, { STORAGE_URL: `file:${easel.storage}/elsewhere` })).toBe(
+      'The store of images is empty: see that STORAGE_URL is right, and put the files back first.',
+    )
+  expect(await publishedImages(db).find(slugs[0] as string)).toMatchObject({ removed: false })
+  await givenImage(easel, running.slugs[0] as string)
+  await age(running.slugs[0] as string)
+  expect(await easel.json('images reconcile')).toMatchObject({ file_gone: none, unknown: none })
+})
