@@ -62,7 +62,7 @@ function logConsole(log: Logger): void {
 function sentenceOf(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   const { code, port } = error as { code?: string; port?: number }
-  if (code === 'EADDRINUSE') return `port ${port} is already in use; set PORT to a free one`
+  if (code === 'EADDRINUSE') return `port ${port} is already in use; set PORT, or METRICS_PORT, to a free one`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `HOST is no address of this machine (${code}); set it to 127.0.0.1, or 0.0.0.0 for all`
   if (code === 'EACCES' && port) return `port ${port} may not be used by this user; set PORT to one above 1023`

@@ -21,11 +21,13 @@ export const RECONCILED_AT = sql`(SELECT ${l.until} - make_interval(secs => ${LE
 const FRESH = sql`interval '10 seconds'`
 const AT_WORK = statement('reconciler_at_work')`SELECT WHERE ${RECONCILED_AT} > now() - ${FRESH}`
 
-/** What is wrong with the repairs, as one sentence; undefined: nothing. */
-export const repairTrouble = async ({ pool }: Database): Promise<string | undefined> =>
-  (await AT_WORK.count(pool)) > 0
-    ? undefined
-    : 'No reconciler has been at work for 10 s: nothing is repaired; the log of any process says why.'
+/** What is wrong with the repairs, as one sentence; undefined: nothing that Postgres tells. */
+export const repairTrouble = ({ pool }: Database): Promise<string | undefined> =>
+  AT_WORK.count(pool).then(
+    (found) => (found > 0 ? undefined : IDLE),
+    () => undefined,
+  )
+const IDLE = 'No reconciler has been at work for 10 s: nothing is repaired; the log of any process says why.'
 
 export const dutyLease = ({ orm, pool }: Database, name: string, holder: string): DutyLease => ({
   hold: async () => (await HOLD.count(pool, { name, holder })) === 1,

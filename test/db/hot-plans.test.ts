@@ -8,6 +8,7 @@ import { oversight } from '../../src/db/oversight-store.js'
 import { queuePositions } from '../../src/db/queue-positions.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
+import { serviceState } from '../../src/db/service-state.js'
 import { submissionStore } from '../../src/db/submission-store.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
@@ -47,6 +48,10 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   overview: [
     ...['generations_processing', 'generations_newest_succeeded', 'generations_newest_failed', 'users_pkey'],
     ...['generations_queue', 'all of generations'],
+  ],
+  // Likewise, but no more than a fixed number of what waits.
+  'state of the service': [
+    ...['generations_queue', 'generations_processing', 'webhook_deliveries_waiting', 'all of generations'],
   ],
   images: [...IMAGES, 'generations_history_of_status'],
   'search of images': [...IMAGES, 'generations_history_of_status'],
@@ -193,6 +198,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
   await ask('images', () => history.images(past.id, {}, page))
   await ask('overview', () => oversight(db).overview())
+  await ask('state of the service', () => serviceState(db))
   const sought = { prompt: 'a%', madeOn: 'api' } as const
   await ask('search of images', () => history.images(past.id, sought, { limit: 20, after: [1, 2, 3] }))
   await ask('search of a model’s images', () => history.images(past.id, { ...sought, modelVersionId: MODEL.id }, page))

@@ -142,7 +142,7 @@ describe('the routes of the server', () => {
       /\bfastify\(|^import (?!type ).*from 'node:http[s2]?'|bull-board/m.test(readFileSync(join(src, file), 'utf8')),
     )
     // The app of openapi.ts never listens.
-    expect(serving.sort()).toEqual(['entry.ts', 'http/app.ts', 'http/openapi.ts'])
+    expect(serving.sort()).toEqual(['health-port.ts', 'http/app.ts', 'http/openapi.ts'])
   })
 })
 

@@ -20,7 +20,7 @@ export interface RedisServer {
 export async function startRedis(directory: string): Promise<RedisServer | undefined> {
   const program = findRedis() ?? (await installRedis())
   if (!program) {
-    const missing = 'No redis-server or valkey-server on the PATH, and none could be installed'
+    const missing = `No ${PROGRAMS.join(' or ')} on the PATH, and none could be installed`
     if (process.env.CI === 'true') throw new Error(`${missing}: with CI=true the tests need one.`)
     console.log(`${missing}: the Redis half of the tests is skipped. Install Redis 6.2 or newer to run it.`)
     return undefined
@@ -39,12 +39,13 @@ const redisArguments = (directory: string, port: number): string[] => [
   ...['--dir', directory, '--pidfile', join(directory, 'redis.pid'), '--logfile', join(directory, 'redis.log')],
 ]
 
-export function findRedis(): string | undefined {
-  return findProgram('redis-server') ?? findProgram('valkey-server')
-}
+/** With TEST_REDIS this one alone: `redis` or `valkey`. */
+const PROGRAMS = process.env.TEST_REDIS ? [`${process.env.TEST_REDIS}-server`] : ['redis-server', 'valkey-server']
+
+export const findRedis = (): string | undefined => PROGRAMS.map(findProgram).find((found) => found !== undefined)
 
 async function installRedis(): Promise<string | undefined> {
-  if ((await install('redis-server')) || (await install('valkey-server'))) return findRedis()
+  for (const name of PROGRAMS) if (await install(name)) return findRedis()
   return undefined
 }
 
