@@ -1,0 +1,143 @@
+/** What the compose files promise, read without an engine. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+interface Service {
+  readonly image: string
+  readonly restart: string
+  readonly networks: readonly string[] | Readonly<Record<string, unknown>>
+  readonly ports?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly healthcheck?: { readonly test: unknown; readonly disable?: boolean }
+  readonly volumes?: readonly unknown[]
+  readonly [key: string]: unknown
+}
+interface ComposeFile {
+  readonly services: Readonly<Record<string, Service>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+const composeFile = (file: string): ComposeFile => parse(textOf(file), { merge: true })
+const networksOf = ({ networks }: Service) => (Array.isArray(networks) ? networks : Object.keys(networks)).sort()
+
+const main = composeFile('docker-compose.yml')
+const gpuHost = composeFile('deploy/gpu-host/docker-compose.yml')
+const mainHost = composeFile('deploy/gpu-host/main-host.yml')
+const all = [main, gpuHost].flatMap(({ services }) => Object.entries(services))
+
+describe('every container', () => {
+  it.each(all)('%s has limits, and no right that it does not need', (name, service) => {
+    expect(service).toMatchObject({
+      init: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      pids_limit: expect.any(Number),
+      mem_limit: expect.stringMatching(/\d[mg]\}?$/),
+      logging: { options: { 'max-size': expect.any(String), 'max-file': expect.any(String) } },
+    })
+    expect(service.cap_add ?? []).toEqual(name === 'proxy' ? ['NET_BIND_SERVICE'] : [])
+    // ComfyUI copies itself to a directory of its own.
+    if (name !== 'comfyui') expect(service.read_only).toBe(true)
+    for (const taken of ['privileged', 'network_mode', 'pid', 'ipc', 'devices'])
+      expect(service).not.toHaveProperty(taken)
+    expect(JSON.stringify(service)).not.toContain('docker.sock')
+  })
+
+  it.each(all)('%s is of an exact version', (_name, { image }) => {
+    expect(image).toMatch(/^easel$|:v?\d+\.\d+(\.\d+)?$|-\d{8}$|@sha256:[0-9a-f]{64}$/)
+  })
+
+  it.each(all)(
+    '%s runs again after a crash, and says whether it is well, unless it ends by itself',
+    (name, service) => {
+      const endsByItself = ['migrate', 'cli', 'bucket'].includes(name)
+      expect(service.restart).toBe(endsByItself ? 'no' : 'unless-stopped')
+      // `up --wait` fails for a service whose check is disabled.
+      expect(service.healthcheck).toMatchObject({ test: expect.anything() })
+      expect(service.healthcheck).not.toHaveProperty('disable')
+    },
+  )
+})
+
+describe('the main host', () => {
+  const { services, networks } = main
+
+  it('lets the world reach the proxy alone, and whoever sits at the host Grafana', () => {
+    const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => `${name} ${port}`),
+    )
+    expect(published).toEqual([
+      `proxy \${PORT:-3000}:80`,
+      `proxy \${HTTPS_PORT:-127.0.0.1:3443}:443`,
+      `grafana 127.0.0.1:\${GRAFANA_PORT:-3001}:3000`,
+    ])
+  })
+
+  it('keeps its stores on a network that leads nowhere, where the proxy is not', () => {
+    expect(networks.back).toEqual({ internal: true })
+    for (const name of ['postgres', 'redis', 's3'])
+      expect(networksOf(services[name] as Service), name).toEqual(['back'])
+    expect(networksOf(services.proxy as Service)).toEqual(['front'])
+  })
+
+  it('has servers believe nobody but the proxy about addresses: only these are on its network', () => {
+    const front = Object.entries(services).filter(([, service]) => networksOf(service).includes('front'))
+    expect(front.map(([name]) => name)).toEqual(['proxy', 'server', 'server-2'])
+    const subnet = `\${FRONT_SUBNET:-172.31.251.0/24}`
+    expect(networks.front).toEqual({ ipam: { config: [{ subnet }] } })
+    expect(services.server?.environment?.TRUST_PROXY?.split(',')[0]).toBe(subnet)
+  })
+
+  it('has two servers, which the proxy knows by name and the upgrade replaces one after the other', () => {
+    expect(services['server-2']).toEqual(services.server)
+    const caddyfile = textOf('deploy/caddy/Caddyfile')
+    expect(caddyfile.match(/server[\w-]*:3000/g)).toEqual(Array(2).fill(['server:3000', 'server-2:3000']).flat())
+    expect(textOf('deploy/upgrade')).toContain('for service in server server-2 worker; do')
+  })
+
+  it('shows the proxy the images, to read them alone and as the user whom they belong to', () => {
+    expect(services.proxy?.volumes).toContain('images:/srv/images:ro')
+    expect(services.proxy?.user).toBe('1000:1000')
+  })
+
+  it('lets only the migration be the owner of the tables, and nobody into Redis without a password', () => {
+    const owning = Object.entries(services).filter(([, it]) => JSON.stringify(it).includes('POSTGRES_PASSWORD'))
+    expect(owning.map(([name]) => name)).toEqual(['migrate', 'postgres'])
+    expect(JSON.stringify(services.redis?.command)).toMatch(/"--requirepass","\$\{EASEL_PASSWORD:\?/)
+  })
+
+  it('lets Redis forget nothing of its own accord', () => {
+    expect(JSON.stringify(services.redis?.command)).toContain('"--maxmemory-policy","noeviction"')
+  })
+
+  it('opens its stores for GPU hosts on one address of its own only', () => {
+    const opened = Object.entries(mainHost.services).filter(([, { ports }]) => ports)
+    expect(opened.map(([name]) => name)).toEqual(['postgres', 'redis', 's3'])
+    for (const [, { ports = [] }] of opened)
+      for (const port of ports) expect(port).toMatch(/^\$\{PRIVATE_ADDRESS:\?[^}]+\}:(\d+):\1$/)
+  })
+})
+
+it('no compose file holds a password: all come from .env, where what is needed has no default', () => {
+  const files = ['docker-compose.yml', 'deploy/gpu-host/docker-compose.yml', 'deploy/gpu-host/main-host.yml']
+  const lines = files.flatMap((file) => textOf(file).split('\n')).filter((line) => !line.trim().startsWith('#'))
+  const secret = /(PASSWORD|SECRET|API_KEY|ACCESS_KEY\w*|_KEY): ?|:\/\/\w*:[^/@]+@|requirepass/
+  const secrets = lines.filter((line) => secret.test(line))
+  expect(secrets.length).toBeGreaterThan(8)
+  for (const line of secrets)
+    expect(line).toMatch(/\$\{\w*(PASSWORD|SECRET|KEY)\w*(:\?[^}]+|:-\}?|:-\$\{EASEL_PASSWORD:-\}\})/)
+  const needed = ['.env.example', 'deploy/gpu-host/.env.example'].map((file) =>
+    textOf(file)
+      .split('\n')
+      .filter((line) => /^[A-Z_]*(PASSWORD|SECRET)=/.test(line)),
+  )
+  expect(needed).toEqual([
+    ['POSTGRES_PASSWORD=', 'EASEL_PASSWORD='],
+    ['EASEL_PASSWORD=', 'UPLOAD_SECRET='],
+  ])
+})

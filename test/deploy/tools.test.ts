@@ -1,0 +1,90 @@
+/** Each file under deploy/ is read by the program that it is for, where that is installed. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Only these: what else a developer has set must not count. */
+const { PATH, HOME, DOCKER_CONFIG } = process.env
+
+const run = (command: string, args: readonly string[], env: Record<string, string> = {}) =>
+  promisify(execFile)(command, args, { cwd: ROOT, env: { PATH, HOME, DOCKER_CONFIG, ...env } })
+
+/** Whether a command is there; if not, one line says which check that leaves out. */
+async function has(what: string, command: string, ...args: string[]): Promise<boolean> {
+  const isThere = await run(command, args).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere)
+    process.stderr.write(`${[command, ...args].join(' ')} does not work here: ${what} is not checked by it.\n`)
+  return isThere
+}
+
+const [compose, caddy, shellcheck, hadolint] = await Promise.all([
+  has('each compose file', 'docker', 'compose', 'version'),
+  has('deploy/caddy/Caddyfile', 'caddy', 'version'),
+  has('deploy/upgrade', 'shellcheck', '--version'),
+  has('the Dockerfile', 'hadolint', '--version'),
+])
+
+const MAIN = { POSTGRES_PASSWORD: 'one', EASEL_PASSWORD: 'two' }
+const MAIN_HOST = { ...MAIN, PRIVATE_ADDRESS: '10.8.0.1' }
+const GPU_HOST = {
+  ...{ MAIN_HOST: '10.8.0.1', SITE_ADDRESS: 'easel.example', EASEL_PASSWORD: 'two' },
+  ...{ UPLOAD_SECRET: 'three', MODELS: '/srv/models' },
+}
+const GPU_FILE = 'deploy/gpu-host/docker-compose.yml'
+
+describe.skipIf(!compose)('docker compose', () => {
+  const config = (files: readonly string[], env: Record<string, string>, ...more: string[]) => {
+    const options = files.flatMap((file) => ['-f', file])
+    return run('docker', ['compose', '--env-file', '/dev/null', ...options, '--profile', '*', 'config', ...more], env)
+  }
+
+  it.each([
+    ['the main host', ['docker-compose.yml'], MAIN],
+    ['the main host of GPU hosts', ['docker-compose.yml', 'deploy/gpu-host/main-host.yml'], MAIN_HOST],
+    ['a GPU host', [GPU_FILE], GPU_HOST],
+  ])('takes the file of %s', async (_name, files, env) => {
+    expect(await config(files, env, '--quiet')).toEqual({ stdout: '', stderr: '' })
+  })
+
+  it.each([
+    ...Object.keys(MAIN).map((name) => ['docker-compose.yml', name, MAIN] as const),
+    ...Object.keys(GPU_HOST).map((name) => [GPU_FILE, name, GPU_HOST] as const),
+  ])('says for %s that %s is not set', async (file, name, env) => {
+    const sentence = `copy .env.example to .env and set ${name}`
+    await expect(config([file], { ...env, [name]: '' }, '--quiet')).rejects.toThrow(sentence)
+  })
+
+  it.each([
+    [{}, 'http://localhost:3000'],
+    [{ PORT: '8080' }, 'http://localhost:8080'],
+    [{ SITE_ADDRESS: 'easel.example' }, 'https://easel.example'],
+    [{ SITE_ADDRESS: 'easel.example', BASE_URL: 'https://other.example' }, 'https://other.example'],
+  ])('works the public address out: %j', async (env, baseUrl) => {
+    const { stdout } = await config(['docker-compose.yml'], { ...MAIN, ...env }, '--format', 'json')
+    expect(JSON.parse(stdout).services.server.environment.BASE_URL).toBe(baseUrl)
+  })
+})
+
+describe.skipIf(!caddy)('caddy', () => {
+  const file = 'deploy/caddy/Caddyfile'
+  const env = { SITE_ADDRESS: 'easel.example', TRUST_PROXY: '10.0.0.0/8' }
+
+  it('takes the Caddyfile', async () => {
+    const { stderr } = await run('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile', '--validate'], env)
+    expect(stderr).not.toContain('not formatted')
+  })
+})
+
+it.skipIf(!shellcheck)('shellcheck finds nothing in deploy/upgrade', async () => {
+  await run('shellcheck', ['deploy/upgrade'])
+})
+
+it.skipIf(!hadolint)('hadolint finds nothing in the Dockerfile', async () => {
+  await run('hadolint', ['Dockerfile'])
+})
