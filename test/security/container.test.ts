@@ -43,8 +43,12 @@ describe('the image', () => {
   })
 
   it('holds no secret: none is set, and nothing is copied but what the build needs', () => {
-    expect(argumentsOf('ARG')).toEqual([])
-    expect(argumentsOf('ENV')).toEqual(['NODE_ENV=production HOST=0.0.0.0 STORAGE_URL=file:/data/images'])
+    // Of the commit, which is no secret.
+    expect(argumentsOf('ARG')).toEqual(['EASEL_COMMIT'])
+    expect(argumentsOf('ENV')).toEqual([
+      'NODE_ENV=production HOST=0.0.0.0 STORAGE_URL=file:/data/images',
+      'EASEL_COMMIT=$EASEL_COMMIT',
+    ])
     expect(linesOf('.dockerignore')).toEqual([
       '*',
       '!package.json',
