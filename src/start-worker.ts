@@ -62,9 +62,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     log,
   }
   const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000 }
-  const countedPorts = metrics?.runs(ports, config) ?? ports
-  const tracedPorts = tracing?.runs(countedPorts, processId) ?? countedPorts
-  const loops = backends.map((backend) => backendLoop(tracedPorts, backend, loopOptions))
+  // In this order: a trace replaces what is around an attempt, and the metrics add to it.
+  const tracedPorts = tracing?.runs(ports, processId) ?? ports
+  const countedPorts = metrics?.runs(tracedPorts, config) ?? tracedPorts
+  const loops = backends.map((backend) => backendLoop(countedPorts, backend, loopOptions))
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }

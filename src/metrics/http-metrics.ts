@@ -5,7 +5,7 @@ import type { Meters } from './meters.js'
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
 /** The routes that submit, and nothing else. */
-export const SUBMIT_ROUTES: readonly string[] = ['/api/v1/generate', '/v1/images/generate', '/v1/images/generations']
+const SUBMIT_ROUTES: readonly string[] = ['/api/v1/generate', '/v1/images/generate', '/v1/images/generations']
 
 /** Refused before a submit reaches the core, which counts what else becomes of it. */
 export const REFUSED_BEFORE = [

@@ -19,7 +19,7 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_acti
 /** A scrape uses what another has read a moment ago. */
 const FRESH_MS = 1000
 
-export interface Sources {
+interface Sources {
   /** What is wrong, by check. */
   readonly troubles: () => Promise<Readonly<Record<string, string | undefined>>>
   /** Rejects while Postgres is away. */

@@ -84,7 +84,8 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     )
     worker = await startWorkerProcess(
       { ...service.config, redisUrl: redis.url },
-      { METRICS_PORT: `${ports.worker}`, INFERENCE_URL: gpu.inferenceUrl },
+      // With traces, too, which wrap the same ports.
+      { METRICS_PORT: `${ports.worker}`, INFERENCE_URL: gpu.inferenceUrl, OTEL_EXPORTER_OTLP_ENDPOINT: outsideUrl },
     )
     for (let n = 0; n < USERS; n++) users.push(await givenUser(service.db))
     const [first] = users
