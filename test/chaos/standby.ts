@@ -27,11 +27,18 @@ export async function startStandby(
   to: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<LocalPostgres> {
+  await baseBackup(primary.url, from, to)
+  await writeOwned(join(to, 'data'), { 'standby.signal': '', 'postgresql.auto.conf': followed(new URL(primary.url)) })
+  return startLocalPostgres({ dataDir: to, settings })
+}
+
+/** Copies a running server's data, to be recovered with the log of then. @param to a directory that does not exist yet */
+export async function baseBackup(url: string, from: string, to: string): Promise<void> {
   const data = join(to, 'data')
   await mkdir(to)
   await chmod(to, (await stat(from)).mode)
   await copyFile(join(from, 'state.json'), join(to, 'state.json'))
-  await withClient(primary.url, async (client) => {
+  await withClient(url, async (client) => {
     await client.query(`SELECT pg_backup_start('${NAME}', true)`)
     // What goes away amid the copy is no harm: the log that is replayed knows of it.
     await promisify(execFile)('cp', ['-a', join(from, 'data'), data]).catch((error) => {
@@ -41,18 +48,17 @@ export async function startStandby(
     const log = (await readdir(join(data, 'pg_wal'))).map((name) => join('pg_wal', name))
     for (const name of ['postmaster.pid', 'postmaster.opts', ...log])
       await rm(join(data, name), { recursive: true, force: true })
-    // As root we run it as another user, whose files these must be.
-    const { uid, gid } = await stat(data)
-    for (const [name, text] of [
-      ['backup_label', rows[0].labelfile],
-      ['standby.signal', ''],
-      ['postgresql.auto.conf', followed(new URL(primary.url))],
-    ]) {
-      await writeFile(join(data, name), text)
-      await chown(join(data, name), uid, gid)
-    }
+    await writeOwned(data, { backup_label: rows[0].labelfile })
   })
-  return startLocalPostgres({ dataDir: to, settings })
+}
+
+/** As root we run Postgres as another user, whose files these must be. */
+export async function writeOwned(data: string, texts: Readonly<Record<string, string>>): Promise<void> {
+  const { uid, gid } = await stat(data)
+  for (const [name, text] of Object.entries(texts)) {
+    await writeFile(join(data, name), text)
+    await chown(join(data, name), uid, gid)
+  }
 }
 
 /** From now on the primary acknowledges only what its standby has, too; resolves when that has everything. */
