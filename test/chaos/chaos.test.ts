@@ -6,7 +6,7 @@ import { seedOf } from '../support/effort.js'
 import { redisAvailable } from '../support/services.js'
 
 /** Some seconds of faults, the time to heal, and what it takes to start and to check. */
-const ARGUMENTS = ['--minutes', '0.25', '--seed', String(seedOf(11)), '--users', '12', '--rate', '1']
+const ARGUMENTS = ['--minutes', '0.25', '--seed', String(seedOf(11)), '--users', '8', '--rate', '1']
 
 describe.skipIf(!redisAvailable)('a short chaos run', () => {
   it('breaks no invariant', { timeout: 240_000 }, async () => {

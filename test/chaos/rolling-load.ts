@@ -6,6 +6,8 @@ import type { BalancedClient, Exchange } from './balanced-client.js'
 
 const SMALL = { ...PROMPT, width: 256, height: 256 }
 const POLL_MS = 100
+/** Until they want the next one: more of them would only keep the processors busy. */
+const LOOK_MS = 300
 
 interface Subscriber {
   readonly key: string
@@ -58,6 +60,7 @@ export class RollingLoad {
   async #fetch(url: string): Promise<void> {
     const { got } = await this.#client.send({ method: 'GET', path: new URL(url).pathname })
     if (got === 200) this.delivered++
+    await pause(LOOK_MS)
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, afterEach, describe, expect, inject } from 'vitest'
+import { afterEach, describe, expect, inject } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
 import type { Database } from '../../src/db/client.js'
 import { sessionStore } from '../../src/db/session-store.js'
@@ -38,19 +38,20 @@ export interface Tab {
   scrollsSideways(): Promise<boolean>
 }
 
+/** One for all files of this process, with which it ends: each start takes some seconds. */
+let browser: Promise<Browser> | undefined
+
 /**
- * Opens tabs in one browser. Each test fails if its pages asked anybody but the site for anything, logged an error, or
+ * Opens tabs, each with storage of its own. Each test fails if its pages asked anybody but the site for anything, logged an error, or
  * broke the content security policy.
  */
 export function useBrowser() {
-  let browser: Promise<Browser> | undefined
   const contexts: BrowserContext[] = []
   const problems: string[] = []
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()))
     expect(problems.splice(0)).toEqual([])
   })
-  afterAll(async () => (await browser)?.close())
 
   return {
     /** @param cookie of `givenSession`; without one nobody is signed in */

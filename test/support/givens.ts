@@ -137,7 +137,12 @@ export async function givenWaiting(
 ): Promise<Record<Lane, string[]>> {
   const insert = async (lane: Lane): Promise<string[]> => {
     const ids = Array.from({ length: counts[lane] }, newGenerationId)
-    await pool.query(
+    // In parts: each statement has a time limit.
+    for (let from = 0; from < ids.length; from += 5000) await insertPart(ids.slice(from, from + 5000), lane)
+    return ids
+  }
+  const insertPart = (ids: readonly string[], lane: Lane) =>
+    pool.query(
       `INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
          negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
        SELECT id, $2, $3, $4, true, $5, 'm', 'f', 'p', '', 832, 1216, 1, 30, 7, 'euler_a', 1, ARRAY['s-' || id], 0,
@@ -145,8 +150,6 @@ export async function givenWaiting(
          FROM unnest($1::text[]) WITH ORDINALITY AS given (id, place) ORDER BY place`,
       [ids, user.id, user.keyId, lane, MODEL.id],
     )
-    return ids
-  }
   // One after the other, so that their places are known.
   return { personal: await insert('personal'), create_image: await insert('create_image') }
 }
