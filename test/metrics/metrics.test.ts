@@ -75,7 +75,7 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
       ...{ REDIS_URL: redis.url, METRICS_PORT: `${ports.server}`, MODERATION_URL: `${outsideUrl}/moderations` },
       ...{ RATE_LIMIT_MAX: '100', RATE_LIMIT_WINDOW_SECONDS: '60' },
     }
-    const auditTimes = { firstAfterMs: 0, pollEveryMs: 50, everyMs: 200, limitMs: 10_000 }
+    const auditTimes = { firstAfterMs: 0, pollEveryMs: 200, everyMs: 1000, limitMs: 10_000 }
     service = await startService({ redis: false, env, server: { ...NAMESPACE, metrics: openedMetrics(), auditTimes } })
     proxy = await startFaultProxy(service.config.databaseUrl)
     other = await service.server(
@@ -109,8 +109,10 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     await submit(two, { prompt: '' })
     await submit(two, { prompt: `${CANARY} bestiality` })
     gpu.set({ latencyMs: 60_000 })
+    const asked = gpu.asked().length
     const { body } = await submit(two)
     await submit(two)
+    await until(() => gpu.asked().length > asked, 'the GPU server being asked for it')
     await call(service.url, 'POST', `/api/v1/generate/${body.id}/cancel`, { key: (two as GivenUser).key })
     gpu.set({ latencyMs: 20 })
     await call(service.url, 'GET', `/no/${CANARY}`)

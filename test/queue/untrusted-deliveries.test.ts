@@ -104,12 +104,13 @@ describe.skipIf(!redisAvailable)('a delivery', () => {
     await cancelStore(service.db).cancel(id, 'Canceled.', { onlyQueued: true })
     const before = await rowOf(service.db, { id })
     const asked = gpu.asked().length
-    const ghosts = ['gen_unknown-1', `${id}-1`, `${id}-2`, `${id}-99`, 'nonsense', '-']
-    // Kept when done, so that what became of them can be seen.
+    const ghosts = ['gen_unknown-1', `${id}-2`, `${id}-99`, 'nonsense', '-', `${id}-1`]
+    // Kept when done, so that what became of them can be seen: but not the last if the reconciler had enqueued it before.
     await deliveries.addBulk(ghosts.map((jobId) => ({ name: 'generation', data: { prompt: 'x' }, opts: { jobId } })))
     await heardOut()
     const ends = await Promise.all(ghosts.map((jobId) => deliveries.getJobState(jobId)))
-    expect(ends).toEqual(ghosts.map(() => 'completed'))
+    expect(ends.slice(0, -1)).toEqual(Array(5).fill('completed'))
+    expect(ends.at(-1)).toMatch(/^(completed|unknown)$/)
     expect(await rowOf(service.db, { id })).toEqual(before)
     expect(gpu.asked()).toHaveLength(asked)
     expect(await chargesOf(service.db, user)).toEqual([
