@@ -1,6 +1,6 @@
 # One image for the server, the worker and the command line.
 
-FROM node:24.21.0-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No package needs its install script here: the database of npm start and of the tests alone would.
@@ -10,7 +10,7 @@ COPY docs/openapi.json ./docs/
 COPY src ./src
 RUN npm run build
 
-FROM node:24.21.0-bookworm-slim AS dependencies
+FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # What is for those who develop takes a third of it: types and source maps.
@@ -18,7 +18,7 @@ RUN npm ci --omit=dev --ignore-scripts \
   && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.[cm]ts' \) -delete
 RUN npm run -s sbom > sbom.json
 
-FROM node:24.21.0-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 STORAGE_URL=file:/data/images
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules

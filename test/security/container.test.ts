@@ -35,8 +35,8 @@ describe('the image', () => {
     ])
   })
 
-  it('starts from one exact version and fetches nothing else', () => {
-    for (const image of argumentsOf('FROM')) expect(image).toMatch(/^node:\d+\.\d+\.\d+-[a-z]+-slim( AS \w+)?$/)
+  it('starts from one official image and fetches nothing else', () => {
+    for (const image of argumentsOf('FROM')) expect(image).toMatch(/^node:\d+-[a-z]+-slim( AS \w+)?$/)
     expect(new Set(argumentsOf('FROM').map((image) => image.split(' ')[0])).size).toBe(1)
     expect(argumentsOf('ADD')).toEqual([])
     expect(lines.filter((line) => /curl|wget|https?:\/\/(?!127\.0\.0\.1)/.test(line))).toEqual([])
