@@ -25,7 +25,7 @@ export interface Objects {
   head(file: string): Promise<FoundObject | undefined>
 }
 
-interface PutTarget {
+export interface PutTarget {
   readonly by?: Delivery | undefined
   readonly signal?: AbortSignal | undefined
 }

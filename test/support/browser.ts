@@ -10,7 +10,7 @@ import { sessionStore } from '../../src/db/session-store.js'
 const executablePath = inject('services').chromium
 
 /** `describe` for tests that need a browser: skipped where there is none, after a line that says so. */
-export const describeInBrowser = describe.skipIf(executablePath === undefined)
+export const describeInBrowser: ReturnType<typeof describe.skipIf> = describe.skipIf(executablePath === undefined)
 
 const ARGUMENTS = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
