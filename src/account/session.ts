@@ -41,6 +41,8 @@ export interface CredentialStore {
   setPassword(accountId: string, passwordHash: string, except: string | undefined): Promise<void>
   /** A link for LINK_MINUTES that signs in or, with `email`, confirms that address; resolves to its end. */
   addLink(accountId: string, tokenHash: Buffer, email?: string): Promise<Date>
+  /** The name of the account that the link would sign in to; undefined: it is over. */
+  findLink(tokenHash: Buffer): Promise<string | undefined>
   /** The account that the link signs in to; each works once. */
   spendLink(tokenHash: Buffer): Promise<string | undefined>
   /** Gives an account without an address the one that its link was sent to. `taken`: another account has it. */

@@ -135,6 +135,15 @@ export const credentialStore = (db: Database): CredentialStore => {
       return added.expiresAt
     },
 
+    async findLink(tokenHash) {
+      const [found] = await orm
+        .select(pick(u, 'username'))
+        .from(l)
+        .innerJoin(u, eq(u.id, l.userId))
+        .where(and(eq(l.tokenHash, tokenHash), isNull(l.email), IS_VALID, isNull(u.deletedAt)))
+      return found?.username
+    },
+
     async spendLink(tokenHash) {
       const [link] = await orm
         .delete(l)

@@ -100,7 +100,7 @@ describeInBrowser('the playground', () => {
     const stranger = await openAs()
     await prompt.fill(HOSTILE)
     await generate.click()
-    await heading('Next in the queue')
+    await heading('First in the queue')
     expect(await generate.innerText()).toContain('1 running')
     // Scripts that come one by one: htmx begins before the page has all of them.
     let scripts = 0
@@ -109,7 +109,7 @@ describeInBrowser('the playground', () => {
       await route.continue()
     })
     await page.reload()
-    await heading('Next in the queue')
+    await heading('First in the queue')
     expect(await prompt.inputValue()).toBe(HOSTILE)
     // Another window of the same person: in a window's hidden tab nothing is drawn.
     const { page: second } = await browser.open(context.service.url, cookie)
@@ -148,7 +148,7 @@ describeInBrowser('the playground', () => {
     await choose('Images', '3')
     expect(await generate.innerText()).toContain('3 credits')
     await generate.click()
-    await heading('Next in the queue')
+    await heading('First in the queue')
     expect(await page.locator('#credits').innerText()).toBe('2 credits')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await heading('Canceled')
@@ -156,7 +156,7 @@ describeInBrowser('the playground', () => {
     expect(await page.locator('#credits').innerText()).toBe('5 credits')
     expect(await creditsOf(context.service.db, user)).toBe(5)
     await generate.click()
-    await heading('Next in the queue')
+    await heading('First in the queue')
   })
 
   it('says in place why nothing was drawn, and the way out', async () => {
@@ -198,7 +198,7 @@ describeInBrowser('the playground', () => {
     expect(await page.locator('#code-text').innerText()).toMatch(/^import os/)
     await generate.focus()
     await page.keyboard.press('Enter')
-    await heading('Next in the queue')
+    await heading('First in the queue')
     expect(await activeOf(user)).toMatchObject({ prompt: 'a/b', width: 1024, lane: 'personal' })
     // It does nothing while one runs, and keeps the focus.
     await page.keyboard.press('Enter')
@@ -244,7 +244,7 @@ describeInBrowser('the playground', () => {
   it('leads to the sign-in once its session has ended, from an open tab, too', async () => {
     const { page, user, generate, heading } = await openAs()
     await generate.click()
-    await heading('Next in the queue')
+    await heading('First in the queue')
     await sessionStore(context.service.db).endAll(user.id)
     await page.waitForURL('**/sign-in?next=%2Fplayground')
   })

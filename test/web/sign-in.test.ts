@@ -86,12 +86,15 @@ describe('a link', () => {
     await credentialStore(context.service.db).addLink(user.id, hashToken(token))
     const page = await send('GET', `/sign-in/link?token=${token}`)
     expect(page.html).toContain(token)
+    expect(page.html).toContain(`sign in as <bdi>${user.username}</bdi>`)
     expect(page.cookie).toBeUndefined()
     const first = await send('POST', '/sign-in/link', { body: { token } })
     expect([first.status, first.location]).toEqual([303, '/playground'])
     expect(first.cookie).toBeDefined()
     const second = await send('POST', '/sign-in/link', { body: { token } })
     expect([second.status, second.cookie]).toEqual([401, undefined])
+    const again = await send('GET', `/sign-in/link?token=${token}`)
+    expect([again.status, again.html.includes('used before or is too old')]).toEqual([401, true])
   })
 
   it('that is too old signs nobody in', async () => {

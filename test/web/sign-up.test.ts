@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { hashToken, newToken } from '../../src/account/session.js'
+import { credentialStore } from '../../src/db/session-store.js'
 import { unsentMailStore } from '../../src/db/unsent-mail-store.js'
 import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { givenOperator } from '../support/given-sign-in.js'
@@ -128,12 +130,15 @@ describe('an address', () => {
 describeInBrowser('the pages for signing in', () => {
   it('have no accessibility violation in light and dark, and fit a phone', async () => {
     const { db, url } = context.service
-    const cookie = await givenSession(db, await givenUser(db))
+    const user = await givenUser(db)
+    const cookie = await givenSession(db, user)
+    const token = newToken()
+    await credentialStore(db).addLink(user.id, hashToken(token))
     const mail = { to: `${'x'.repeat(60)}@mail.test`, subject: 'Sign in <b>', text: `http://a/${'y'.repeat(200)}\n<b>` }
     await unsentMailStore(db).add(mail)
     const pages: [string, string | undefined][] = [
       ['/sign-in?sent=&next=/', undefined],
-      ['/sign-in/link?token=x', undefined],
+      [`/sign-in/link?token=${token}`, undefined],
       ['/sign-up', undefined],
       ['/confirm-email', cookie],
       ['/confirm-email?token=x', cookie],

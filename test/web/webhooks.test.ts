@@ -156,7 +156,7 @@ describe('an endpoint', () => {
     const older = /href="(\/webhooks\/[^"]+cursor=[^"]+)"/.exec(first.html)?.[1] as string
     const second = await get(older)
     expect(second.html).toContain(generationId)
-    expect(second.html).toContain('Newest')
+    expect(second.html).toContain('First page')
     expect(first.html).not.toContain(generationId)
   })
 })

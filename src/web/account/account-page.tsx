@@ -1,8 +1,9 @@
-import { PASSWORD_LENGTH } from '../../account/password.js'
 import type { Session, SignedIn } from '../../account/session.js'
 import type { DaySpending, SpendingEntry } from '../../generation/library/spending.js'
+import { NewPasswordField } from '../account-fields.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
+import { Notices } from '../notices.js'
 import { number } from '../numbers.js'
 import { browserName } from './browser-name.js'
 import { CreditHistory } from './credit-history.js'
@@ -41,11 +42,7 @@ export const AccountPage = (view: AccountView) => {
           )}
         </p>
       </div>
-      {done && (
-        <p class="hint" role="status">
-          {done}
-        </p>
-      )}
+      <Notices done={done} />
       <Holdings signedIn={signedIn} />
       <SpendingChart days={days} />
       <CreditHistory {...view} />
@@ -97,11 +94,7 @@ const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
   <section class="card" aria-labelledby="password-title">
     <form class="stack" method="post" action="/account/password">
       <h2 id="password-title">{hasPassword ? 'Change your password' : 'Set a password'}</h2>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Notices problem={problem} />
       {/* For password managers, which store it with the name. */}
       <input type="hidden" name="username" autocomplete="username" value={signedIn.caller.account.username} />
       {hasPassword && (
@@ -117,22 +110,7 @@ const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
           />
         </div>
       )}
-      <div class="field">
-        <label for="next">New password</label>
-        <input
-          id="next"
-          name="next"
-          type="password"
-          autocomplete="new-password"
-          minlength={PASSWORD_LENGTH.min}
-          maxlength={PASSWORD_LENGTH.max}
-          aria-describedby="next-hint"
-          required
-        />
-        <p id="next-hint" class="small quiet">
-          At least {PASSWORD_LENGTH.min} characters. You stay signed in here, and nowhere else.
-        </p>
-      </div>
+      <NewPasswordField label="New password" name="next" hint=". You stay signed in here, and nowhere else." />
       <button type="submit">{hasPassword ? 'Change password' : 'Set password'}</button>
     </form>
   </section>

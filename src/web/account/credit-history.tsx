@@ -2,6 +2,7 @@ import { PROMPT_BEGINNING, type SpendingEntry } from '../../generation/library/s
 import { Cell } from '../labelled-cell.js'
 import { Moment } from '../moment.js'
 import { number } from '../numbers.js'
+import { Pager } from '../pager.js'
 
 interface CreditHistoryProps {
   readonly entries: readonly SpendingEntry[]
@@ -47,20 +48,10 @@ export const CreditHistory = ({ entries, keyPrefix, older, later }: CreditHistor
         </table>
       </section>
     )}
-    {(older || later) && (
-      <nav class="row pages" aria-label="Pages of the history">
-        {later && (
-          <a class="button small" href="/account#history">
-            Newest
-          </a>
-        )}
-        {older && (
-          <a class="button small" href={`/account?cursor=${older}#history`}>
-            Older
-          </a>
-        )}
-      </nav>
-    )}
+    <Pager
+      first={later ? '/account#history' : undefined}
+      next={older ? `/account?cursor=${older}#history` : undefined}
+    />
   </div>
 )
 

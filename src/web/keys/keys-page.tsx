@@ -3,6 +3,7 @@ import type { SignedIn } from '../../account/session.js'
 import { Cell } from '../labelled-cell.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
+import { Notices } from '../notices.js'
 import { counted } from '../numbers.js'
 import { SecretField } from '../secret-field.js'
 
@@ -41,16 +42,7 @@ export const Keys = (view: KeysView) => {
   return (
     <div id="keys" class="stack">
       {created && <NewKey value={created} baseUrl={view.baseUrl} />}
-      {done && (
-        <p class="hint" role="status" tabindex={-1} autofocus>
-          {done}
-        </p>
-      )}
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Notices done={done} problem={problem} takesFocus />
       {active ? <CreateForm {...view} /> : <NoSubscription signedIn={signedIn} />}
       <div class="card">
         <h2>Your keys</h2>

@@ -2,10 +2,11 @@ import type { SignedIn } from '../../account/session.js'
 import type { RemovedImageEntry } from '../../generation/library/removed-images.js'
 import { address } from '../address.js'
 import { Moment } from '../moment.js'
+import { Notices } from '../notices.js'
 import { number } from '../numbers.js'
-import { Notices } from './notices.js'
+import { Pager } from '../pager.js'
 import { OperatorLayout, ReasonField } from './operator-layout.js'
-import { Pager, Scroll } from './operator-parts.js'
+import { Table } from './operator-parts.js'
 
 interface ImagesPageProps {
   readonly signedIn: SignedIn
@@ -58,40 +59,20 @@ export const ImagesPage = (props: ImagesPageProps) => {
           </button>
         </div>
       </form>
-      <section class="card stack" aria-labelledby="removed">
-        <div class="row apart">
-          <h2 id="removed">Removed images</h2>
-          {unfinished ? (
-            <a href={PATH}>Show all</a>
-          ) : (
-            unfinishedCount > 0 && (
-              <a href={address(PATH, { unfinished: 'yes' })}>{number(unfinishedCount)} not finished</a>
-            )
-          )}
-        </div>
-        {items.length === 0 ? (
-          <p class="quiet">{unfinished ? 'All removals are finished.' : 'No image was removed yet.'}</p>
-        ) : (
-          <Scroll label="Removed images, all columns">
-            <table aria-labelledby="removed">
-              <thead>
-                <tr>
-                  <th scope="col">Image</th>
-                  <th scope="col">Owner</th>
-                  <th scope="col">Removed</th>
-                  <th scope="col">Why</th>
-                  <th scope="col">File and CDN copy</th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((image) => (
-                  <Row image={image} />
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-        )}
-      </section>
+      <Table
+        name={unfinished ? 'Removals that are not finished' : 'Removed images'}
+        columns={[['Image'], ['Owner'], ['Removed'], ['Why'], ['File and CDN copy']]}
+        empty={unfinished ? 'All removals are finished.' : 'No image was removed yet.'}
+      >
+        {items.map((image) => (
+          <Row image={image} />
+        ))}
+      </Table>
+      {unfinished ? (
+        <a href={PATH}>Show all removed images</a>
+      ) : (
+        unfinishedCount > 0 && <a href={address(PATH, { unfinished: 'yes' })}>{number(unfinishedCount)} not finished</a>
+      )}
       <Pager first={isFirst ? undefined : to()} next={next && to(next)} />
     </OperatorLayout>
   )

@@ -2,6 +2,7 @@ import type { OperatorAction } from '../../account/operator-actions.js'
 import type { SignedIn } from '../../account/session.js'
 import type { Page } from '../../page.js'
 import { Moment } from '../moment.js'
+import { Pager } from '../pager.js'
 import { OperatorLayout } from './operator-layout.js'
 import { Table } from './operator-parts.js'
 
@@ -38,9 +39,6 @@ export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPagePro
         </tr>
       ))}
     </Table>
-    <nav class="row apart" aria-label="Pages of the log">
-      {isFirst ? <span /> : <a href="/operator/log">Newest</a>}
-      {next && <a href={`/operator/log?before=${next[0]}`}>Older</a>}
-    </nav>
+    <Pager first={isFirst ? undefined : '/operator/log'} next={next && `/operator/log?before=${next[0]}`} />
   </OperatorLayout>
 )

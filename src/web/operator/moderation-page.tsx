@@ -3,9 +3,9 @@ import type { SignedIn } from '../../account/session.js'
 import type { Page } from '../../page.js'
 import { address } from '../address.js'
 import { Moment } from '../moment.js'
-import { Notices } from './notices.js'
+import { Notices } from '../notices.js'
+import { Pager } from '../pager.js'
 import { OperatorLayout } from './operator-layout.js'
-import { Pager } from './operator-parts.js'
 
 interface ModerationPageProps {
   readonly signedIn: SignedIn

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { MAX_REASON_LENGTH } from '../../account/operator-actions.js'
 import type { SignedIn } from '../../account/session.js'
 import { Layout } from '../layout.js'
 
@@ -65,6 +66,6 @@ interface ReasonFieldProps {
 export const ReasonField = ({ id, label = 'Reason' }: ReasonFieldProps) => (
   <div class="field">
     <label for={id}>{label}</label>
-    <input id={id} name="reason" maxlength={500} required autocomplete="off" />
+    <input id={id} name="reason" maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
   </div>
 )

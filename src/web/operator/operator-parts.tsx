@@ -34,7 +34,7 @@ interface TableProps {
   /** `act` is the class of a column of buttons, whose name nobody needs to see. */
   readonly columns: readonly (readonly [name: string, className?: string])[]
   /** Said where there are no rows. */
-  readonly empty: string
+  readonly empty?: string
   /** Table rows. */
   readonly children: readonly ComponentChildren[]
 }
@@ -85,30 +85,6 @@ export const GenerationLink = ({ id }: { id: string }) => (
   <a class="mono nowrap" href={`/operator/generations/${id}`} title={id}>
     <span class="hidden-visually">Generation </span>…{id.slice(-8)}
   </a>
-)
-
-/** The way to the next page of a list, and back to its beginning. */
-export const Pager = ({ first, next }: { first: string | undefined; next: string | undefined }) =>
-  first || next ? (
-    <nav class="row" aria-label="Pages">
-      {first && (
-        <a class="button small" href={first}>
-          First page
-        </a>
-      )}
-      {next && (
-        <a class="button small" href={next}>
-          Next page
-        </a>
-      )}
-    </nav>
-  ) : null
-
-/** A table that scrolls by itself where it is too wide. */
-export const Scroll = ({ label, children }: { label: string; children: ComponentChildren }) => (
-  <section class="scroll" tabindex={0} aria-label={label}>
-    {children}
-  </section>
 )
 
 /** A subscription's state. */

@@ -1,3 +1,4 @@
+import { MAX_REASON_LENGTH } from '../../account/operator-actions.js'
 import { type Overview, totalsOf } from '../../generation/oversight/overview.js'
 import type { Pause } from '../../generation/oversight/pauses.js'
 import { Moment } from '../moment.js'
@@ -59,7 +60,13 @@ const Pauses = ({ pauses }: { pauses: readonly Pause[] }) => (
               <label class="hidden-visually" for={id}>
                 Why resume {scope === 'all' ? 'everything' : target}
               </label>
-              <input id={id} name="reason" maxlength={500} placeholder="Why? (optional)" autocomplete="off" />
+              <input
+                id={id}
+                name="reason"
+                maxlength={MAX_REASON_LENGTH}
+                placeholder="Why? (optional)"
+                autocomplete="off"
+              />
               <button class="primary small" type="submit">
                 Resume
               </button>

@@ -1,5 +1,7 @@
 import type { Subscription } from '../../account/account.js'
 import type { AdministeredAccount } from '../../account/administration.js'
+import { MAX_REASON_LENGTH } from '../../account/operator-actions.js'
+import { MAX_EMAIL_LENGTH } from '../account-fields.js'
 import { Fact } from '../fact.js'
 import { Moment } from '../moment.js'
 import { Act } from './act.js'
@@ -32,7 +34,14 @@ export const GrantForm = ({ path, values }: { path: string; values: GrantValues 
     </div>
     <div class="field">
       <label for="reason">Reason</label>
-      <input id="reason" name="reason" value={values.reason} maxlength={500} required aria-describedby="reason-seen" />
+      <input
+        id="reason"
+        name="reason"
+        value={values.reason}
+        maxlength={MAX_REASON_LENGTH}
+        required
+        aria-describedby="reason-seen"
+      />
       <span id="reason-seen" class="quiet small">
         The user sees it in their credit history.
       </span>
@@ -123,7 +132,14 @@ export const AccountCard = ({
         <Act id="why-email" action={`${path}/email`} name="Change email" button="Change email">
           <div class="field">
             <label for="email">Email</label>
-            <input id="email" name="email" type="email" value={email ?? ''} maxlength={254} autocomplete="off" />
+            <input
+              id="email"
+              name="email"
+              type="email"
+              value={email ?? ''}
+              maxlength={MAX_EMAIL_LENGTH}
+              autocomplete="off"
+            />
           </div>
         </Act>
       )}

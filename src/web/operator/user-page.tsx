@@ -5,11 +5,12 @@ import type { Page } from '../../page.js'
 import { browserName } from '../account/browser-name.js'
 import { address } from '../address.js'
 import { Moment } from '../moment.js'
+import { Notices } from '../notices.js'
 import { counted, number } from '../numbers.js'
+import { Pager } from '../pager.js'
 import { Act } from './act.js'
-import { Notices } from './notices.js'
 import { OperatorLayout } from './operator-layout.js'
-import { Pager, Scroll, StatusBadge } from './operator-parts.js'
+import { StatusBadge, Table } from './operator-parts.js'
 import { AccountCard, GrantForm, type GrantValues, SubscriptionCard } from './user-forms.js'
 
 interface UserPageProps {
@@ -126,51 +127,34 @@ const ActiveCard = ({ active, path }: CardProps) => (
 const LedgerCard = ({ account, entries, isFirst, path }: CardProps & Pick<UserPageProps, 'account'>) => {
   const id = account.deletedAt ? account.id : ''
   return (
-    <section class="card stack" aria-labelledby="ledger">
-      <h2 id="ledger">Credit history</h2>
-      {entries.items.length === 0 ? (
-        <p class="quiet">No credits ever moved.</p>
-      ) : (
-        <Scroll label="Credit history, all columns">
-          <table aria-labelledby="ledger">
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">What</th>
-                <th scope="col" class="number">
-                  Credits
-                </th>
-                <th scope="col" class="number">
-                  Balance
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {entries.items.map(({ createdAt, kind, delta, balance, generationId, note }) => (
-                <tr>
-                  <td class="when">
-                    <Moment at={createdAt} />
-                  </td>
-                  <td class="what">
-                    {KINDS[kind]}
-                    <div class="quiet small">{generationId ? <code>{generationId}</code> : <bdi>{note}</bdi>}</div>
-                  </td>
-                  <td class={`number ${delta > 0 ? 'good' : ''}`}>
-                    {delta > 0 && '+'}
-                    {number(delta)}
-                  </td>
-                  <td class="number">{number(balance)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
+    <div id="ledger" class="stack">
+      <Table
+        name="Credit history"
+        columns={[['When'], ['What'], ['Credits', 'number'], ['Balance', 'number']]}
+        empty="No credits ever moved."
+      >
+        {entries.items.map(({ createdAt, kind, delta, balance, generationId, note }) => (
+          <tr>
+            <td class="when">
+              <Moment at={createdAt} />
+            </td>
+            <td class="what">
+              {KINDS[kind]}
+              <div class="quiet small">{generationId ? <code>{generationId}</code> : <bdi>{note}</bdi>}</div>
+            </td>
+            <td class={`number ${delta > 0 ? 'good' : ''}`}>
+              {delta > 0 && '+'}
+              {number(delta)}
+            </td>
+            <td class="number">{number(balance)}</td>
+          </tr>
+        ))}
+      </Table>
       <Pager
         first={isFirst ? undefined : `${address(path, { id })}#ledger`}
         next={entries.next && `${address(path, { id, ledger: entries.next[0] })}#ledger`}
       />
-    </section>
+    </div>
   )
 }
 

@@ -1,10 +1,12 @@
 import type { ListedAccount } from '../../account/administration.js'
 import type { SignedIn } from '../../account/session.js'
+import { MAX_EMAIL_LENGTH } from '../account-fields.js'
 import { address } from '../address.js'
 import { Moment } from '../moment.js'
 import { number } from '../numbers.js'
+import { Pager } from '../pager.js'
 import { OperatorLayout } from './operator-layout.js'
-import { Pager, Scroll, StatusBadge } from './operator-parts.js'
+import { StatusBadge, Table } from './operator-parts.js'
 
 interface UsersPageProps {
   readonly signedIn: SignedIn
@@ -31,7 +33,7 @@ export const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: Use
               name="q"
               type="search"
               value={text}
-              maxlength={254}
+              maxlength={MAX_EMAIL_LENGTH}
               autocomplete="off"
               autocapitalize="none"
               spellcheck={false}
@@ -55,28 +57,20 @@ export const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: Use
           {!text && !deleted && <code>easel user create NAME</code>}
         </section>
       ) : (
-        <section class="card">
-          <Scroll label="Users">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">User</th>
-                  <th scope="col">Plan</th>
-                  <th scope="col" class="number">
-                    Credits
-                  </th>
-                  <th scope="col">Active generation</th>
-                  <th scope="col">{deleted ? 'Deleted' : 'Last seen'}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((account) => (
-                  <Row account={account} />
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-        </section>
+        <Table
+          name={deleted ? 'Deleted accounts' : 'Accounts'}
+          columns={[
+            ['User'],
+            ['Plan'],
+            ['Credits', 'number'],
+            ['Active generation'],
+            [deleted ? 'Deleted' : 'Last seen'],
+          ]}
+        >
+          {items.map((account) => (
+            <Row account={account} />
+          ))}
+        </Table>
       )}
       <Pager first={isFirst ? undefined : to()} next={next && to(next)} />
     </OperatorLayout>

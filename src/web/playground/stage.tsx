@@ -73,7 +73,7 @@ export const ActiveState = ({ active: { generation, now, eta } }: { active: Acti
 )
 
 const Waiting = ({ place }: { place: number }) => (
-  <>{place <= 1 ? 'Next in the queue' : `Place ${place} in the queue`}</>
+  <>{place <= 1 ? 'First in the queue' : `Place ${place} in the queue`}</>
 )
 
 const Blanks = ({ of: generation, from = 0 }: { of: PastGeneration; from?: number }) => (

@@ -1,5 +1,8 @@
+import { PASSWORD_LENGTH } from '../../account/password.js'
 import { LINK_MINUTES } from '../../account/session.js'
+import { MAX_EMAIL_LENGTH, UsernameField } from '../account-fields.js'
 import { Layout } from '../layout.js'
+import { Notices } from '../notices.js'
 
 export interface SignInForm {
   /** Where to go afterwards. */
@@ -24,33 +27,18 @@ export const SignInPage = ({ next, username = '', problem, sent, provider, signU
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in">
       <h1>Sign in</h1>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      {sent && (
-        <p class="hint" role="status">
-          {SENT}
-        </p>
-      )}
+      <Notices done={sent ? SENT : undefined} problem={problem} />
       <input type="hidden" name="next" value={next} />
-      <div class="field">
-        <label for="username">Username or email</label>
-        <input
-          id="username"
-          name="username"
-          value={username}
-          autocomplete="username"
-          autocapitalize="none"
-          spellcheck={false}
-          maxlength={254}
-          required
-        />
-      </div>
+      <UsernameField label="Username or email" value={username} maxLength={MAX_EMAIL_LENGTH} />
       <div class="field">
         <label for="password">Password</label>
-        <input id="password" name="password" type="password" autocomplete="current-password" maxlength={200} />
+        <input
+          id="password"
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          maxlength={PASSWORD_LENGTH.max}
+        />
       </div>
       <button class="primary" type="submit">
         Sign in
@@ -75,12 +63,20 @@ export const SignInPage = ({ next, username = '', problem, sent, provider, signU
   </Layout>
 )
 
+interface LinkPageProps {
+  readonly username: string
+  readonly token: string
+  readonly next: string
+}
+
 /** Opened from a link: only its button signs in, since mail programs follow links by themselves. */
-export const LinkPage = ({ token, next }: { token: string; next: string }) => (
+export const LinkPage = ({ username, token, next }: LinkPageProps) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in/link">
       <h1>Welcome to Easel</h1>
-      <p>Press the button to sign in with this browser. The link works once.</p>
+      <p>
+        Press the button to sign in as <bdi>{username}</bdi> with this browser. The link works once.
+      </p>
       <input type="hidden" name="token" value={token} />
       <input type="hidden" name="next" value={next} />
       <button class="primary" type="submit">

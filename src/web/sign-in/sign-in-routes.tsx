@@ -89,9 +89,11 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     return reply.redirect(`/sign-in?sent=&next=${encodeURIComponent(next)}`, 303)
   })
 
-  app.get('/sign-in/link', { schema: { querystring: linkFields } }, async ({ query }, reply) =>
-    sendPage(reply, <LinkPage {...query} />),
-  )
+  app.get('/sign-in/link', { schema: { querystring: linkFields } }, async ({ query: { token, next } }, reply) => {
+    const username = await credentials.findLink(hashToken(token))
+    if (username === undefined) return showForm(reply, 401, { next, problem: LINK_OVER })
+    return sendPage(reply, <LinkPage {...{ username, token, next }} />)
+  })
 
   app.post('/sign-in/link', { schema: { body: linkFields } }, async (request, reply) => {
     const { token, next } = request.body

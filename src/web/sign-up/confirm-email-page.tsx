@@ -1,5 +1,7 @@
 import type { SignedIn } from '../../account/session.js'
+import { EmailField } from '../account-fields.js'
 import { Layout } from '../layout.js'
+import { Notices } from '../notices.js'
 
 interface PageProps {
   readonly signedIn: SignedIn
@@ -28,16 +30,7 @@ export const AddEmailPage = ({ signedIn, problem, notice }: PageProps) => (
   <Layout title="Your email address" signedIn={signedIn} path="/confirm-email" class="narrow">
     <form class="card stack" method="post" action="/confirm-email/send">
       <h1>Your email address</h1>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      {notice && (
-        <p class="hint" role="status">
-          {notice}
-        </p>
-      )}
+      <Notices done={notice} problem={problem} />
       {signedIn.email ? (
         <p>
           Your account has the address <bdi>{signedIn.email}</bdi>. Links to sign in go there.
@@ -45,10 +38,7 @@ export const AddEmailPage = ({ signedIn, problem, notice }: PageProps) => (
       ) : (
         <>
           <p class="quiet">With an address you can have links sent that sign you in without a password.</p>
-          <div class="field">
-            <label for="email">Email</label>
-            <input id="email" name="email" type="email" autocomplete="email" maxlength={254} required />
-          </div>
+          <EmailField />
           <button class="primary" type="submit">
             Send me a link
           </button>

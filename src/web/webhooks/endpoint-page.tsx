@@ -9,6 +9,7 @@ import { Fact } from '../fact.js'
 import { Cell } from '../labelled-cell.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
+import { Pager } from '../pager.js'
 import { EndpointStatus, NewSecret } from './webhooks-page.js'
 
 interface EndpointView extends DeliveriesView {
@@ -117,20 +118,7 @@ export const Deliveries = ({ endpoint, deliveries, older, later }: DeliveriesVie
           </table>
         </section>
       )}
-      {(older || later) && (
-        <nav class="row pages" aria-label="Pages of the deliveries">
-          {later && (
-            <a class="button small" href={path}>
-              Newest
-            </a>
-          )}
-          {older && (
-            <a class="button small" href={`${path}?cursor=${older}`}>
-              Older
-            </a>
-          )}
-        </nav>
-      )}
+      <Pager first={later ? path : undefined} next={older ? `${path}?cursor=${older}` : undefined} />
     </div>
   )
 }

@@ -3,6 +3,7 @@ import { MAX_ENDPOINTS, WEBHOOK_EVENTS, type WebhookEndpoint } from '../../webho
 import { Cell } from '../labelled-cell.js'
 import { Layout } from '../layout.js'
 import { Moment } from '../moment.js'
+import { Notices } from '../notices.js'
 import { SecretField } from '../secret-field.js'
 
 export interface WebhooksView {
@@ -40,11 +41,7 @@ export const WebhooksPage = (view: WebhooksView) => (
 export const Webhooks = ({ endpoints, secret, done, problem, asked }: WebhooksView) => (
   <div id="webhooks" class="stack">
     {secret && <NewSecret secret={secret} />}
-    {done && (
-      <p class="hint" role="status">
-        {done}
-      </p>
-    )}
+    <Notices done={done} />
     <div class="card">
       <h2>Your webhooks</h2>
       {endpoints.length === 0 ? (
@@ -129,11 +126,7 @@ const AddForm = ({ asked, problem }: Pick<WebhooksView, 'asked' | 'problem'>) =>
     aria-labelledby="add"
   >
     <h2 id="add">Add a webhook</h2>
-    {problem && (
-      <p class="problem" role="alert">
-        {problem}
-      </p>
-    )}
+    <Notices problem={problem} />
     <div class="field">
       <label for="url">URL</label>
       <input
