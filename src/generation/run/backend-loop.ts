@@ -169,7 +169,7 @@ export function backendLoop(
 
   const wentDown = (error: unknown): void => {
     const sentence = storeFailed
-      ? 'backend is paused until images can be stored again: make room where STORAGE_URL points'
+      ? 'backend is paused until images can be stored again: the error says why'
       : 'backend is down'
     if (up || outages === 0) warn(error, sentence)
     lastError = error instanceof Error ? error.message : String(error)
