@@ -179,6 +179,7 @@ describeInBrowser('the console in a browser', () => {
     await queue.getByText(MODEL.filename).waitFor()
     await page.getByRole('table', { name: 'Backends' }).getByText('a1111+http://gpu').waitFor()
     await queue.getByRole('link', { name: `Pause… ${MODEL.filename}` }).press('Enter')
+    await page.waitForURL('**/operator?what=*')
     await page.getByLabel('Reason').focus()
     await page.keyboard.type('it draws in green')
     await page.keyboard.press('Enter')

@@ -172,6 +172,7 @@ describeInBrowser('the pages for signing in', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('a link is on its way').waitFor()
     await page.getByRole('link', { name: 'Create an account' }).press('Enter')
+    await page.waitForURL('**/sign-up')
     await page.getByLabel('Username').focus()
     for (const text of ['keyboarder', 'keys@mail.test', PASSWORD]) {
       await page.keyboard.type(text)
