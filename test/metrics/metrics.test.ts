@@ -221,9 +221,11 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     for (const until = performance.now() + 1800; performance.now() < until; );
     await fires('EaselSubmitsSlow', 'EaselEventLoopSlow')
 
-    // A GPU server that is gone, and what waits for it since long ago.
-    await gpu.refuse()
+    // A GPU server that breaks off and is gone, and what waits for it since long ago.
+    gpu.set({ fault: 'drop' })
     const { body: waiting } = await submit(one)
+    await until(async () => /retries_total\{.*\} [1-9]/.test(await scrape(ports.worker)), 'what was put back')
+    await gpu.refuse()
     await pool.query(
       `ALTER TABLE generations DISABLE TRIGGER USER;
        UPDATE generations SET created_at = now() - interval '20 minutes' WHERE id = '${waiting.id}';
