@@ -105,6 +105,11 @@ describe('the main host', () => {
     expect(textOf('deploy/upgrade')).toContain('for service in server server-2 worker; do')
   })
 
+  it('lets the start of the proxy and its reload read the Caddyfile in one way', () => {
+    expect(services.proxy?.command).toEqual(['sh', '/etc/caddy/caddy', 'run'])
+    expect(textOf('deploy/upgrade')).toContain('exec -T proxy sh /etc/caddy/caddy reload')
+  })
+
   it('shows the proxy the images, to read them alone and as the user whom they belong to', () => {
     expect(services.proxy?.volumes).toContain('images:/srv/images:ro')
     expect(services.proxy?.user).toBe('1000:1000')
