@@ -220,8 +220,8 @@ export function s3Bucket(storage: S3Storage) {
         answer && {
           status: answer.ContentRange === undefined ? 200 : 206,
           headers: {
-            ...tagsOf({ etag: answer.ETag ?? '', changedAt: answer.LastModified ?? new Date(0) }),
-            'content-length': String(answer.ContentLength),
+            ...tagsOf({ etag: answer.ETag ?? '', changedAt: answer.LastModified }),
+            ...(answer.ContentLength !== undefined && { 'content-length': String(answer.ContentLength) }),
             ...(answer.ContentRange !== undefined && { 'content-range': answer.ContentRange }),
           },
           body: answer.Body as Readable,
@@ -238,16 +238,18 @@ const conditionOf = ({ replaces }: ObjectFacts): Condition =>
 
 const contentTypeOf = (file: string) => (file.endsWith('.webp') ? 'image/webp' : 'image/png')
 
-type Tagged = Pick<StoredObject, 'etag' | 'changedAt'>
+interface Tagged extends Pick<StoredObject, 'etag'> {
+  readonly changedAt: Date | undefined
+}
 
 const tagsOf = ({ etag, changedAt }: Tagged) => ({
   'accept-ranges': 'bytes',
-  'last-modified': changedAt.toUTCString(),
+  ...(changedAt && { 'last-modified': changedAt.toUTCString() }),
   ...(etag && { etag }),
 })
 
 /** Whether the client has it already. Proxies may have made the tag a weak one. */
-function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: Tagged): boolean {
+function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {
   if (ifNoneMatch !== undefined)
     return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
   // HTTP knows whole seconds.
