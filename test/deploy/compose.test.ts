@@ -133,6 +133,25 @@ describe('the main host', () => {
   })
 })
 
+describe('a GPU host', () => {
+  const worker = gpuHost.services.worker as Service
+  const environment = main.services.worker?.environment ?? {}
+
+  it('does with generations what the main host would, and sends its traces to the same place', () => {
+    const names = Object.keys(environment).filter((name) =>
+      /^(REFUND_|INFERENCE_TIMEOUT|AFFINITY_|LOG_|OTEL_)/.test(name),
+    )
+    expect(names).toHaveLength(9)
+    for (const name of names) expect(worker.environment, name).toHaveProperty(name, environment[name])
+  })
+
+  it('shows its metrics on one address of its own only, to Prometheus on the main host', () => {
+    expect(worker.ports).toEqual([`\${PRIVATE_ADDRESS:-127.0.0.1}:9464:9464`])
+    expect(textOf('deploy/prometheus/prometheus.yml')).toContain('files: [gpu-hosts.yml]')
+    expect(textOf('.gitignore').split('\n')).toContain('deploy/prometheus/gpu-hosts.yml')
+  })
+})
+
 it('no compose file holds a password: all come from .env, where what is needed has no default', () => {
   const files = ['docker-compose.yml', 'deploy/gpu-host/docker-compose.yml', 'deploy/gpu-host/main-host.yml']
   const lines = files.flatMap((file) => textOf(file).split('\n')).filter((line) => !line.trim().startsWith('#'))
