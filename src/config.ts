@@ -18,7 +18,9 @@ const httpOrigin = z
   .refine((text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
     const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
-    return isHttp && !url.search && !url.hash && !url.username && !url.password
+    // In https://https://host the host would be "https".
+    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
+    return isHttp && isOne && !url.search && !url.hash && !url.username && !url.password
   }, 'must be an http:// or https:// URL without query or password, like https://easel.example')
   .transform((text) => text.replace(/\/+$/, ''))
 

@@ -202,6 +202,8 @@ describe('a value that cannot be used stops the start with the variable’s name
     ['BASE_URL', 'easel.example', ORIGIN],
     ['BASE_URL', 'ftp://easel.example', ORIGIN],
     ['BASE_URL', 'https://easel.example/?x=1', ORIGIN],
+    // As compose makes it of a SITE_ADDRESS that is a URL.
+    ['BASE_URL', 'https://https://easel.example', ORIGIN],
     ['API_BASE_URL', '//api.easel.example', ORIGIN],
     ['CDN_BASE_URL', 'https://cdn.example/#x', ORIGIN],
     ...[
