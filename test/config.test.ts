@@ -151,6 +151,8 @@ describe('the configuration', () => {
     ['false', []],
     ['10.0.0.0/8', ['10.0.0.0/8']],
     ['127.0.0.1, ::1,fd00::/8', ['127.0.0.1', '::1', 'fd00::/8']],
+    // As compose adds its own proxy to what .env says.
+    ['172.31.251.0/24,false', ['172.31.251.0/24']],
   ])('trusts no proxy but those in TRUST_PROXY=%s', (text, trustedProxies) => {
     expect(parse({ TRUST_PROXY: text })).toMatchObject({ trustedProxies })
   })

@@ -84,6 +84,10 @@ describe.skipIf(!caddy)('caddy', () => {
     expect(stderr).not.toContain('not formatted')
   })
 
+  it('takes the default of Easel for no proxy in front', async () => {
+    await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: 'false' })
+  })
+
   it('keeps the world from /internal/ before it hands everything else to the servers', async () => {
     const { routes } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '127.0.0.1/32' })
     const paths = routes.map(({ match }) => match?.[0]?.path?.[0] ?? 'everything')
