@@ -87,6 +87,18 @@ describe('a put', () => {
     expect(await store.read(slug)).toEqual(Buffer.from('of the attempt that took over'))
   })
 
+  it('may take nearly a minute over a slow line', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    let arrive = () => {}
+    meet('PUT', 1, () => new Promise((pass) => (arrive = () => pass('pass'))))
+    const put = store.put(slug, png)
+    while (asked('PUT') === 0) await new Promise(setImmediate)
+    await vi.advanceTimersByTimeAsync(55_000)
+    arrive()
+    expect(await put).toBe(true)
+    expect(asked('PUT')).toBe(1)
+  })
+
   it('is repeated when what it replaces is removed meanwhile', async () => {
     await store.put(slug, earlier)
     meet('PUT', 2, (_, response) => refuse(response, 404, 'NoSuchKey'))
