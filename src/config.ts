@@ -18,7 +18,9 @@ const httpOrigin = z
   .refine((text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
     const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
-    return isHttp && !url.search && !url.hash && !url.username && !url.password
+    // In https://https://host the host would be "https".
+    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
+    return isHttp && isOne && !url.search && !url.hash && !url.username && !url.password
   }, 'must be an http:// or https:// URL without query or password, like https://easel.example')
   .transform((text) => text.replace(/\/+$/, ''))
 
@@ -40,12 +42,12 @@ const list = (text: string): string[] =>
     .map((part) => part.trim())
     .filter(Boolean)
 
-/** Addresses and networks. `none` is the default, and means an empty list. */
+/** Addresses and networks. `none` is the default, and stands for none of them. */
 const networks = (none: string, message: string) =>
   z
     .string()
     .default(none)
-    .transform((text) => (text === none ? [] : list(text)))
+    .transform((text) => list(text).filter((entry) => entry !== none))
     .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message)))
 
 const BACKEND_SCHEMES = [
@@ -207,7 +209,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     redisUrl: v.REDIS_URL,
     host: v.HOST,
     port: v.PORT,
-    /** Serves /health and /ready alone. */
+    /** Serves /health, /ready and /metrics alone. */
     metricsPort: v.METRICS_PORT,
     baseUrl,
     apiBaseUrl: v.API_BASE_URL ?? baseUrl,

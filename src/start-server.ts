@@ -16,12 +16,15 @@ import { refusedPromptNotes } from './db/refused-prompt-store.js'
 import { serviceState } from './db/service-state.js'
 import { submissionStore } from './db/submission-store.js'
 import { uploadRights } from './db/upload-rights.js'
+import { serviceUnavailable } from './errors.js'
 import type { CancelStore } from './generation/cancel.js'
 import { createFollowing } from './generation/follow/follow.js'
+import type { ImageFiles } from './generation/shared-ports.js'
 import { openHealthPort } from './health-port.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
 import type { StreamTimes } from './http/server-sent-events.js'
+import type { AnyImageStore } from './images/any-image-store.js'
 import { forViewing } from './images/for-viewing.js'
 import { openImageStore } from './images/open-image-store.js'
 import { withInfotext } from './images/png-text.js'
@@ -49,6 +52,14 @@ const told = ({ cancel }: CancelStore, log: Logger): CancelStore => ({
     return ended
   },
 })
+
+/** A store that is away is no defect: whoever asks may come again. */
+const readingFrom =
+  ({ read }: AnyImageStore): ImageFiles['read'] =>
+  (slug) =>
+    read(slug).catch((cause) => {
+      throw serviceUnavailable(5, cause)
+    })
 
 export interface ServerOptions extends ProcessOptions {
   readonly createImageTimeoutSeconds?: number
@@ -95,7 +106,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     cancels: told(cancelStore(db), log),
     watch,
     images,
-    files: { read: images.read, withInfotext },
+    files: { read: readingFrom(images), withInfotext },
     history: historyStore(db),
     ledger: ledgerStore(db),
     removals: imageRemovals(db),

@@ -76,6 +76,14 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     for (const loop of loops) if (await loop.serve()) return
     await call.callOthers()
   }
+  let leaving = false
+  const isSilent = () => performance.now() - announcedAt > SILENT_MS
+  const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
+  const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
+  const ready = readiness({ ...foundation.checks, backends: announced }, () => leaving)
+  metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
+  // Before it takes any work: where the port is taken, the process ends here.
+  const closeHealthPort = await openHealthPort(config, log, ready, metrics)
   await Promise.all(loops.map((loop) => loop.start()))
   const jobs = startGenerationWorker({
     connection: foundation.openWorkerConnection(),
@@ -85,13 +93,6 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     telemetry: tracing?.telemetry,
   })
   const poll = setInterval(pollForWork, POLL_MS)
-  let leaving = false
-  const isSilent = () => performance.now() - announcedAt > SILENT_MS
-  const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
-  const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
-  const ready = readiness({ ...foundation.checks, backends: announced }, () => leaving)
-  metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
-  const closeHealthPort = await openHealthPort(config, log, ready, metrics)
   const reconciler = foundation.startReconciler(images)
   // Without a key no image can be looked at: the servers do it.
   const audit = uploads ? undefined : foundation.startAudit()

@@ -151,6 +151,8 @@ describe('the configuration', () => {
     ['false', []],
     ['10.0.0.0/8', ['10.0.0.0/8']],
     ['127.0.0.1, ::1,fd00::/8', ['127.0.0.1', '::1', 'fd00::/8']],
+    // As compose adds its own proxy to what .env says.
+    ['172.31.251.0/24,false', ['172.31.251.0/24']],
   ])('trusts no proxy but those in TRUST_PROXY=%s', (text, trustedProxies) => {
     expect(parse({ TRUST_PROXY: text })).toMatchObject({ trustedProxies })
   })
@@ -202,11 +204,21 @@ describe('a value that cannot be used stops the start with the variable’s name
     ['BASE_URL', 'easel.example', ORIGIN],
     ['BASE_URL', 'ftp://easel.example', ORIGIN],
     ['BASE_URL', 'https://easel.example/?x=1', ORIGIN],
+    // As compose makes it of a SITE_ADDRESS that is a URL.
+    ['BASE_URL', 'https://https://easel.example', ORIGIN],
     ['API_BASE_URL', '//api.easel.example', ORIGIN],
     ['CDN_BASE_URL', 'https://cdn.example/#x', ORIGIN],
-    ...['file:', '/srv/easel', 's3://', 's3://b', 's3://id:secret@bucket', 's3://bucket//x', 's3://bucket/x?y=z'].map(
-      (url): [string, string, string] => ['STORAGE_URL', url, 'must be file:PATH or s3://BUCKET/PREFIX'],
-    ),
+    ...[
+      'file:',
+      '/srv/easel',
+      's3://',
+      's3://b',
+      's3://id:secret@bucket',
+      's3://bucket//x',
+      's3://bucket/x?y=z',
+      's3://bucket/../x',
+      's3://bucket/x/.',
+    ].map((url): [string, string, string] => ['STORAGE_URL', url, 'must be file:PATH or s3://BUCKET/PREFIX']),
     ['STORAGE_OLD_URL', 'images', 'must be file:PATH or s3://BUCKET/PREFIX'],
     ['STORAGE_OLD_URL', 'file:.easel/images', 'must name another store than STORAGE_URL, or be left out'],
     ['S3_ENDPOINT', 'minio:9000', ORIGIN],

@@ -4,7 +4,7 @@ import { moveImages } from '../generation/library/move-images.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { isStorage } from '../images/storage.js'
 import type { Operator, Runner } from './connection.js'
-import { OperatorError } from './operator-error.js'
+import { OperatorError, sentenceOf } from './operator-error.js'
 import { facts, plural } from './output.js'
 
 const TELL_EVERY_MS = 5000
@@ -35,6 +35,7 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     to: await createImageStore({ storage, cdnBaseUrl }),
     images: list.pages(),
     published: publishedImages(db),
+    onFault: (slug: string, error: unknown) => tell(`${slug}: ${sentenceOf(error)}`),
   }
   let told = performance.now()
   const { counts, examples } = await moveImages(ports, (done) => {
@@ -42,7 +43,7 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     told = performance.now()
     tell(`${done} of ${plural(total, 'image')} done`)
   })
-  const wrong = counts.missing + counts.different
+  const wrong = counts.missing + counts.different + counts.failed
   const { copied, present, ...rest } = counts
   return {
     json: { ...counts, examples },

@@ -8,9 +8,9 @@ import type { FoundObject, ObjectFacts, Objects } from './objects.js'
 import { bucketFailure, isConflict, isMissing, isUnsupported, statusOf } from './s3-failure.js'
 import type { S3Access, S3Storage } from './storage.js'
 
-/** All tries of a call together; one of them may take a third of it. */
+/** All tries of a call together; one of them may wait for a third of it for an answer. */
 const CALL_MS = 15_000
-/** A large image over a slow line. */
+/** A large image over a slow line. The answer to a put comes after all of it, so one try may take it all. */
 const TRANSFER_MS = 60_000
 const TRIES = 3
 const CONNECT_MS = 3000
@@ -115,7 +115,8 @@ export function s3Bucket(storage: S3Storage) {
   const put: Objects['put'] = (file, content, facts, { signal }) =>
     call(
       TRANSFER_MS,
-      async ({ sdk, client, options }) => {
+      async ({ sdk, client, options: { abortSignal } }) => {
+        const options = { abortSignal, requestTimeout: TRANSFER_MS }
         const send = (condition: Condition) =>
           client.send(new sdk.PutObjectCommand({ ...putInput(file, facts), ...condition, Body: content }), options)
         const sent = send(conditionOf(facts)).catch((error) => {
@@ -220,8 +221,8 @@ export function s3Bucket(storage: S3Storage) {
         answer && {
           status: answer.ContentRange === undefined ? 200 : 206,
           headers: {
-            ...tagsOf({ etag: answer.ETag ?? '', changedAt: answer.LastModified ?? new Date(0) }),
-            'content-length': String(answer.ContentLength),
+            ...tagsOf({ etag: answer.ETag ?? '', changedAt: answer.LastModified }),
+            ...(answer.ContentLength !== undefined && { 'content-length': String(answer.ContentLength) }),
             ...(answer.ContentRange !== undefined && { 'content-range': answer.ContentRange }),
           },
           body: answer.Body as Readable,
@@ -238,16 +239,18 @@ const conditionOf = ({ replaces }: ObjectFacts): Condition =>
 
 const contentTypeOf = (file: string) => (file.endsWith('.webp') ? 'image/webp' : 'image/png')
 
-type Tagged = Pick<StoredObject, 'etag' | 'changedAt'>
+interface Tagged extends Pick<StoredObject, 'etag'> {
+  readonly changedAt: Date | undefined
+}
 
 const tagsOf = ({ etag, changedAt }: Tagged) => ({
   'accept-ranges': 'bytes',
-  'last-modified': changedAt.toUTCString(),
+  ...(changedAt && { 'last-modified': changedAt.toUTCString() }),
   ...(etag && { etag }),
 })
 
 /** Whether the client has it already. Proxies may have made the tag a weak one. */
-function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: Tagged): boolean {
+function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {
   if (ifNoneMatch !== undefined)
     return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
   // HTTP knows whole seconds.

@@ -14,7 +14,8 @@ const nameOf = (error: unknown): string => (error as Thrown).name ?? ''
 export const isMissing = (error: unknown): boolean => statusOf(error) === 404 && nameOf(error) !== 'NoSuchBucket'
 
 /** Another object is there than the one that a put may replace; 409: one is just being stored. */
-export const isConflict = (error: unknown): boolean => [409, 412].includes(statusOf(error) ?? 0) || isMissing(error)
+export const isConflict = (error: unknown): boolean =>
+  [409, 412].includes(statusOf(error) ?? 0) || nameOf(error) === 'NoSuchKey'
 
 /** Some stores know no conditional puts. */
 export const isUnsupported = (error: unknown): boolean => statusOf(error) === 501

@@ -28,7 +28,8 @@ export interface S3Access {
 
 export const STORAGE_FORM = 'must be file:PATH or s3://BUCKET/PREFIX'
 
-const S3_URL = /^s3:\/\/([\w.-]{3,63})((?:\/[\w!.*'()-]+)*)\/?$/
+/** No part of the prefix is `.` or `..`: on the way to the store they would lead to other keys, or out of the bucket. */
+const S3_URL = /^s3:\/\/([\w.-]{3,63})((?:\/(?!\.{1,2}(?:\/|$))[\w!.*'()-]+)*)\/?$/
 
 export const isStorageUrl = (url: string): boolean => /^file:./.test(url) || S3_URL.test(url)
 

@@ -57,7 +57,9 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): Image
     if (reply.status === 401)
       throw new Error(`The server at ${url} refuses this worker: give both the same UPLOAD_SECRET.`)
     if (reply.status === 404)
-      throw new Error(`The server at ${url} takes no uploads: set UPLOAD_VIA=server there, too.`)
+      throw new Error(
+        `The server at ${url} takes no uploads: set UPLOAD_VIA=server there, too, and let its proxy pass /internal/uploads.`,
+      )
     throw new Error(`The server at ${url} answered ${reply.status} to an upload: look into its log.`)
   }
 

@@ -35,7 +35,9 @@ export function openTracing(name: string, log: Log) {
     .merge(resourceFromAttributes({ 'service.name': `easel-${name}` }))
     .merge(detectResources({ detectors: [envDetector] }))
   const processor = new WithoutIdleWork(telling(new OTLPTraceExporter(), log))
-  const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] })
+  // Only BullMQ adds events to its spans, with the messages of errors in them.
+  const spanLimits = { eventCountLimit: 0 }
+  const provider = new NodeTracerProvider({ resource, spanProcessors: [processor], spanLimits })
   provider.register()
   return {
     requests: traceRequests,

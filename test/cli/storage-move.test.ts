@@ -178,7 +178,7 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   expect(JSON.parse(found.stdout)).toMatchObject({ different: 1, missing: 0, examples: [broken] })
   await rename(`${file}-away`, file)
   reader.resume()
-  const last = { removed: 0, missing: 0, different: 0, examples: [] }
+  const last = { removed: 0, missing: 0, different: 0, failed: 0, examples: [] }
   const all = seen.length
   expect(moved(await easel(`storage move ${from} ${to} --json`, env))).toEqual({ ...last, copied: 1, present: all - 1 })
 

@@ -105,6 +105,11 @@ describe('the main host', () => {
     expect(textOf('deploy/upgrade')).toContain('for service in server server-2 worker; do')
   })
 
+  it('lets the start of the proxy and its reload read the Caddyfile in one way', () => {
+    expect(services.proxy?.command).toEqual(['sh', '/etc/caddy/caddy', 'run'])
+    expect(textOf('deploy/upgrade')).toContain('exec -T proxy sh /etc/caddy/caddy reload')
+  })
+
   it('shows the proxy the images, to read them alone and as the user whom they belong to', () => {
     expect(services.proxy?.volumes).toContain('images:/srv/images:ro')
     expect(services.proxy?.user).toBe('1000:1000')
@@ -125,6 +130,25 @@ describe('the main host', () => {
     expect(opened.map(([name]) => name)).toEqual(['postgres', 'redis', 's3'])
     for (const [, { ports = [] }] of opened)
       for (const port of ports) expect(port).toMatch(/^\$\{PRIVATE_ADDRESS:\?[^}]+\}:(\d+):\1$/)
+  })
+})
+
+describe('a GPU host', () => {
+  const worker = gpuHost.services.worker as Service
+  const environment = main.services.worker?.environment ?? {}
+
+  it('does with generations what the main host would, and sends its traces to the same place', () => {
+    const names = Object.keys(environment).filter((name) =>
+      /^(REFUND_|INFERENCE_TIMEOUT|AFFINITY_|LOG_|OTEL_)/.test(name),
+    )
+    expect(names).toHaveLength(9)
+    for (const name of names) expect(worker.environment, name).toHaveProperty(name, environment[name])
+  })
+
+  it('shows its metrics on one address of its own only, to Prometheus on the main host', () => {
+    expect(worker.ports).toEqual([`\${PRIVATE_ADDRESS:-127.0.0.1}:9464:9464`])
+    expect(textOf('deploy/prometheus/prometheus.yml')).toContain('files: [gpu-hosts.yml]')
+    expect(textOf('.gitignore').split('\n')).toContain('deploy/prometheus/gpu-hosts.yml')
   })
 })
 

@@ -1,5 +1,6 @@
 /** Each file under deploy/ is read by the program that it is for, where that is installed. */
 import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -26,7 +27,7 @@ async function has(what: string, command: string, ...args: string[]): Promise<bo
 const [compose, caddy, shellcheck, hadolint] = await Promise.all([
   has('each compose file', 'docker', 'compose', 'version'),
   has('deploy/caddy/Caddyfile', 'caddy', 'version'),
-  has('deploy/upgrade', 'shellcheck', '--version'),
+  has('each script', 'shellcheck', '--version'),
   has('the Dockerfile', 'hadolint', '--version'),
 ])
 
@@ -72,17 +73,30 @@ describe.skipIf(!compose)('docker compose', () => {
 })
 
 describe.skipIf(!caddy)('caddy', () => {
-  const file = 'deploy/caddy/Caddyfile'
-  const env = { SITE_ADDRESS: 'easel.example', TRUST_PROXY: '10.0.0.0/8' }
+  const adapt = async (env: Record<string, string>) => {
+    const home = { XDG_CONFIG_HOME: tmpdir(), XDG_DATA_HOME: tmpdir() }
+    const { stdout, stderr } = await run('sh', ['deploy/caddy/caddy', 'adapt', '--validate'], { ...home, ...env })
+    return { routes: JSON.parse(stdout).apps.http.servers.srv1.routes as { match?: { path?: string[] }[] }[], stderr }
+  }
 
-  it('takes the Caddyfile', async () => {
-    const { stderr } = await run('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile', '--validate'], env)
+  it('takes the Caddyfile, and as many proxies in front as Easel itself', async () => {
+    const { stderr } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '10.0.0.0/8, 192.168.0.0/16,fd00::/8' })
     expect(stderr).not.toContain('not formatted')
+  })
+
+  it('takes the default of Easel for no proxy in front', async () => {
+    await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: 'false' })
+  })
+
+  it('keeps the world from /internal/ before it hands everything else to the servers', async () => {
+    const { routes } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '127.0.0.1/32' })
+    const paths = routes.map(({ match }) => match?.[0]?.path?.[0] ?? 'everything')
+    expect(paths.filter((path) => path !== '/cdn/*')).toEqual(['/internal/*', 'everything'])
   })
 })
 
-it.skipIf(!shellcheck)('shellcheck finds nothing in deploy/upgrade', async () => {
-  await run('shellcheck', ['deploy/upgrade'])
+it.skipIf(!shellcheck)('shellcheck finds nothing in our scripts', async () => {
+  await run('shellcheck', ['deploy/upgrade', 'deploy/caddy/caddy'])
 })
 
 it.skipIf(!hadolint)('hadolint finds nothing in the Dockerfile', async () => {

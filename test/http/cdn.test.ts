@@ -232,6 +232,19 @@ describe('a bucket', () => {
     expect((await get(path)).status).toBe(200)
   })
 
+  it('that does not say how long its images are is served without a length', async () => {
+    s3.fault = (_request, response) => {
+      response.writeHead(200, { etag: '"x"' }).write(PNG.subarray(0, 100))
+      response.end(PNG.subarray(100))
+      return 'handled'
+    }
+    const answer = await get(path)
+    s3.fault = undefined
+    expect(answer.headers.get('content-length')).toBeNull()
+    expect(answer.headers.get('last-modified')).toBeNull()
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
+  })
+
   it('is not asked for ever by clients that went away', async () => {
     const large = newSlug()
     await (await createImageStore(service.config)).put(large, Buffer.alloc(16 * 1024 * 1024))

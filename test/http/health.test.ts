@@ -8,11 +8,12 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startOwnRedis } from '../redis/own-redis.js'
 import { call, expectPersonalError } from '../support/client.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
-import { givenUser } from '../support/givens.js'
+import { givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { freePort } from '../support/server-process.js'
 import { startService, useService } from '../support/service.js'
 import { createTestDatabase, redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
+import { startWorkerProcess } from '../support/worker-process.js'
 
 const context = useService()
 
@@ -146,6 +147,15 @@ describe('METRICS_PORT', () => {
     }
     await Promise.all([server.stop(), worker.stop()])
     for (const port of [serverPort, workerPort]) await expect(statusOf(port, '/health')).rejects.toThrow()
+  })
+
+  it('that is taken ends a worker before it takes any work, however often it is started anew', async () => {
+    const { config, db, url } = context.service
+    const generation = await givenGeneration(db, await givenUser(db))
+    const env = { METRICS_PORT: new URL(url).port, INFERENCE_URL: 'preview:' }
+    for (let start = 1; start <= 3; start++)
+      await expect(startWorkerProcess(config, env)).rejects.toThrow(`port ${env.METRICS_PORT} is already in use`)
+    expect(await rowOf(db, generation)).toMatchObject({ status: 'queued', attempt: 1, worker: null })
   })
 })
 

@@ -87,6 +87,25 @@ describe('a put', () => {
     expect(await store.read(slug)).toEqual(Buffer.from('of the attempt that took over'))
   })
 
+  it('may take nearly a minute over a slow line', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    let arrive = () => {}
+    meet('PUT', 1, () => new Promise((pass) => (arrive = () => pass('pass'))))
+    const put = store.put(slug, png)
+    while (asked('PUT') === 0) await new Promise(setImmediate)
+    await vi.advanceTimersByTimeAsync(55_000)
+    arrive()
+    expect(await put).toBe(true)
+    expect(asked('PUT')).toBe(1)
+  })
+
+  it('is repeated when what it replaces is removed meanwhile', async () => {
+    await store.put(slug, earlier)
+    meet('PUT', 2, (_, response) => refuse(response, 404, 'NoSuchKey'))
+    expect(await store.put(slug, png)).toBe(true)
+    expect(await store.read(slug)).toEqual(png)
+  })
+
   it('goes without conditions to a store that knows none', async () => {
     s3.fault = ({ headers }, response) => (headers['if-none-match'] ? refuse(response, 501, 'NotImplemented') : 'pass')
     expect(await store.put(slug, png)).toBe(true)
@@ -168,6 +187,16 @@ describe('the sentence', () => {
     expect(error.message).toContain('The bucket "easel" refuses access (SignatureDoesNotMatch): check S3_ACCESS_KEY_ID')
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/the secret|S3RVER|AWS4/)
     expect(error.cause).toBeUndefined()
+  })
+
+  it('for what is no store at all, and knows no address that it is asked for', async () => {
+    s3.fault = (_, response) => {
+      response.writeHead(404, { 'content-type': 'text/html' }).end('<!doctype html>')
+      return 'handled'
+    }
+    expect(await failureOf(store.put(slug, png))).toMatch(
+      /^The bucket "easel" answered with an error \(404 \w+\): look into the log of the store at /,
+    )
   })
 
   it('for a store that is away', async () => {

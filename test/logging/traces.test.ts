@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createDatabase } from '../../src/db/client.js'
+import { generationQueue, startGenerationWorker } from '../../src/queue/generation-jobs.js'
+import { openTracing } from '../../src/tracing/open-tracing.js'
 import { call, endOf } from '../support/client.js'
 import { givenUser } from '../support/givens.js'
 import { givenCollector, type ReceivedSpan } from '../support/otlp-collector.js'
 import { freePort, startServerProcess } from '../support/server-process.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
+import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 import { startWorkerProcess } from '../support/worker-process.js'
@@ -120,4 +122,31 @@ it('one trace leads from the caller’s span through the server and the worker t
     expect([absent, found.map((text) => text.slice(0, 2000))]).toEqual([absent, []])
   }
   expect(told().map(({ msg }) => msg)).toEqual(['traces cannot be sent and are dropped', 'traces are sent again'])
+})
+
+it('what a job fails with is in no span of BullMQ either', async () => {
+  const port = await freePort()
+  const collector = await givenCollector(port)
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${port}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const tracing = openTracing('worker', { info: () => undefined, warn: () => undefined, error: () => undefined })
+  const connection = { kind: 'postgres', url: (await createTestDatabase()).url, prefix: 'traced' } as const
+  const queue = generationQueue(connection, () => undefined, tracing.telemetry)
+  let failed = false
+  const jobs = startGenerationWorker({
+    ...{ connection, concurrency: 1, telemetry: tracing.telemetry },
+    onJob: async () => {
+      throw new Error(CANARY)
+    },
+    onError: () => {
+      failed = true
+    },
+  })
+  await queue.enqueue([{ id: 'gen_a', attempt: 1 }])
+  await until(() => failed, 'the failure')
+  await jobs.close(1000)
+  await queue.close()
+  await tracing.stop()
+  expect(collector.spans.map(({ name }) => name)).toContain('process generations')
+  expect(collector.bodies.filter((text) => text.includes(CANARY))).toEqual([])
 })

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -263,6 +264,28 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     expect([...seen].sort()).toEqual((await prometheus.rules()).map(({ name }) => name).sort())
     expect(await unanswered()).toEqual([])
   })
+})
+
+it.skipIf(program === undefined)('a single error where little is asked wakes nobody', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'easel-rules-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const asked = (status: number) => `easel_http_requests_total{instance="a", route="/x", status="${status}"}`
+  const test = {
+    rule_files: [RULES],
+    tests: [
+      {
+        interval: '15s',
+        input_series: [
+          { series: asked(200), values: '0+1x60' },
+          { series: asked(500), values: '0x20 1x40' },
+        ],
+        alert_rule_test: [{ eval_time: '8m', alertname: 'EaselServerErrors', exp_alerts: [] }],
+      },
+    ],
+  }
+  const file = join(directory, 'quiet.json')
+  await writeFile(file, JSON.stringify(test))
+  expect(await promtool(prometheusPath, ['test', 'rules', file])).toContain('SUCCESS')
 })
 
 /** The queries of the dashboard that have no data. */

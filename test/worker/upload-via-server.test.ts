@@ -108,6 +108,9 @@ describe('the server', () => {
       expect(await ask(bodyOf(by, slug), key)).toMatchObject({ status: 401 })
     const other = await context.service.server({}, { UPLOAD_VIA: '' })
     expect(await call(other.url, 'POST', '/internal/uploads', { key: secret, body: {} })).toMatchObject({ status: 404 })
+    await expect(storeOf({ url: other.url }).check()).rejects.toThrow(
+      `The server at ${other.url} takes no uploads: set UPLOAD_VIA=server there, too, and let its proxy pass /internal/uploads.`,
+    )
     const { paths } = (await call(context.service.url, 'GET', '/openapi.json')).body
     expect(Object.keys(paths).filter((path) => path.includes('uploads'))).toEqual([])
   })

@@ -23,14 +23,19 @@ export interface MovePorts {
   /** In pages; those that are made meanwhile may be left out. */
   readonly images: AsyncIterable<readonly MovingImage[]>
   readonly published: PublishedImages
+  /** Told of each image that could not be read or stored. */
+  readonly onFault: (slug: string, error: unknown) => void
 }
 
-/** `present`: copied before, or stored there. `missing`: neither store has it whole. `different`: not as published. */
-type Outcome = 'copied' | 'present' | 'removed' | 'missing' | 'different'
+/**
+ * `present`: copied before, or stored there. `missing`: neither store has it whole. `different`: not as published.
+ * `failed`: it could not be read or stored.
+ */
+type Outcome = 'copied' | 'present' | 'removed' | 'missing' | 'different' | 'failed'
 
 export interface Moved {
   readonly counts: Readonly<Record<Outcome, number>>
-  /** Slugs of images that are missing or different, the first ones. */
+  /** Slugs of images that are missing or different or failed, the first ones. */
   readonly examples: readonly string[]
 }
 
@@ -38,27 +43,40 @@ const AT_ONCE = 8
 const EXAMPLES = 20
 /** How long a store may be away. */
 const PATIENCE_MS = 30_000
+/** Beyond that it is not single images that fail. */
+const FAILED_AT_MOST = 20
+const WRONG: ReadonlySet<Outcome> = new Set(['missing', 'different', 'failed'])
 
 /**
  * Copies what is not there yet, while images are made and removed: those that are made go to the newer store already,
  * and each one's row says what its bytes must be. It takes nothing away from the older store.
  * @param onProgress after each image
+ * @throws what the store says, once too many images have failed
  */
 export async function moveImages(ports: MovePorts, onProgress: (done: number) => void): Promise<Moved> {
-  const counts = { copied: 0, present: 0, removed: 0, missing: 0, different: 0 }
+  const counts = { copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0 }
   const examples: string[] = []
   let done = 0
+  let lastFault: unknown
+  const move = (image: MovingImage): Promise<Outcome> =>
+    retryFor(() => moveImage(ports, image), PATIENCE_MS).catch((error) => {
+      lastFault = error
+      ports.onFault(image.slug, error)
+      return 'failed'
+    })
   for await (const page of ports.images) {
     const waiting = page.values()
     const work = async () => {
       for (const image of waiting) {
-        const outcome = await retryFor(() => moveImage(ports, image), PATIENCE_MS)
+        if (counts.failed > FAILED_AT_MOST) return
+        const outcome = await move(image)
         counts[outcome]++
-        if ((outcome === 'missing' || outcome === 'different') && examples.length < EXAMPLES) examples.push(image.slug)
+        if (WRONG.has(outcome) && examples.length < EXAMPLES) examples.push(image.slug)
         onProgress(++done)
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
+    if (counts.failed > FAILED_AT_MOST) throw lastFault
   }
   return { counts, examples }
 }

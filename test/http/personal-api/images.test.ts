@@ -101,6 +101,19 @@ describe('GET /api/v1/images/{id}', () => {
   })
 })
 
+/** Something else is where the images were. */
+async function whileFilesAreAway(work: () => Promise<void>): Promise<void> {
+  const directory = directoryOf(context.service.config)
+  await rename(directory, `${directory}-away`)
+  await writeFile(directory, '')
+  try {
+    await work()
+  } finally {
+    await rm(directory)
+    await rename(`${directory}-away`, directory)
+  }
+}
+
 describe('GET /api/v1/images/{id}/file', () => {
   it('is the same image with its parameters in it, which the public file has not', async () => {
     const user = await givenUser(context.service.db)
@@ -125,6 +138,16 @@ describe('GET /api/v1/images/{id}/file', () => {
     expect(published.includes(prompt)).toBe(false)
     const others = pngChunks(png).filter(({ data }) => !data.toString('latin1').startsWith('parameters\0'))
     expect(others).toEqual(pngChunks(published))
+  })
+
+  it('asks for a repeat while the files are away', async () => {
+    const user = await givenUser(context.service.db)
+    const id = await givenImage(user)
+    await whileFilesAreAway(async () => {
+      const answer = await get(user, `/${id}/file`)
+      expectPersonalError(answer, 503, /^The service is temporarily unavailable/)
+      expect(answer.headers.get('retry-after')).toBe('5')
+    })
   })
 
   it('keeps a prompt in any script', async () => {
@@ -153,22 +176,15 @@ describe('DELETE /api/v1/images/{id}', () => {
   })
 
   it('asks for a repeat while the files are away, and then takes the file, too', async () => {
-    const { db, url, config } = context.service
+    const { db, url } = context.service
     const user = await givenUser(db)
     const id = await givenImage(user)
-    const directory = directoryOf(config)
-    const away = `${directory}-away`
-    await rename(directory, away)
-    await writeFile(directory, '')
-    try {
+    await whileFilesAreAway(async () => {
       const answer = await ask('DELETE', user, `/${id}`)
       expectPersonalError(answer, 503, /^The service is temporarily unavailable/)
       expect(answer.headers.get('retry-after')).toBe('5')
       expect(await call(url, 'GET', `/image/${id}`)).toMatchObject({ status: 410 })
-    } finally {
-      await rm(directory)
-      await rename(away, directory)
-    }
+    })
     expect(await ask('DELETE', user, `/${id}`)).toMatchObject({ status: 204 })
     expect(await publicFileOf(id)).toBeUndefined()
   })
