@@ -1,9 +1,12 @@
 /** Each file under deploy/ is read by the program that it is for, where that is installed. */
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { findCaddy, findShellcheck } from '../support/programs.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -24,12 +27,13 @@ async function has(what: string, command: string, ...args: string[]): Promise<bo
   return isThere
 }
 
-const [compose, caddy, shellcheck, hadolint] = await Promise.all([
-  has('each compose file', 'docker', 'compose', 'version'),
-  has('deploy/caddy/Caddyfile', 'caddy', 'version'),
-  has('each script', 'shellcheck', '--version'),
-  has('the Dockerfile', 'hadolint', '--version'),
-])
+const directory = await mkdtemp(join(tmpdir(), 'easel-caddy-'))
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const compose = await has('each compose file', 'docker', 'compose', 'version')
+const hadolint = await has('the Dockerfile', 'hadolint', '--version')
+const shellcheck = await findShellcheck()
+const caddy = await findCaddy(directory)
 
 const MAIN = { POSTGRES_PASSWORD: 'one', EASEL_PASSWORD: 'two' }
 const MAIN_HOST = { ...MAIN, PRIVATE_ADDRESS: '10.8.0.1' }
@@ -74,8 +78,8 @@ describe.skipIf(!compose)('docker compose', () => {
 
 describe.skipIf(!caddy)('caddy', () => {
   const adapt = async (env: Record<string, string>) => {
-    const home = { XDG_CONFIG_HOME: tmpdir(), XDG_DATA_HOME: tmpdir() }
-    const { stdout, stderr } = await run('sh', ['deploy/caddy/caddy', 'adapt', '--validate'], { ...home, ...env })
+    const own = { XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, PATH: `${dirname(caddy as string)}:${PATH}` }
+    const { stdout, stderr } = await run('sh', ['deploy/caddy/caddy', 'adapt', '--validate'], { ...own, ...env })
     return { routes: JSON.parse(stdout).apps.http.servers.srv1.routes as { match?: { path?: string[] }[] }[], stderr }
   }
 

@@ -4,36 +4,49 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
-export function findProgram(name: string): string | undefined {
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    try {
-      accessSync(join(directory, name), constants.X_OK)
-      return join(directory, name)
-    } catch {}
+export const findProgram = (name: string): string | undefined =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((directory) => join(directory, name))
+    .find(isProgram)
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
   }
-  return undefined
+}
+
+/** As root, or where sudo asks nothing. Undefined where there is no apt, or no right to use it. */
+async function aptGet(): Promise<((...args: readonly string[]) => Promise<boolean>) | undefined> {
+  const root = process.getuid?.() === 0
+  if (!findProgram('apt-get') || !(root || (await succeeds('sudo', ['-n', 'true'])))) return undefined
+  return (...args) => {
+    const command = ['DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', '-y', '-o', 'DPkg::Lock::Timeout=60', ...args]
+    return root ? succeeds('env', command) : succeeds('sudo', ['-n', 'env', ...command])
+  }
 }
 
 let updated: Promise<boolean> | undefined
 
-/** Installs Debian packages with apt, as root or where sudo asks nothing. Resolves to whether they are there. */
+/** A fresh image has no lists. */
+const updateLists = (): Promise<boolean> => (updated ??= aptGet().then((apt) => apt?.('update') ?? false))
+
+/** Installs Debian packages with apt. Resolves to whether they are there. */
 export async function install(...packages: readonly string[]): Promise<boolean> {
-  const root = process.getuid?.() === 0
-  if (!findProgram('apt-get') || !(root || (await succeeds('sudo', ['-n', 'true'])))) return false
-  const apt = (...args: readonly string[]) => {
-    const command = ['DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', '-y', '-o', 'DPkg::Lock::Timeout=60', ...args]
-    return root ? succeeds('env', command) : succeeds('sudo', ['-n', 'env', ...command])
-  }
+  const apt = await aptGet()
+  if (!apt) return false
   const now = () => apt('install', '--no-install-recommends', ...packages)
   if (!updated) console.log(`Installing ${packages.join(', ')} with apt, for the tests.`)
   if (await now()) return true
-  updated ??= apt('update') // a fresh image has no lists
-  await updated
+  await updateLists()
   return now()
 }
 
-const succeeds = (program: string, args: string[]): Promise<boolean> =>
-  promisify(execFile)(program, args, { maxBuffer: 2 ** 26, timeout: 300_000 }).then(
+const succeeds = (program: string, args: string[], cwd?: string): Promise<boolean> =>
+  promisify(execFile)(program, args, { cwd, maxBuffer: 2 ** 26, timeout: 300_000 }).then(
     () => true,
     () => false,
   )
@@ -54,17 +67,39 @@ export const findPrometheus = () =>
     skipped: 'the tests of alerts and dashboards are skipped. Install it to run them.',
   })
 
+/** Undefined, after one line, where there is none. */
+export const findShellcheck = () =>
+  findOrInstall(['shellcheck'], ['shellcheck'], { skipped: 'scripts are not checked. Install it to check them.' })
+
+/** Debian's Caddy, in `directory` only: one that is installed begins to serve. Undefined, after one line, where there is none. */
+export async function findCaddy(directory: string): Promise<string | undefined> {
+  const unpacked = join(directory, 'usr/bin/caddy')
+  const unpack = () => succeeds('sh', ['-c', 'apt-get -q download caddy && dpkg-deb -x caddy_*.deb .'], directory)
+  const find = () => findProgram('caddy') ?? [unpacked].find(isProgram)
+  const get = async () => (await unpack()) || ((await updateLists()) && (await unpack()))
+  return findOrGet('caddy', find, get, 'the Caddyfile is not checked. Install it to check it.')
+}
+
 /** @param names of the program, the best first */
-async function findOrInstall(
+function findOrInstall(
   names: readonly [string, ...string[]],
   packages: readonly string[],
   { given, skipped }: { readonly given?: string | undefined; readonly skipped: string },
 ): Promise<string | undefined> {
   const find = () => given ?? names.map(findProgram).find((path) => path !== undefined)
-  if (!find()) await install(...packages)
+  return findOrGet(names.join(' or '), find, () => install(...packages), skipped)
+}
+
+async function findOrGet(
+  name: string,
+  find: () => string | undefined,
+  get: () => Promise<unknown>,
+  skipped: string,
+): Promise<string | undefined> {
+  if (!find()) await get()
   const found = find()
   if (found) return found
-  const missing = `No ${names.join(' or ')} on the PATH, and none could be installed`
+  const missing = `No ${name} on the PATH, and none could be installed`
   if (process.env.CI === 'true') throw new Error(`${missing}: with CI=true the tests need one.`)
   console.log(`${missing}: ${skipped}`)
   return undefined
