@@ -6,7 +6,7 @@ import { createServerHttp, parseServerUrl, within } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
-import { askPatiently, clientOf, eraseTraces, lookUp, PATIENCE } from './prompt-history.js'
+import { askPatiently, clientOf, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
 import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
 import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
@@ -20,12 +20,14 @@ const TIMES = {
 }
 
 export type ComfyuiOptions = Limits & Partial<typeof TIMES>
-type Watch = Call & typeof TIMES
+/** `erasing`: what is being erased while its images are published. */
+type Watch = Call & typeof TIMES & { readonly erasing: Set<Promise<void>> }
 
 /** Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
-  return serverBackend({
+  const erasing = new Set<Promise<void>>()
+  const backend = serverBackend({
     http,
     limits: options,
     remembers: true,
@@ -35,9 +37,16 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)
-      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options })
+      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, erasing })
     },
   })
+  return {
+    ...backend,
+    async close() {
+      await Promise.all(erasing)
+      await backend.close()
+    },
+  }
 }
 
 /** For canceling a prompt after a failure. */
@@ -56,6 +65,8 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
   const end = windUp(stop, watch.cancelGraceMs)
   let sent = false
   let mayRun = false
+  let entry: HistoryEntry | undefined
+  let fetched = false
   try {
     await prompt.followed
     stop.throwIfAborted()
@@ -63,11 +74,14 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     const { promptId, complaint } = await submitOnce(asked, stop, end.signal, patience.answerMs)
     prompt.id = promptId
     if (complaint) throw complaint
-    const entry = await untilEnded(prompt, asked, watch)
+    entry = await untilEnded(prompt, asked, watch)
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
+    // Old servers send no event of success.
     watch.drawn()
-    return await fetchImages(entry, asked, stop, patience)
+    const images = await fetchImages(entry, asked, stop, patience)
+    fetched = true
+    return images
   } catch (error) {
     if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
     else if (mayRun) await within(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
@@ -75,7 +89,11 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     throw error
   } finally {
     prompt.close()
-    if (sent) await eraseTraces(http, prompt.id, end.signal)
+    if (sent) {
+      const erased = eraseTraces(http, prompt.id, end.signal, entry).finally(() => watch.erasing.delete(erased))
+      watch.erasing.add(erased)
+      if (!fetched) await erased
+    }
     end.clear()
   }
 }
@@ -83,8 +101,9 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
 type Prompt = ReturnType<typeof followPrompt>
 
 /** Follows our prompt by the server's events: reports its progress, and notices its end and its failures. */
-function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, onPreview }: Watch) {
+function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, onPreview, drawn }: Watch) {
   const progress = createProgress(graph.images, report)
+  let succeeded = false
   // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
   // an old server's progress name their prompt.
   let current: unknown
@@ -96,9 +115,11 @@ function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, on
     if (type === 'execution_error') prompt.errors.set(data.prompt_id, data)
     if (current !== prompt.id) return
     progress(event)
-    // The only event that comes after the end is in the history.
+    if (type === 'execution_success') succeeded = true
+    // The only event that comes after the end is in the history, and the server is free.
     if (type === 'executing' && data.node === null) {
       current = undefined
+      if (succeeded) drawn()
       wake()
     }
   }

@@ -127,16 +127,22 @@ export async function askPatiently<T>(server: string, patience: Patience, stop: 
 /**
  * Erases an ended prompt from the server: replaces its images by empty files, since files cannot be deleted, and
  * deletes its entry in the history, which has the texts. Never fails: a server clears both at its next start.
+ * @param known its entry, where it has been read already
  */
-export const eraseTraces = (http: ServerHttp, promptId: string, signal: AbortSignal): Promise<void> =>
+export const eraseTraces = (
+  http: ServerHttp,
+  promptId: string,
+  signal: AbortSignal,
+  known?: HistoryEntry,
+): Promise<void> =>
   within(signal, ERASE_MS, async (limited) => {
-    const entry = await readHistory(http, promptId, limited)
+    const entry = known ?? (await readHistory(http, promptId, limited))
     const files = Object.values(entry?.outputs ?? {}).flatMap(savedFiles)
-    for (const { filename, subfolder, type } of files) {
+    const emptied = files.map(({ filename, subfolder, type }) => {
       const form = new FormData()
       form.append('image', new Blob([]), filename)
       for (const [name, value] of Object.entries({ subfolder, type, overwrite: 'true' })) form.append(name, value)
-      await http.post('/upload/image', form, limited)
-    }
-    await http.post('/history', { delete: [promptId] }, limited)
+      return http.post('/upload/image', form, limited)
+    })
+    await Promise.allSettled([...emptied, http.post('/history', { delete: [promptId] }, limited)])
   }).catch(() => undefined)

@@ -8,7 +8,7 @@ import { parseServerUrl } from '../../../src/inference/server-http.js'
 import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
 import { acceptUpgrade } from '../../support/raw-websocket.js'
 import { until, within } from '../../support/until.js'
-import { aRequest, givenBackend, PONY } from './given.js'
+import { aRequest, failureOf, givenBackend, PONY } from './given.js'
 import recorded from './recorded.json' with { type: 'json' }
 
 describe('progress', () => {
@@ -69,6 +69,24 @@ describe('a prompt that waits behind another one', () => {
     await generate({ seeds: [2] }, { onWaiting: (before) => told.push(before) })
     expect([...new Set(told)]).toEqual([1, 0])
     await first
+  })
+})
+
+describe('that all is drawn', () => {
+  it('is told as soon as the server says that the prompt succeeded, before its history is read', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 60 })
+    const reads = () => standIn.journal.filter(({ path }) => path.startsWith('/history/')).length
+    let readsBefore = -1
+    await generate({}, { onDrawn: () => (readsBefore = reads()) })
+    expect(readsBefore).toBe(reads() - 1)
+  })
+
+  it('is told of no prompt that failed', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 60 })
+    standIn.set({ run: 'exception' })
+    let told = 0
+    await failureOf(generate({}, { onDrawn: () => told++ }))
+    expect(told).toBe(0)
   })
 })
 
