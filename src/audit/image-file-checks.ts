@@ -36,6 +36,9 @@ const CONCURRENT_READS = 4
 /** A file is stored before its row; after this long the row should exist. */
 const UNRECORDED_FOR_MS = 600_000
 
+/** A broken sector, and a link: of one file. All other errors tell of the whole store. */
+const UNREADABLE = ['EIO', 'ELOOP']
+
 const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
 type ImageRow = RowOf<typeof IMAGE>
 const STORED = sql`${i.removedAt} IS NULL`
@@ -50,13 +53,18 @@ export const imageFileChecks = (audit: FileAudit): Checks => ({
 
 /** Every image's file exists, has the recorded hash, and is a PNG of the recorded size; its thumbnail is a WebP. */
 async function imagesStored(audit: FileAudit): Promise<Violations> {
-  const isWrong = async ({ slug, width, height, sha256, hasThumbnail }: ImageRow) => {
+  const isBroken = async ({ slug, width, height, sha256, hasThumbnail }: ImageRow) => {
     const bytes = await audit.files.read(slug)
     if (!bytes || (await hashOf(bytes)) !== sha256) return true
     const size = pngSize(bytes)
     if (size?.width !== width || size.height !== height) return true
     return hasThumbnail && !isWebp(await audit.files.readThumbnail(slug))
   }
+  const isWrong: IsWrong<ImageRow> = (image) =>
+    isBroken(image).catch((error) => {
+      if (UNREADABLE.includes(error.code)) return true
+      throw error
+    })
   const found = sql.param(await wrongImages(audit, STORED, isWrong))
   // Some may have been removed meanwhile.
   return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${STORED}`))

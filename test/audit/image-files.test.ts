@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
@@ -17,6 +17,15 @@ it('finds an image that is missing or changed', async () => {
   await writeFile(fileOf(audited.metered.slugs[0] as string), 'something else')
   expect(await violated()).toEqual({ 'images-are-stored-intact': 2 })
   expect(await violated({}, 'audit --full')).toEqual({ 'images-are-stored-intact': 2 })
+})
+
+it('finds an image whose file cannot be read, and goes on with the others', async () => {
+  const [file, other] = [fileOf(slug()), fileOf(audited.metered.slugs[0] as string)]
+  await rm(file)
+  await symlink(other, file)
+  expect(await violated()).toEqual({ 'images-are-stored-intact': 1 })
+  await writeFile(other, 'something else')
+  expect(await violated()).toEqual({ 'images-are-stored-intact': 2 })
 })
 
 it('finds an image whose thumbnail is missing or broken, and a thumbnail that outlived its image', async () => {
