@@ -49,7 +49,10 @@ export async function startBenchStack() {
     await migrateDatabase(postgres.url)
     const images = join(directory, 'images')
     await mkdir(images)
+    const [, nodeOptions = ''] = /^ENV NODE_OPTIONS=(.*)$/m.exec(await readFile('Dockerfile', 'utf8')) ?? []
     const env: Environment = {
+      // As in the image; the rival has the same.
+      NODE_OPTIONS: nodeOptions,
       DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
       STORAGE_URL: `file:${images}`,

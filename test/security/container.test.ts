@@ -47,6 +47,7 @@ describe('the image', () => {
     expect(argumentsOf('ARG')).toEqual(['EASEL_COMMIT'])
     expect(argumentsOf('ENV')).toEqual([
       'NODE_ENV=production HOST=0.0.0.0 STORAGE_URL=file:/data/images',
+      'NODE_OPTIONS=--max-semi-space-size=8',
       'EASEL_COMMIT=$EASEL_COMMIT',
     ])
     expect(linesOf('.dockerignore')).toEqual([
