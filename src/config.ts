@@ -65,7 +65,7 @@ function checkBackend(entry: string, context: z.RefinementCtx): void {
       `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
     )
   else if (!BACKEND_SCHEMES.includes(scheme))
-    refuse(`the backend scheme "${scheme}" isn't built yet; use ${BACKEND_SCHEMES.join(', ')}`)
+    refuse(`has an entry with the unknown scheme "${scheme}"; use ${BACKEND_SCHEMES.join(', ')}`)
   else if (scheme !== 'preview' && !URL.canParse(entry.slice(entry.indexOf('+') + 1)))
     refuse('has an entry without a host; write it like a1111+http://host:7860')
 }
@@ -124,7 +124,7 @@ const variables = z.object({
         .array(z.string().superRefine(checkBackend))
         .min(1, 'must name at least one backend, like preview:')
         // A server does one inference at a time, so it may be named once, however its entries differ otherwise.
-        .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each backend once'),
+        .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each GPU server only once'),
     ),
   INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
   GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),

@@ -20,7 +20,7 @@ const FRESH_MS = 1000
 /** A health check should not wait for the time-outs of what hangs. */
 const WITHIN_MS = 2000
 
-const DRAINING = 'This process ends what it has begun, and leaves: give it no new work.'
+const DRAINING = 'This process is shutting down: it only finishes what it has begun, so give it no new work.'
 
 /** @param isLeaving asked each time: who leaves says so at once */
 export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {

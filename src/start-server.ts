@@ -117,7 +117,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const ports = tracing?.submits(countedPorts) ?? countedPorts
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
-  const silent = 'The moderation endpoint gives no answer: NSFW models are refused; see MODERATION_URL.'
+  const silent = 'The moderation endpoint does not answer, so NSFW models are refused: check MODERATION_URL.'
   const moderation = { vital: false, trouble: () => (moderator.isSilent() ? silent : undefined) }
   const ready = readiness({ ...foundation.checks, moderation }, () => draining.signal.aborted)
   const published = publishedImages(db)

@@ -260,7 +260,7 @@ describe('a value that cannot be used stops the start with the variable’s name
 
   it('INFERENCE_URL with a scheme that is not built yet', () => {
     expect(refusalOf({ ...REQUIRED, INFERENCE_URL: 'preview:,teleport+http://user:secret@gpu1:7860' })).toMatch(
-      /^INFERENCE_URL the backend scheme "teleport\+http" isn't built yet; use preview, a1111\+http, /,
+      /^INFERENCE_URL has an entry with the unknown scheme "teleport\+http"; use preview, a1111\+http, /,
     )
   })
 
@@ -281,7 +281,7 @@ describe('a value that cannot be used stops the start with the variable’s name
     'openai+http://gpu1:8080?sampler=euler,openai+http://gpu1:8080/v1?sampler=ddim',
     'sdcpp+http://gpu1:1234,openai+http://gpu1:1234/v1/?sampler=euler',
   ])('one server twice in INFERENCE_URL: %s', (url) => {
-    expect(refusalOf({ ...REQUIRED, INFERENCE_URL: url })).toBe('INFERENCE_URL must name each backend once')
+    expect(refusalOf({ ...REQUIRED, INFERENCE_URL: url })).toBe('INFERENCE_URL must name each GPU server only once')
   })
 
   it('not two servers on one host', () => {

@@ -16,8 +16,7 @@ export interface AuditRedis {
 }
 
 /** Without a cause, which the command line would mistake for Postgres's. */
-export const redisUnreachable = (): Error =>
-  new Error("Redis can't be reached: check REDIS_URL and that it is running.")
+export const redisUnreachable = (): Error => new Error("Redis can't be reached: check REDIS_URL, and that Redis runs.")
 
 /** @throws redisUnreachable if Redis does not answer */
 async function ask<T>(command: Promise<T>): Promise<T> {

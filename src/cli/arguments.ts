@@ -35,7 +35,7 @@ export function newUsername(text: string): string {
 
 export function emailAddress(text: string): string {
   if (text.length <= 254 && z.email().safeParse(text).success) return text
-  throw new OperatorError(`"${text}" is no email address: write it like alice@example.com.`)
+  throw new OperatorError(`"${text}" is not an email address: write it like alice@example.com.`)
 }
 
 /** Not "Active": it would look right and keep its owner from generating. */

@@ -28,17 +28,17 @@ export function backendCommands(program: Command, find: FindConfig, print: (answ
     .command('backend')
     .description('GPU servers')
     .command('check')
-    .description('reach a GPU server, list what it lacks, and have it draw one image')
+    .description('connect to a GPU server, list what it lacks, and let it draw one image')
     .argument(
       '<url>',
-      'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860, or an address to find out its kind',
+      'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860, or a plain http:// address, whose kind is found out',
     )
-    .option('--model <file...>', "checkpoints it should have; the catalog's unless given")
+    .option('--model <file...>', 'checkpoints that it should have (default: those of the catalog)')
     .option(
       '--output <path>',
-      'where the image is written (default: easel-backend-check.png here, or where temporary files go)',
+      'file for the image (default: easel-backend-check.png here, or in the directory for temporary files)',
     )
-    .option('--strict', 'exit 1 for a sampler that it lacks, too')
+    .option('--strict', 'exit 1 for a missing sampler, too')
     .action(async (url, options) => print(await checkBackendAt(find, url, options)))
 }
 
@@ -77,11 +77,11 @@ async function entryOf(url: string): Promise<string> {
   const address = parseServerUrl(`unknown+${url}`)
   const timeout = AbortSignal.timeout(RECOGNIZE_MS)
   const found = await recognize({ ...address, name: address.base }, timeout).catch((error: Error) => {
-    throw timeout.aborted ? new OperatorError('Nobody answers there in time: check the address.') : error
+    throw timeout.aborted ? new OperatorError('No server answered there in time: check the address.') : error
   })
   if (found) return `${found.kind}+${url}`
   throw new OperatorError(
-    'None of the servers that Easel can use answers there: check the address, and that its API is on.',
+    'No server that Easel can use answers there: check the address, and that the server runs with its API on.',
   )
 }
 
@@ -155,5 +155,5 @@ function remarkOn({ name, wanted, missingModels, missingSamplers, image }: Check
     .filter(([, missing]) => missing.length > 0)
     .map(([what, missing]) => `the ${what} ${missing.join(', ')}`)
   if (lacks.length === 0) return undefined
-  return `${name} works but lacks ${lacks.join(' and ')}: generations that need them wait for another backend, or fail and are given back.`
+  return `${name} works but lacks ${lacks.join(' and ')}: generations that need them wait for another backend, or fail with a refund.`
 }

@@ -14,7 +14,7 @@ export function creditCommands(program: Command, run: Runner): void {
     .option('--note <text>', 'what for; shown in the history', words('--note', 500))
     .option(
       '--ref <id>',
-      'your own reference, like an invoice number: the same one grants a user once',
+      'your own reference, like an invoice number; a repeat with the same one grants nothing',
       words('--ref', 200),
     )
     .option(...REASON)

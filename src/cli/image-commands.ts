@@ -13,7 +13,9 @@ export function imageCommands(program: Command, run: Runner): void {
   const images = program.command('images').description('published images')
   images
     .command('remove')
-    .description('take an image down: its file goes, its page says so; repeat it if the file could not be removed')
+    .description(
+      'remove an image: its file is deleted, and its page says so; repeat this if the file could not be deleted',
+    )
     .argument('<slug>', "the image's ID, the file's name in its URL")
     .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
     .action(run(takeDown))
@@ -38,7 +40,7 @@ async function takeDown({ db, config, record }: Operator, slug: string, { reason
 }
 
 const GONE = 'Its file was lost or removed.'
-const STORE_IS_EMPTY = 'The store of images is empty: see that STORAGE_URL is right, and put the files back first.'
+const STORE_IS_EMPTY = 'The image store is empty: check STORAGE_URL, and put the files back first.'
 
 async function reconcile(
   { db, config, record }: Operator,
@@ -61,7 +63,8 @@ async function reconcile(
     row('images without their file', fileGone, 'marked as removed'),
     row('files of no image', unknown, 'file removed'),
   ]
-  const hint = total > 0 && !apply ? '\n\nNothing was changed: repeat it with --apply to do so.' : ''
+  const hint =
+    total > 0 && !apply ? '\n\nNothing was changed: repeat the command with --apply to make these changes.' : ''
   return {
     json: { applied: apply, still_there: stillThere, file_gone: fileGone, unknown },
     text: table(rows) + hint,

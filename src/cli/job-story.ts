@@ -64,7 +64,7 @@ const REASONS: { readonly [Reason in PutBackReason]?: string } = {
   model_missing: 'the GPU server lacks the model',
   internal: 'the worker failed: see its log',
   store_failed: 'the images could not be stored',
-  gpu_not_free: 'the GPU did not come free in time',
+  gpu_not_free: 'the GPU did not become free in time',
   worker_leaving: 'the worker was told to stop',
   lease_in_doubt: 'the worker could not reach Postgres',
   worker_lost: 'the worker died or stood still',

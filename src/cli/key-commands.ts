@@ -13,7 +13,7 @@ export function keyCommands(program: Command, run: Runner): void {
   const key = program.command('key').description('API keys')
   key
     .command('create <username>')
-    .description('create a key and show it, this one time')
+    .description('create a key and show it once')
     .option('--name <text>', 'what it is for', words('--name', 100))
     .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
     .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
@@ -22,7 +22,7 @@ export function keyCommands(program: Command, run: Runner): void {
   key.command('list <username>').description("list a user's keys").action(run(listKeys))
   key
     .command('revoke')
-    .description('refuse a key from now on')
+    .description('make a key stop working')
     .argument('<id>', 'its ID from "easel key list"')
     .option(...REASON)
     .action(run(revokeKey))
@@ -87,7 +87,7 @@ export function usageCommand(program: Command, run: Runner): void {
 type Period = { readonly since?: Date; readonly until?: Date }
 
 async function showUsage({ db, config }: Operator, username: string, { since, until }: Period) {
-  if (since && until && since >= until) throw new OperatorError('--since must lie before --until.')
+  if (since && until && since >= until) throw new OperatorError('--since must be before --until.')
   const user = await requireUser(db, username)
   const usage = await operatorKeyStore(db).usage(user.id, since, until)
   const rows = usage.map((row) => ({ ...row, hint: hintOf(row, config) }))

@@ -12,7 +12,7 @@ const SAMPLE = 1000
 export function auditCommand(program: Command, run: Runner): void {
   program
     .command('audit')
-    .description('count what must never happen; exits 1 when anything did. Writes nothing but how far it came')
+    .description('check for what must never happen, and exit 1 if something did; writes only how far it came')
     .option('--full', `look at everything again and at every image, instead of what is new and ${SAMPLE} at random`)
     .action(run(runAudit))
 }
@@ -37,7 +37,7 @@ export function migrateCommand(program: Command, run: Runner, tell: (line: strin
   program
     .command('migrate')
     .description(
-      'bring the database up to date and seed an empty catalog (safe to repeat, and at once from several hosts)',
+      'bring the database up to date and seed an empty catalog (safe to repeat, and to run on several hosts at once)',
     )
     .action(run((operator) => migrate(operator, tell)))
 }

@@ -11,10 +11,10 @@ import { OperatorError } from './operator-error.js'
 import { jsonOf, plural, table } from './output.js'
 
 export function modelCommands(program: Command, run: Runner): void {
-  const models = program.command('models').description('the model versions that can be asked for')
+  const models = program.command('models').description('the model versions that users can choose')
   models
     .command('import')
-    .description('add model versions, or update those whose ID is there already')
+    .description('add model versions, or update those whose ID exists already')
     .option(...REASON)
     .argument('<file>', 'a JSON array in the fields of "easel models list --json"')
     .action(run(importModels))
@@ -27,7 +27,7 @@ export function modelCommands(program: Command, run: Runner): void {
       .option(...REASON)
       .action(run((operator, id: number, { reason }: ReasonOption) => setEnabled(operator, id, enabled, reason)))
   enabling('enable', 'offer a model version', true)
-  enabling('disable', 'offer a model version no longer; what is queued still runs', false)
+  enabling('disable', 'stop offering a model version; what is queued still runs', false)
   models
     .command('price')
     .description('set what an image costs, for what is submitted from now on')

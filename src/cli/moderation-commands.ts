@@ -23,7 +23,7 @@ export function moderationCommands(program: Command, run: Runner): void {
     .action(run(listRefusals))
   moderation
     .command('wrong')
-    .description('mark a refusal as wrong, for those who mend the rules')
+    .description('mark a refusal as wrong, so that the rules can be corrected')
     .argument('<id>', 'its ID from "easel moderation list"', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
     .action(run(markWrong))
 }

@@ -14,7 +14,7 @@ export function sentenceOf(error: unknown): string {
   if (known) return known
   const told = withoutQuery(error)
   if (isOutage(told))
-    return `Postgres can't be reached (${told.message || told.code}): check DATABASE_URL and that it is running.`
+    return `Postgres can't be reached (${told.message || told.code}): check DATABASE_URL, and that Postgres runs.`
   return told.message || 'Something went wrong.'
 }
 

@@ -10,19 +10,19 @@ import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 
 export function queueCommands(program: Command, run: Runner): void {
-  program.command('queue').description('what waits, runs and fails, and the backends').action(run(showQueue))
+  program.command('queue').description('show what waits, runs and fails, and the backends').action(run(showQueue))
   program
     .command('pause')
-    .description('let nothing start, or nothing of one model or on one backend; what runs goes on')
-    .option('--model <file>', 'of this model file only')
-    .option('--backend <name>', 'on this backend only, as "easel queue" names it')
+    .description('start nothing, or nothing of one model or on one backend; what runs goes on')
+    .option('--model <file>', 'only what needs this model file')
+    .option('--backend <name>', 'only on this backend, named as in "easel queue"')
     .requiredOption(...REASON)
     .action(run(pauseClaims))
   program
     .command('resume')
     .description('end a pause')
-    .option('--model <file>', 'that of this model file')
-    .option('--backend <name>', 'that of this backend')
+    .option('--model <file>', 'the pause of this model file')
+    .option('--backend <name>', 'the pause of this backend')
     .option(...REASON)
     .action(run(resumeClaims))
 }
@@ -38,13 +38,13 @@ function pausableOf({ model, backend }: PauseOptions): Pausable {
 async function pauseClaims({ db, by }: Operator, options: PauseOptions) {
   const what = pausableOf(options)
   await pause(pauseStore(db), what, by(options.reason))
-  return { json: { ...what, paused: true }, text: `Nothing starts of ${nameOf(what)} until it is resumed.` }
+  return { json: { ...what, paused: true }, text: `Paused: ${nameOf(what)}. What runs goes on.` }
 }
 
 async function resumeClaims({ db, by }: Operator, options: PauseOptions) {
   const what = pausableOf(options)
   await resume(pauseStore(db), what, by(options.reason))
-  return { json: { ...what, paused: false }, text: `Workers start ${nameOf(what)} again.` }
+  return { json: { ...what, paused: false }, text: `Resumed: ${nameOf(what)}.` }
 }
 
 async function showQueue({ db }: Operator) {

@@ -19,7 +19,7 @@ export function passwordReader(input: NodeJS.ReadableStream & Partial<Pick<ReadS
     }
     const [password = '', again = password] = typed
     if (typed.length < wanted.length) throw new OperatorError('No password was given, so nothing was changed.')
-    if (password !== again) throw new OperatorError('These were two different passwords, so nothing was changed.')
+    if (password !== again) throw new OperatorError('The two passwords differ, so nothing was changed.')
     return password
   }
 }

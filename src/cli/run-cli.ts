@@ -59,7 +59,7 @@ export async function runCli(
       const config = await find()
       if (!config)
         throw new OperatorError(
-          `No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${localDirectory}.`,
+          `No database found: set DATABASE_URL, or run "npm start", whose stack does not run in ${localDirectory} now.`,
         )
       print(await withOperator(config, (operator) => work(operator, ...args)))
     }

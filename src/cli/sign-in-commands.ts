@@ -17,7 +17,7 @@ export function signInCommands(user: Command, run: Runner, readPassword: ReadPas
   const setPassword = (operator: Operator, username: string) => changePassword(operator, username, readPassword)
   user
     .command('password <username>')
-    .description('set the password, read from standard input; ends all sessions')
+    .description('set the password, asked for or read from standard input; ends all sessions')
     .action(run(setPassword))
   user
     .command('sign-in-link <username>')
@@ -25,13 +25,13 @@ export function signInCommands(user: Command, run: Runner, readPassword: ReadPas
     .action(run(makeLink))
   user
     .command('email <username>')
-    .description('set where links to sign in are sent')
+    .description('set the address to which sign-in links are sent')
     .argument('[address]', 'the address', emailAddress)
-    .option('--none', 'take the address away')
+    .option('--none', 'remove the address')
     .action(run(setEmail))
   user
     .command('role <username>')
-    .description('say who sees the operator pages of the website')
+    .description('set whether a user may open the operator pages of the website')
     .argument('<role>', 'operator or subscriber', oneOf('The role', ['operator', 'subscriber']))
     .action(run(setRole))
 }

@@ -36,15 +36,15 @@ export function userCommands(program: Command, run: Runner, readPassword: ReadPa
     .description('create a user, with 0 credits and no subscription unless told otherwise')
     .argument('<username>', 'letters, digits and . _ @ + -', newUsername)
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
-    .option('--plan <name>', 'begin an active subscription to this plan', words('--plan', 100))
-    .option('--until <date>', 'its end, one year on unless given', moment('--until'))
-    .option('--email <address>', 'where links to sign in to the website are sent', emailAddress)
-    .option('--operator', 'sees the operator pages of the website')
+    .option('--plan <name>', 'start an active subscription to this plan', words('--plan', 100))
+    .option('--until <date>', 'its end (default: in one year)', moment('--until'))
+    .option('--email <address>', 'where sign-in links for the website are sent', emailAddress)
+    .option('--operator', 'may open the operator pages of the website')
     .option(...REASON)
     .action(run(createUser))
   user
     .command('show <username>')
-    .description('show one user, the one deleted last if nobody has the name now')
+    .description('show a user; if nobody has the name now, the last one who had it')
     .action(run(showUser))
   user.command('list').description('list all users, deleted ones at the end').action(run(listUsers))
   user
@@ -55,7 +55,7 @@ export function userCommands(program: Command, run: Runner, readPassword: ReadPa
     .action(run(deleteUser))
   user
     .command('rotate-webhook-secret <username>')
-    .description("replace what signs a user's webhook_url, and show the new secret")
+    .description("replace the secret that signs requests to a user's webhook_url, and show the new one")
     .option(...REASON)
     .action(run(rotateWebhookSecret))
   signInCommands(user, run, readPassword)
@@ -66,11 +66,11 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .command('subscription')
     .description('what a user is subscribed to')
     .command('set <username>')
-    .description('begin or change a subscription; what is not given stays as it is')
+    .description('start or change a subscription; what is not given stays unchanged')
     .option('--plan <name>', 'the plan', words('--plan', 100))
     .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
-    .option('--until <date>', 'its end; a new subscription ends one year on unless given', moment('--until'))
-    .option('--none', 'take the subscription away')
+    .option('--until <date>', 'its end (default for a new subscription: in one year)', moment('--until'))
+    .option('--none', 'remove the subscription')
     .option(...REASON)
     .action(run(setSubscription))
 }
@@ -139,7 +139,7 @@ async function rotateWebhookSecret({ db, record }: Operator, name: string, { rea
     )
   await record('rotated webhook secret', username, reason)
   const advice =
-    'Put it in place of the old one at every receiver of webhook_url: until then they believe whoever has that.'
+    'Put it in place of the old one at every receiver of webhook_url: until then they trust whoever has the old one.'
   const text = `${facts({ secret, 'old signs until': until })}\n${advice}`
   return { json: { username, secret, old_secret_until: until }, text }
 }

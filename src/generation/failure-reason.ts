@@ -21,7 +21,7 @@ export const publicReason = (error: unknown): string => (error instanceof Backen
 export const LACKING = {
   model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
   sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
-  seed: 'The seed % is larger than the GPU servers can keep. Choose a seed up to 2147483644.',
+  seed: 'The seed % is too large for the GPU servers. Choose a seed up to 2147483644.',
   size: 'The size % is not available on the GPU servers. Choose a width and a height that are multiples of 64.',
   cfg_scale: 'The cfg_scale % is not available on the GPU servers. Choose one up to 20.',
 } as const

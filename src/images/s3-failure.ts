@@ -31,12 +31,13 @@ function complaint({ endpoint, key, region }: S3Storage, error: unknown, timedOu
   if (timedOutMs !== undefined || name === 'TimeoutError')
     return `did not answer in time at ${place}: check that store and the network to it.`
   if (name === 'CredentialsProviderError')
-    return 'has no key here: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this host a role of AWS.'
+    return 'needs a key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this host an AWS role.'
   if (name === 'NoSuchBucket')
     return `does not exist at ${place}: create it, or correct STORAGE_URL, S3_ENDPOINT or S3_REGION.`
   if (status === 301 || name === 'AuthorizationHeaderMalformed' || name === 'IllegalLocationConstraintException')
     return `is not in the region ${region}: correct S3_REGION.`
-  if (name === 'RequestTimeTooSkewed') return 'refuses the time of this host: correct its clock.'
+  if (name === 'RequestTimeTooSkewed')
+    return 'refuses requests because the clock of this host is wrong: correct that clock.'
   if (status === 401 || status === 403) {
     const variables = key ? 'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY' : 'the role or profile of this host'
     return `refuses access (${name}): check ${variables}, and that they may get, put, delete and list objects there.`

@@ -5,7 +5,7 @@ export async function redisTrouble(redis: Redis): Promise<string | undefined> {
   // Not CONFIG GET, which hosted servers refuse.
   const memory = await redis.info('memory').catch(() => undefined)
   if (memory === undefined)
-    return 'Redis does not answer: requests are served without it; see whether it runs where REDIS_URL leads.'
+    return 'Redis does not answer, so requests are served without it: check that it runs where REDIS_URL leads.'
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1]
   if (policy === undefined || policy === 'noeviction') return undefined
   return `Redis may drop jobs and locks, because its maxmemory-policy is ${policy}: set it to noeviction.`

@@ -80,6 +80,6 @@ describe('a violation', () => {
 
 it('cannot be judged while Redis is away', async () => {
   expect(await audited.easel.error('audit', { REDIS_URL: 'redis://127.0.0.1:1' })).toBe(
-    "Redis can't be reached: check REDIS_URL and that it is running.",
+    "Redis can't be reached: check REDIS_URL, and that Redis runs.",
   )
 })

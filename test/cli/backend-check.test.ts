@@ -127,7 +127,7 @@ describe('backend check', () => {
     const { code, stderr } = await check(server.url)
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      what === 'nobody listens' ? /ECONNREFUSED; check the address/ : /^error: None of the servers/,
+      what === 'nobody listens' ? /ECONNREFUSED; check the address/ : /^error: No server that Easel can use/,
     )
   })
 

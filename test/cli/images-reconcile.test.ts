@@ -40,7 +40,9 @@ it('shows no more of what was removed than before the restore, and clears away w
   const found = { still_there: one(removed), file_gone: one(gone), unknown: one(orphan) }
   const before = await slugsOf()
   expect(await easel.json('images reconcile')).toEqual({ applied: false, ...found })
-  expect(await easel.text('images reconcile')).toMatch(/\n\nNothing was changed: repeat it with --apply to do so\.$/)
+  expect(await easel.text('images reconcile')).toMatch(
+    /\n\nNothing was changed: repeat the command with --apply to make these changes\.$/,
+  )
   expect(await slugsOf()).toEqual(before)
   expect(await publishedImages(db).find(gone)).toMatchObject({ removed: false })
 
@@ -66,7 +68,7 @@ it('believes no store that is empty, and lets be what is about to be published',
   await givenProcessing(easel, running)
   for (const line of ['images reconcile', 'images reconcile --apply'])
     expect(await easel.error(line, { STORAGE_URL: `file:${easel.storage}/elsewhere` })).toBe(
-      'The store of images is empty: see that STORAGE_URL is right, and put the files back first.',
+      'The image store is empty: check STORAGE_URL, and put the files back first.',
     )
   expect(await publishedImages(db).find(slugs[0] as string)).toMatchObject({ removed: false })
   await givenImage(easel, running.slugs[0] as string)

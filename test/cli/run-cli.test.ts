@@ -95,7 +95,7 @@ describe('the command line', () => {
     }
     for (const line of ['user list', 'migrate', 'audit']) {
       expect(await easel.error(line, { DATABASE_URL: NOWHERE })).toMatch(
-        /^Postgres can't be reached \(connect ECONNREFUSED.*\): check DATABASE_URL and that it is running\.$/,
+        /^Postgres can't be reached \(connect ECONNREFUSED.*\): check DATABASE_URL, and that Postgres runs\.$/,
       )
       expect(
         await easel.error(
@@ -173,7 +173,7 @@ describe('without DATABASE_URL', () => {
   const local = (line: string) => runLine(line, { DATABASE_URL: '', LOG_LEVEL: 'silent' }, directory)
 
   it('asks for it where no stack runs', async () => {
-    const expected = `error: No database to work on: set DATABASE_URL, or run "npm start", whose stack is not running in ${directory}.\n`
+    const expected = `error: No database found: set DATABASE_URL, or run "npm start", whose stack does not run in ${directory} now.\n`
     expect(await local('user list')).toEqual({ code: 1, stdout: '', stderr: expected })
     await writeFile(join(directory, 'database-url'), `${NOWHERE}\n`)
     expect(await local('user list')).toEqual({ code: 1, stdout: '', stderr: expected })

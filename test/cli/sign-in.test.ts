@@ -22,7 +22,7 @@ describe('user create --email --operator', () => {
       'Another user has the address ONE@easel.test: "easel user list" shows who.',
     )
     expect(await easel.error('user create second --email nonsense')).toBe(
-      '"nonsense" is no email address: write it like alice@example.com.',
+      '"nonsense" is not an email address: write it like alice@example.com.',
     )
     expect(await easel.error('user show second')).toMatch(/^No user/)
   })
@@ -101,6 +101,6 @@ describe('the password', () => {
       password: 'open sesame',
       shown: 'Password: \nOnce more: \n',
     })
-    await expect(read('open sesame\nopen sesami', true)).rejects.toThrow('two different passwords')
+    await expect(read('open sesame\nopen sesami', true)).rejects.toThrow('The two passwords differ')
   })
 })

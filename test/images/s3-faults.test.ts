@@ -168,7 +168,7 @@ describe('the sentence', () => {
     [
       'for a clock that is wrong',
       (_, response) => refuse(response, 403, 'RequestTimeTooSkewed'),
-      () => 'refuses the time of this host: correct its clock.',
+      () => 'refuses requests because the clock of this host is wrong: correct that clock.',
     ],
     [
       'for a fault of the store',
