@@ -5,7 +5,7 @@ import { hashPassword, passwordProblem } from '../account/password.js'
 import { newSignInLink } from '../account/session.js'
 import { operatorUserStore } from '../db/account-store.js'
 import { credentialStore } from '../db/session-store.js'
-import { emailAddress, oneOf, requireUser } from './arguments.js'
+import { emailAddress, oneOf, REASON, type ReasonOption, requireUser } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf } from './output.js'
@@ -14,54 +14,73 @@ import { facts, jsonOf } from './output.js'
 export type ReadPassword = () => Promise<string>
 
 export function signInCommands(user: Command, run: Runner, readPassword: ReadPassword): void {
-  const setPassword = (operator: Operator, username: string) => changePassword(operator, username, readPassword)
+  const setPassword = (operator: Operator, username: string, options: ReasonOption) =>
+    changePassword(operator, username, readPassword, options)
   user
     .command('password <username>')
     .description('set the password, asked for or read from standard input; ends all sessions')
+    .option(...REASON)
     .action(run(setPassword))
   user
     .command('sign-in-link <username>')
     .description('make a link that signs in to the website once, within 15 minutes')
+    .option(...REASON)
     .action(run(makeLink))
   user
     .command('email <username>')
     .description('set the address to which sign-in links are sent')
     .argument('[address]', 'the address', emailAddress)
     .option('--none', 'remove the address')
+    .option(...REASON)
     .action(run(setEmail))
   user
     .command('role <username>')
     .description('set whether a user may open the operator pages of the website')
     .argument('<role>', 'operator or subscriber', oneOf('The role', ['operator', 'subscriber']))
+    .option(...REASON)
     .action(run(setRole))
 }
 
-async function changePassword({ db }: Operator, name: string, readPassword: ReadPassword) {
+async function changePassword(
+  { db, record }: Operator,
+  name: string,
+  readPassword: ReadPassword,
+  { reason }: ReasonOption,
+) {
   const { id, username } = await requireUser(db, name)
   const password = await readPassword()
   const problem = passwordProblem(password, username)
   if (problem) throw new OperatorError(problem)
   await credentialStore(db).setPassword(id, await hashPassword(password), undefined)
+  await record('set the password', username, reason)
   return { json: { username }, text: `${username} has a new password, and every session has ended.` }
 }
 
-async function makeLink({ db, config }: Operator, name: string) {
-  const { id } = await requireUser(db, name)
+async function makeLink({ db, config, record }: Operator, name: string, { reason }: ReasonOption) {
+  const { id, username } = await requireUser(db, name)
   const { url, expiresAt } = await newSignInLink(credentialStore(db), id, config.baseUrl)
+  await record('made a sign-in link', username, reason)
   return { json: jsonOf({ url, expiresAt }), text: `${url}\nWorks once, until ${expiresAt.toISOString()}.` }
 }
 
-async function setEmail({ db }: Operator, name: string, address: string | undefined, { none }: { none?: boolean }) {
+async function setEmail(
+  { db, record }: Operator,
+  name: string,
+  address: string | undefined,
+  { none, reason }: ReasonOption & { readonly none?: boolean },
+) {
   if ((address === undefined) === (none === undefined)) throw new OperatorError('Give an address, or --none.')
   const { id, username } = await requireUser(db, name)
   const email = address ?? null
   if (!(await operatorUserStore(db).setEmail(id, email)))
     throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
+  await record(email ? 'changed the email address' : 'removed the email address', username, reason)
   return { json: { username, email }, text: facts({ username, email }) }
 }
 
-async function setRole({ db }: Operator, name: string, role: string) {
+async function setRole({ db, record }: Operator, name: string, role: string, { reason }: ReasonOption) {
   const { id, username } = await requireUser(db, name)
   await operatorUserStore(db).setRole(id, role as Role)
+  await record(`made ${role === 'operator' ? 'an operator' : 'a subscriber'}`, username, reason)
   return { json: { username, role }, text: facts({ username, role }) }
 }

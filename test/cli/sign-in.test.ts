@@ -43,6 +43,24 @@ describe('user email and role', () => {
   })
 })
 
+it('whoever gives access to an account is recorded, with the reason', async () => {
+  await easel.json('user create frank')
+  await easel.json('user role frank operator --reason night-shift')
+  await easel.json('user email frank frank@easel.test')
+  await easel.json('user sign-in-link frank --reason lost-password')
+  await easel.run('user password frank', {}, 'a few good words')
+  const { rows } = await easel.db.pool.query(
+    `SELECT action, reason FROM operator_actions WHERE target = 'frank' AND actor LIKE 'command line (%' ORDER BY id`,
+  )
+  expect(rows).toEqual([
+    { action: 'created user', reason: '' },
+    { action: 'made an operator', reason: 'night-shift' },
+    { action: 'changed the email address', reason: '' },
+    { action: 'made a sign-in link', reason: 'lost-password' },
+    { action: 'set the password', reason: '' },
+  ])
+})
+
 describe('user sign-in-link', () => {
   it('makes a link of the site that signs in once, for 15 minutes', async () => {
     const { id } = await easel.json('user create dave')
