@@ -1,7 +1,10 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Bench, rounds } from './bench.js'
 import { residentMiB } from './stack.js'
+
+const IDLE_MS = 3000
 
 /** What a process takes before its first request: the time to its first "ready", memory, and room on the disk. */
 export async function benchStarts({ stack, rival, rivalScript, figures, wanted }: Bench): Promise<void> {
@@ -13,8 +16,18 @@ export async function benchStarts({ stack, rival, rivalScript, figures, wanted }
     })
     figures.addRounds('cold start to ready, ms', ...times)
   }
-  if (wanted('memory'))
-    figures.add('server memory, idle, MiB', await residentMiB(stack.server.pid), await residentMiB(rival.pid))
+  if (wanted('memory')) {
+    const idle = async (script: string) => {
+      const started = await stack.launch([script])
+      await delay(IDLE_MS)
+      const resident = await residentMiB(started.pid)
+      await started.stop()
+      return resident
+    }
+    figures.add('server memory, idle, MiB', await idle('dist/server.js'), await idle(rivalScript))
+    const loaded = [await residentMiB(stack.server.pid), await residentMiB(rival.pid)] as const
+    figures.add('server memory, after all cases, MiB', ...loaded)
+  }
   if (wanted('install size')) figures.add('install size, MiB', (await installedBytes('.')) / 2 ** 20)
 }
 
