@@ -20,7 +20,7 @@ RUN npm run -s sbom > sbom.json
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 STORAGE_URL=file:/data/images
-# Node's own size takes up to 80 MiB more under load, and no less CPU.
+# Node's default size of the young generation costs a busy server 80 MiB more and saves it no CPU.
 ENV NODE_OPTIONS=--max-semi-space-size=8
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules

@@ -42,7 +42,7 @@ const list = (text: string): string[] =>
     .map((part) => part.trim())
     .filter(Boolean)
 
-/** Addresses and networks. `none` is the default, and stands for none of them. */
+/** Addresses and networks, with commas between them. `none` is the default; as an entry it adds nothing. */
 const networks = (none: string, message: string) =>
   z
     .string()

@@ -36,7 +36,7 @@ const CONCURRENT_READS = 4
 /** A file is stored before its row; after this long the row should exist. */
 const UNRECORDED_FOR_MS = 600_000
 
-/** A broken sector, and a link: of one file. All other errors tell of the whole store. */
+/** Errors of a single file: a broken sector, or a link in its place. Any other error is the whole store's. */
 const UNREADABLE = ['EIO', 'ELOOP']
 
 const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')

@@ -71,7 +71,10 @@ export const findPrometheus = () =>
 export const findShellcheck = () =>
   findOrInstall(['shellcheck'], ['shellcheck'], { skipped: 'scripts are not checked. Install it to check them.' })
 
-/** Debian's Caddy, in `directory` only: one that is installed begins to serve. Undefined, after one line, where there is none. */
+/**
+ * Caddy from the PATH, or else Debian's, unpacked into `directory`: installing it would start a server. Undefined, after
+ * one line, where there is none.
+ */
 export async function findCaddy(directory: string): Promise<string | undefined> {
   const unpacked = join(directory, 'usr/bin/caddy')
   const unpack = () => succeeds('sh', ['-c', 'apt-get -q download caddy && dpkg-deb -x caddy_*.deb .'], directory)

@@ -20,13 +20,17 @@ const TIMES = {
 }
 
 export type ComfyuiOptions = Limits & Partial<typeof TIMES>
-/** `erasing`: what is being erased while its images are published. */
-type Watch = Call & typeof TIMES & { readonly erasing: Set<Promise<void>> }
+/** `finishLater`: of work that the images need not wait for; `close` does. */
+type Watch = Call & typeof TIMES & { finishLater(work: Promise<void>): void }
 
 /** Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
-  const erasing = new Set<Promise<void>>()
+  const unfinished = new Set<Promise<void>>()
+  const finishLater = (work: Promise<void>) => {
+    unfinished.add(work)
+    void work.finally(() => unfinished.delete(work))
+  }
   const backend = serverBackend({
     http,
     limits: options,
@@ -37,13 +41,13 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)
-      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, erasing })
+      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, finishLater })
     },
   })
   return {
     ...backend,
     async close() {
-      await Promise.all(erasing)
+      await Promise.all(unfinished)
       await backend.close()
     },
   }
@@ -65,8 +69,7 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
   const end = windUp(stop, watch.cancelGraceMs)
   let sent = false
   let mayRun = false
-  let entry: HistoryEntry | undefined
-  let fetched = false
+  const erase = (entry?: HistoryEntry) => eraseTraces(http, prompt.id, end.signal, entry)
   try {
     await prompt.followed
     stop.throwIfAborted()
@@ -74,26 +77,22 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     const { promptId, complaint } = await submitOnce(asked, stop, end.signal, patience.answerMs)
     prompt.id = promptId
     if (complaint) throw complaint
-    entry = await untilEnded(prompt, asked, watch)
+    const entry = await untilEnded(prompt, asked, watch)
     mayRun = false
     if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
     // Old servers send no event of success.
     watch.drawn()
     const images = await fetchImages(entry, asked, stop, patience)
-    fetched = true
+    watch.finishLater(erase(entry))
     return images
   } catch (error) {
     if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
     else if (mayRun) await within(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
+    if (sent) await erase()
     stop.throwIfAborted()
     throw error
   } finally {
     prompt.close()
-    if (sent) {
-      const erased = eraseTraces(http, prompt.id, end.signal, entry).finally(() => watch.erasing.delete(erased))
-      watch.erasing.add(erased)
-      if (!fetched) await erased
-    }
     end.clear()
   }
 }

@@ -205,12 +205,16 @@ describe('files', () => {
 it('goes to a server that is known without a question before it, while the GPU waits', async () => {
   const { standIn, generate } = await givenBackend()
   await generate()
-  const before = standIn.journal.length
+  const calls = () => standIn.journal.map(({ method, path }) => `${method} ${path}`)
+  // Its last request.
+  await expect.poll(calls).toContain('POST /history')
+  const before = calls().length
   await generate()
-  const calls = standIn.journal.slice(before).map(({ method, path }) => `${method} ${path}`)
-  const first = calls.slice(0, calls.indexOf('POST /prompt'))
-  expect(first.filter((call) => call.startsWith('GET ') && !call.startsWith('GET /ws?'))).toEqual([])
-  expect(calls).toContain('POST /prompt')
+  expect(
+    calls()
+      .slice(before)
+      .filter((call) => !call.startsWith('GET /ws?'))[0],
+  ).toBe('POST /prompt')
 })
 
 it('draws with the model that was asked for', async () => {
