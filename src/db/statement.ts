@@ -64,14 +64,15 @@ export async function queryOnce<Row>(on: Queryable, template: SQL): Promise<Row[
 
 /**
  * Runs a query once for each item of a batch, as if alone, and resolves to the row of each. OFFSET 0 keeps the planner
- * from reading whole tables instead, which it would do when it believes them to be small.
+ * from reading whole tables instead, which it would do when it believes them to be small. The inner SELECT hides from it
+ * how many items there are: a plan for fewer than it assumes would look cheaper, and it would plan anew each time.
  * @param types of the item's values, which the query knows as `item.id`, …
  */
 export function eachOf<Row, Name extends string>(name: string, types: Readonly<Record<Name, string>>, query: SQL) {
   const names = Object.keys(types) as Name[]
   const each = statement<Row & { readonly place: number }>(name)`
     SELECT found.*, item.place
-      FROM unnest(${list(names.map((it) => sql`${param(it)}::${sql.raw(types[it])}[]`))})
+      FROM unnest(${list(names.map((it) => sql`(SELECT ${param(it)}::${sql.raw(types[it])}[])`))})
            WITH ORDINALITY AS item (${list(names.map((it) => sql.identifier(it).getSQL()))}, place)
      CROSS JOIN LATERAL (${query} OFFSET 0) AS found`
   return async (on: Queryable, items: readonly Readonly<Record<Name, unknown>>[]): Promise<(Row | undefined)[]> => {
@@ -82,14 +83,26 @@ export function eachOf<Row, Name extends string>(name: string, types: Readonly<R
   }
 }
 
+/** The items of the parameter `items`, an array as JSON: rows named `item`, with columns of these types. */
+export const itemsOf = (types: Readonly<Record<string, string>>): SQL => sql`
+  json_to_recordset(${param('items')}::json)
+  AS item (${list(Object.entries(types).map(([name, type]) => sql`${sql.identifier(name)} ${sql.raw(type)}`))})`
+
 /** Columns of a table, by their names in the code. */
 export const pick = <Table extends PgTable, Name extends keyof Table>(table: Table, ...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
 
+/** The types of columns of a table, by their names in the code. */
+export const typesOf = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, (table[name] as Column).getSQLType()])) as Record<Name, string>
+
 /** Parameters named like columns of a table, with their types. */
 export const given = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
   Object.fromEntries(
-    names.map((name) => [name, sql`${param(name)}::${sql.raw((table[name] as Column).getSQLType())}`]),
+    Object.entries(typesOf(table, ...names)).map(([name, type]) => [
+      name,
+      sql`${param(name)}::${sql.raw(type as string)}`,
+    ]),
   ) as Record<Name, SQL>
 
 /** A row of what `named` selects. */
