@@ -2,15 +2,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
  * Joins concurrent loads of single values into one of many.
- * @param load resolves to the values in the order of the keys; if it rejects, all of the batch do
+ * @param load resolves to the values in the order of the keys, of which some may come later or reject on their own; if it
+ * rejects itself, all of the batch do
  * @param collected resolves when a batch is complete: unless given, when the event loop has read its sockets
  */
 export function batched<Key, Value>(
-  load: (keys: readonly Key[]) => Promise<readonly Value[]>,
+  load: (keys: readonly Key[]) => Promise<readonly (Value | Promise<Value>)[]>,
   collected: () => Promise<unknown> = nextTurn,
 ): (key: Key) => Promise<Value> {
   let keys: Key[] = []
-  let values: Promise<readonly Value[]>
+  let values: ReturnType<typeof load>
   const loadCollected = () => {
     const all = keys
     keys = []
@@ -19,7 +20,7 @@ export function batched<Key, Value>(
   return async (key) => {
     const index = keys.push(key) - 1
     if (index === 0) values = collected().then(loadCollected)
-    return (await values)[index] as Value
+    return (await values)[index] as Value | Promise<Value>
   }
 }
 

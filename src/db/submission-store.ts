@@ -2,75 +2,98 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { batched, joined } from '../batch.js'
 import { serviceUnavailable } from '../errors.js'
-import { DRAWING, drawingOf, type Generation, type SubmittedGeneration } from '../generation/generation.js'
+import { DRAWING, type Generation, type SubmittedGeneration } from '../generation/generation.js'
 import type { Delivery } from '../generation/shared-ports.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
-import { assign, eachOf, given, insertInto, named, param, pick, statement } from './statement.js'
+import { assign, eachOf, insertInto, itemsOf, named, param, pick, statement, typesOf } from './statement.js'
 
-const ACCOUNT = sql`${param('accountId')}::uuid`
-const KEY = sql`${param('keyId')}::uuid`
-const COST = sql`${param('cost')}::bigint`
-const RESERVATION = sql`${param('idempotencyKey')}::text`
+const STORED_AS_GIVEN = [
+  ...(['id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING, 'batchSize', 'seed'] as const),
+  ...(['slugs', 'cost', 'webhookUrl', 'requestId', 'traceparent'] as const),
+] as const
+
+interface Item extends Generation {
+  readonly deadlineSeconds: number
+  readonly idempotencyKey: string | undefined
+}
+const ITEM_TYPES = {
+  ...typesOf(g, ...STORED_AS_GIVEN),
+  ...{ accountId: 'uuid', keyId: 'uuid', deadlineSeconds: 'float8', idempotencyKey: 'text' },
+} satisfies Partial<Record<keyof Item, string>>
+const its = (name: keyof typeof ITEM_TYPES) => sql`item.${sql.identifier(name)}`
 
 const STORE = insertInto(g, {
-  ...given(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
-  ...given(g, 'batchSize', 'seed', 'slugs', 'cost', 'webhookUrl', 'requestId', 'traceparent'),
-  userId: ACCOUNT,
-  apiKeyId: KEY,
-  deadlineAt: sql`now() + make_interval(secs => ${param('deadlineSeconds')}::float8)`,
+  ...Object.fromEntries(STORED_AS_GIVEN.map((name) => [name, its(name)])),
+  userId: its('accountId'),
+  apiKeyId: its('keyId'),
+  deadlineAt: sql`now() + make_interval(secs => ${its('deadlineSeconds')})`,
 })
 const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
 
 // Locks the reservation, then marks it: a request that takes it over either sees the mark or keeps this generation from
 // being stored.
-const ofReservation = (id: SQL) =>
-  sql`${r.userId} = ${ACCOUNT} AND ${r.key} = ${RESERVATION} AND ${r.generationId} = ${id}`
-const RESERVED = sql`SELECT 1 FROM ${r} WHERE ${ofReservation(sql`${param('id')}`)} FOR UPDATE`
-const MAY_STORE = sql`(${RESERVATION} IS NULL OR EXISTS (SELECT FROM reserved))`
-const MARK = sql`
-  UPDATE ${r} SET ${assign(r, { stored: true })} FROM stored WHERE ${ofReservation(sql`stored.id`)}`
+const OF_RESERVATION = sql`
+  ${r.userId} = ${its('accountId')} AND ${r.key} = ${its('idempotencyKey')} AND ${r.generationId} = ${its('id')}`
+const RESERVED = sql`
+  SELECT item.id FROM item CROSS JOIN LATERAL (SELECT 1 FROM ${r} WHERE ${OF_RESERVATION} FOR UPDATE OFFSET 0) AS held
+   WHERE ${its('idempotencyKey')} IS NOT NULL`
+const MAY_STORE = sql`(${its('idempotencyKey')} IS NULL OR EXISTS (SELECT FROM reserved WHERE reserved.id = item.id))`
+const mark = (stored: string) => sql`
+  UPDATE ${r} SET ${assign(r, { stored: true })} FROM ${sql.identifier(stored)} AS item WHERE ${OF_RESERVATION}`
 
 /** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
+const activeOf = (accountId: SQL) => sql`SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${accountId} AND ${ACTIVE}`
 
+interface Charged {
+  readonly id: string
+  readonly createdAt: Date | null
+  readonly creditsLeft: number | null
+  readonly activeId: string | null
+  readonly mayStore: boolean
+}
+
+// For any number of submits, each treated as if it were alone: they share what a statement costs to start, check and commit.
 // Looks for an active generation first, so that it is reported before "insufficient"; in a race the unique index decides.
 // The key's row is locked before the user's: once either is closed, nothing more is charged.
-const INSERT_CHARGED = statement<{
-  createdAt: Date | null
-  creditsLeft: number | null
-  activeId: string | null
-  mayStore: boolean
-}>('insert_charged')`
-  WITH active AS (
-    SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND ${ACTIVE} LIMIT 1
-  ), reserved AS (${RESERVED}), unrevoked AS (
-    SELECT 1 FROM ${k} WHERE ${k.id} = ${KEY} AND ${k.revokedAt} IS NULL FOR SHARE
+// The planner expects a condition like `metered::integer = 0` to leave one item of a hundred. So it looks up rows by their
+// keys, where it would otherwise read whole tables that it believes to be small.
+const INSERT_CHARGED = statement<Charged>('insert_charged')`
+  WITH item AS MATERIALIZED (
+    SELECT * FROM ${itemsOf(ITEM_TYPES)} WHERE ${its('metered')}::integer = 0
+  ), active AS (
+    SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(its('accountId'))} LIMIT 1) AS found
+  ), reserved AS (${RESERVED}), allowed AS (
+    SELECT item.* FROM item CROSS JOIN LATERAL (
+      SELECT 1 FROM ${k} WHERE ${k.id} = ${its('keyId')} AND ${k.revokedAt} IS NULL FOR SHARE OFFSET 0) AS unrevoked
+     WHERE NOT EXISTS (SELECT FROM active WHERE active.item = item.id) AND ${MAY_STORE}
   ), debited AS (
-    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${COST}` })}
-     WHERE ${u.id} = ${ACCOUNT} AND ${u.credits} >= ${COST} AND ${u.deletedAt} IS NULL
-       AND NOT EXISTS (SELECT FROM active) AND ${MAY_STORE} AND EXISTS (SELECT FROM unrevoked)
-    RETURNING ${u.credits}
+    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${its('cost')}` })} FROM allowed AS item
+     WHERE ${u.id} = ${its('accountId')} AND ${u.credits} >= ${its('cost')} AND ${u.deletedAt} IS NULL
+    RETURNING ${u.credits} AS balance, item.*
   ), stored AS (
-    ${STORE} FROM debited RETURNING ${STORED}
-  ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')}), entered AS (
+    ${STORE} FROM debited AS item RETURNING ${STORED}
+  ), marked AS (${mark('debited')}), noted AS (${noteMissingJob('stored')}), entered AS (
     ${insertInto(creditLedger, {
-      userId: ACCOUNT,
+      userId: its('accountId'),
       kind: 'charge',
-      delta: sql`-${COST}`,
-      balance: sql`debited.credits`,
-      generationId: sql`stored.id`,
-    })} FROM stored, debited
+      delta: sql`-${its('cost')}`,
+      balance: sql`item.balance`,
+      generationId: its('id'),
+    })} FROM debited AS item
   )
-  SELECT (SELECT created_at FROM stored) AS "createdAt", (SELECT credits FROM debited) AS "creditsLeft",
-         (SELECT id FROM active) AS "activeId", ${MAY_STORE} AS "mayStore"`
+  SELECT item.id, stored.created_at AS "createdAt", debited.balance AS "creditsLeft", active.id AS "activeId",
+         ${MAY_STORE} AS "mayStore"
+    FROM item LEFT JOIN stored ON stored.id = item.id LEFT JOIN debited ON debited.id = item.id
+    LEFT JOIN active ON active.item = item.id`
 
 const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
-  WITH reserved AS (${RESERVED}), stored AS (
-    ${STORE} WHERE ${MAY_STORE} RETURNING ${STORED}
-  ), marked AS (${MARK}), noted AS (${noteMissingJob('stored')})
+  WITH item AS MATERIALIZED (SELECT * FROM ${itemsOf(ITEM_TYPES)}), reserved AS (${RESERVED}), stored AS (
+    ${STORE} FROM item WHERE ${MAY_STORE} RETURNING ${STORED}
+  ), marked AS (${mark('item')} AND EXISTS (SELECT FROM stored)), noted AS (${noteMissingJob('stored')})
   SELECT created_at AS "createdAt" FROM stored`
 
 /** The key, if it and its user are still valid: moderation may have taken long since the key was last read. */
@@ -90,7 +113,7 @@ const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
 const ACTIVE_GENERATIONS = eachOf<{ id: string }, 'accountId'>(
   'active_generations',
   { accountId: 'uuid' },
-  sql`SELECT ${g.id} FROM ${g} WHERE ${g.userId} = item."accountId" AND ${ACTIVE}`,
+  activeOf(its('accountId')),
 )
 
 /** What its submitter gets back. */
@@ -107,22 +130,20 @@ type FindActive = SubmissionStore['activeGeneration']
 /** How long submits collect what they mark as enqueued; the reconciler looks for older ones only. */
 const MARK_AFTER_MS = 50
 
-/** What a generation may lack. */
-const UNKNOWN = { webhookUrl: undefined, requestId: undefined, traceparent: undefined }
-
 export function submissionStore(db: Database): SubmissionStore {
   const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
     (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row?.id),
   )
   const activeGeneration: FindActive = (accountId) => findActive({ accountId })
+  const charge = chargeTogether(db)
 
   return {
     async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
-      const values = { ...UNKNOWN, ...generation, ...drawingOf(generation), deadlineSeconds, idempotencyKey }
+      const item: Item = { ...generation, deadlineSeconds, idempotencyKey }
       try {
         return generation.metered
-          ? await insertMetered(db, generation, concurrency, values)
-          : await insertCharged(db, generation, values, activeGeneration)
+          ? await insertMetered(db, item, concurrency)
+          : await insertCharged(db, item, charge, activeGeneration)
       } catch (error) {
         if (violatedConstraint(error) === 'generations_one_active')
           return { outcome: 'active', generationId: await activeGeneration(generation.accountId) }
@@ -140,17 +161,40 @@ export function submissionStore(db: Database): SubmissionStore {
   }
 }
 
+type Charge = (item: Item) => Promise<Charged>
+
+/** Charges and stores what is submitted at once in one statement. */
+function chargeTogether({ pool }: Database): Charge {
+  const charge = async (items: readonly Item[]): Promise<Charged[]> => {
+    // Every server locks the accounts in the same order, so that no two wait for each other.
+    const inOrder = [...items].sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
+    const rows = await INSERT_CHARGED.rows(pool, { items: JSON.stringify(inOrder) })
+    const charged = new Map(rows.map((row) => [row.id, row]))
+    return items.map(({ id }) => charged.get(id) as Charged)
+  }
+  return batched(async (items: readonly Item[]) => {
+    try {
+      return await charge(items)
+    } catch (error) {
+      if (items.length === 1 || outcomeUnknown(error)) throw error
+      // One of them was refused, and nothing is stored: the others need not suffer from it.
+      return items.map((item) => charge([item]).then(([alone]) => alone as Charged))
+    }
+  })
+}
+
 /** How often to try after a race with another submit or a refund, before "insufficient" is reported. */
 const LOOKS = 3
 
 async function insertCharged(
   db: Database,
-  { accountId, keyId, cost }: Generation,
-  values: object,
+  item: Item,
+  charge: Charge,
   activeGeneration: FindActive,
 ): Promise<InsertOutcome> {
+  const { accountId, keyId, cost } = item
   for (let look = 1; ; look++) {
-    const { createdAt, creditsLeft, activeId, mayStore } = (await INSERT_CHARGED.first(db.pool, values)) ?? {}
+    const { createdAt, creditsLeft, activeId, mayStore } = await charge(item)
     if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
     if (activeId) return { outcome: 'active', generationId: activeId }
     if (!mayStore) return { outcome: 'reservation_lost' }
@@ -164,12 +208,13 @@ async function insertCharged(
   }
 }
 
-function insertMetered(db: Database, { keyId }: Generation, limit: number, values: object): Promise<InsertOutcome> {
+function insertMetered(db: Database, item: Item, limit: number): Promise<InsertOutcome> {
+  const { keyId } = item
   return withTransaction(db, async (_tx, client) => {
     if ((await LOCK_KEY.count(client, { keyId })) === 0) return { outcome: 'gone' }
     const metered = await COUNT_METERED.first(client, { keyId })
     if (metered && metered.active >= limit) return { outcome: 'too_many', limit }
-    const stored = await INSERT_METERED.first(client, values)
+    const stored = await INSERT_METERED.first(client, { items: JSON.stringify([item]) })
     return stored
       ? { outcome: 'inserted', createdAt: stored.createdAt, creditsLeft: 0 }
       : { outcome: 'reservation_lost' }

@@ -4,6 +4,7 @@ import { cancelStore } from '../../src/db/failure-store.js'
 import { operatorGenerationStore } from '../../src/db/history-store.js'
 import { idempotencyStore } from '../../src/db/idempotency-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
+import type { Generation } from '../../src/generation/generation.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, chargesOf, creditsOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
 import { until } from '../support/until.js'
@@ -99,6 +100,67 @@ describe('storing a charged generation', () => {
       ['refund', 1],
       ['charge', -1],
     ])
+  })
+})
+
+describe('charged generations that are submitted at once', () => {
+  it('are stored together, each with the outcome that it would have had alone', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const [rich, other, poor, busy, revoked, idempotent, late] = await Promise.all([
+      givenUser(db, { credits: 10 }),
+      givenUser(db, { credits: 10 }),
+      givenUser(db, { credits: 1 }),
+      givenUser(db, { credits: 10 }),
+      givenUser(db),
+      givenUser(db, { credits: 10 }),
+      givenUser(db),
+    ])
+    const active = await givenGeneration(db, busy)
+    await db.pool.query('UPDATE api_keys SET revoked_at = now() WHERE user_id = $1', [revoked.id])
+    const reserved = aGeneration(idempotent)
+    await keys.reserve(idempotent.id, 'k', Buffer.alloc(32), reserved.id)
+    const store = submissionStore(db)
+    const outcomes = await Promise.all([
+      store.insert(aGeneration(rich), OPTIONS),
+      store.insert(aGeneration(rich), OPTIONS),
+      store.insert(aGeneration(other, { batchSize: 2 }), OPTIONS),
+      store.insert(aGeneration(poor, { batchSize: 2 }), OPTIONS),
+      store.insert(aGeneration(busy), OPTIONS),
+      store.insert(aGeneration(revoked), OPTIONS),
+      store.insert(reserved, { ...OPTIONS, idempotencyKey: 'k' }),
+      store.insert(aGeneration(late), { ...OPTIONS, idempotencyKey: 'never reserved' }),
+    ])
+    const [one, two, ...others] = outcomes
+    expect([one?.outcome, two?.outcome].sort()).toEqual(['active', 'inserted'])
+    expect(others).toEqual([
+      { outcome: 'inserted', createdAt: expect.any(Date), creditsLeft: 8 },
+      { outcome: 'insufficient', held: 1 },
+      { outcome: 'active', generationId: active.id },
+      { outcome: 'gone' },
+      { outcome: 'inserted', createdAt: expect.any(Date), creditsLeft: 9 },
+      { outcome: 'reservation_lost' },
+    ])
+    // One transaction, and so one time.
+    expect(new Set(outcomes.map((it) => 'createdAt' in it && +it.createdAt)).size).toBe(2)
+    expect(await Promise.all([rich, other, poor, busy].map((user) => creditsOf(db, user)))).toEqual([9, 8, 1, 9])
+    expect(await chargesOf(db, other)).toEqual([['charge', -2]])
+    expect(await keys.find(idempotent.id, 'k')).toBe(reserved.id)
+  })
+
+  it('do not suffer from one that Postgres refuses', async () => {
+    const { db } = context
+    const users = await Promise.all([1, 2, 3].map(() => givenUser(db, { credits: 10 })))
+    const [refused, ...fine] = users.map((user, n) => aGeneration(user, n === 0 ? { seed: 2 ** 32 } : {}))
+    const store = submissionStore(db)
+    const storing = fine.map((generation) => store.insert(generation, OPTIONS))
+    await expect(store.insert(refused as Generation, OPTIONS)).rejects.toMatchObject({
+      constraint: 'generations_seed_check',
+    })
+    expect(await Promise.all(storing)).toEqual(
+      fine.map(() => ({ outcome: 'inserted', createdAt: expect.any(Date), creditsLeft: 9 })),
+    )
+    expect(await Promise.all(users.map((user) => creditsOf(db, user)))).toEqual([10, 9, 9])
   })
 })
 
