@@ -8,7 +8,7 @@ export interface HeldLock {
   readonly generationId: string
 }
 
-type LockToKeep = HeldLock & { readonly ttlMs: number }
+export type LockToKeep = HeldLock & { readonly ttlMs: number }
 
 type LockOutcome =
   | { readonly acquired: true }

@@ -1,16 +1,21 @@
 import type { Redis } from 'ioredis'
+import { batched, joined } from '../batch.js'
 import { guardOff } from '../failpoint.js'
-import type { ActiveGenerationLock, HeldLock } from '../generation/shared-ports.js'
+import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../generation/shared-ports.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */
 const SUBMIT_TTL_MS = guardOff('lock.expiry') ? 86_400_000 : 15_000
 
-// Otherwise returns the holder and its remaining TTL.
+// Returns for each key 0 if it was free, else its holder and the remaining TTL. Arguments: the TTL, and each new holder.
 const SET_IF_FREE = `
-  local held = redis.call('GET', KEYS[1])
-  if held == false then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return false end
-  return { held, redis.call('PTTL', KEYS[1]) }`
+  local answers = {}
+  for i, key in ipairs(KEYS) do
+    local held = redis.call('GET', key)
+    answers[i] = held and { held, redis.call('PTTL', key) } or 0
+    if not held then redis.call('SET', key, ARGV[i + 1], 'PX', ARGV[1]) end
+  end
+  return answers`
 // Returns how many were set. Arguments per key: the holder that it may have, the new holder, and the TTL.
 const SET_UNLESS_OTHERS = `
   local set = 0
@@ -22,7 +27,11 @@ const SET_UNLESS_OTHERS = `
     end
   end
   return set`
-const EXTEND_IF_HELD = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`
+// Arguments per key: its holder and the new TTL.
+const EXTEND_IF_HELD = `
+  for i, key in ipairs(KEYS) do
+    if redis.call('GET', key) == ARGV[2 * i - 1] then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+  end`
 const DELETE_IF_HELD = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
 /**
@@ -44,12 +53,22 @@ export function redisActiveGenerationLock(
   const setUnlessOthers = scriptOn('lockUnlessOthers', SET_UNLESS_OTHERS)
   const extendIfHeld = scriptOn('extendLock', EXTEND_IF_HELD)
   const deleteIfHeld = scriptOn('releaseLock', DELETE_IF_HELD)
+  // Submits that come in at once share a command.
+  const acquireAll = batched(async (asked: readonly HeldLock[]) => {
+    const accountIds = asked.map(({ accountId }) => accountId)
+    const newHolders = asked.map(({ generationId }) => generationId)
+    return (await setIfFree(accountIds, SUBMIT_TTL_MS, ...newHolders)) as (0 | [holder: string, ttlMs: number])[]
+  })
+  const extendAll = joined((locks: readonly LockToKeep[]) => {
+    const accountIds = locks.map(({ accountId }) => accountId)
+    return extendIfHeld(accountIds, ...locks.flatMap(({ generationId, ttlMs }) => [generationId, Math.ceil(ttlMs)]))
+  })
 
   return {
     async acquire(accountId, generationId) {
       try {
-        const held = (await setIfFree([accountId], generationId, SUBMIT_TTL_MS)) as [string, number] | null
-        if (!held) return { acquired: true }
+        const held = await acquireAll({ accountId, generationId })
+        if (held === 0) return { acquired: true }
         const [holder, ttlMs] = held
         // Our own id: the answer to the first command was lost.
         if (holder === generationId) return { acquired: true }
@@ -65,8 +84,8 @@ export function redisActiveGenerationLock(
       return (await set.catch(() => 1)) === 1
     },
 
-    async extend({ accountId, generationId, ttlMs }) {
-      await extendIfHeld([accountId], generationId, Math.ceil(ttlMs)).catch(() => undefined)
+    async extend(lock) {
+      await extendAll(lock).catch(() => undefined)
     },
 
     async keep(locks) {
