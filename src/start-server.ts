@@ -18,6 +18,7 @@ import { submissionStore } from './db/submission-store.js'
 import { uploadRights } from './db/upload-rights.js'
 import { serviceUnavailable } from './errors.js'
 import type { CancelStore } from './generation/cancel.js'
+import { timeLeft } from './generation/follow/eta.js'
 import { createFollowing } from './generation/follow/follow.js'
 import type { ImageFiles } from './generation/shared-ports.js'
 import { openHealthPort } from './health-port.js'
@@ -85,6 +86,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const draining = new AbortController()
   const leaving = new AbortController()
   const webhooks = startWebhooks(config, log, foundation, images, options)
+  const estimates = durationEstimates(db)
   const plainPorts = {
     webhooks: webhooks.ports,
     models: modelStore(db),
@@ -101,7 +103,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     polls: pollStore(db),
     positions,
     progress,
-    estimates: durationEstimates(db),
+    estimates,
+    timeLeft: timeLeft({ positions, progress, estimates }),
     following: createFollowing({ watch, positions, progress, previews }),
     cancels: told(cancelStore(db), log),
     watch,

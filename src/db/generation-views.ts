@@ -10,7 +10,7 @@ import { FINISHED, listenTo, MOVED } from './notices.js'
 import { generations as g, images as i } from './schema.js'
 import { eachOf, named, param, pick, type RowOf, statement } from './statement.js'
 
-const VIEW = {
+export const VIEW = {
   ...pick(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
   ...pick(g, 'filename', 'width', 'height', 'steps', 'batchSize'),
   elapsedMs: sql<number | null>`CASE WHEN ${g.status} = 'processing' AND ${g.attempt} = 1 THEN
@@ -19,7 +19,7 @@ const VIEW = {
     SELECT array_agg(${i.slug} ORDER BY ${i.idx}) FROM ${i}
      WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END`,
 }
-type ViewRow = RowOf<typeof VIEW>
+export type ViewRow = RowOf<typeof VIEW>
 
 // Not `=` for the user: a planner that expects few generations of a user would read all of them.
 const FIND_OWNED = eachOf<ViewRow, 'id' | 'accountId'>(
@@ -42,7 +42,16 @@ export const pollStore = ({ pool }: Database): PollStore => {
   return { findOwned: (accountId, id) => find({ accountId, id }) }
 }
 
-const toView = ({ filename, width, height, steps, batchSize, elapsedMs, slugs, ...view }: ViewRow): GenerationView => ({
+export const toView = ({
+  filename,
+  width,
+  height,
+  steps,
+  batchSize,
+  elapsedMs,
+  slugs,
+  ...view
+}: ViewRow): GenerationView => ({
   ...view,
   slugs: slugs ?? [],
   work: { filename, width, height, steps, batchSize },

@@ -6,6 +6,7 @@ import { DRAWING, type Generation, type SubmittedGeneration } from '../generatio
 import type { Delivery } from '../generation/shared-ports.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
 import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
+import { toView, VIEW, type ViewRow } from './generation-views.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
 import { assign, eachOf, insertInto, itemsOf, named, param, pick, statement, typesOf } from './statement.js'
@@ -46,7 +47,8 @@ const mark = (stored: string) => sql`
 
 /** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
-const activeOf = (accountId: SQL) => sql`SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${accountId} AND ${ACTIVE}`
+const activeOf = (what: SQL, accountId: SQL) =>
+  sql`SELECT ${what} FROM ${g} WHERE ${g.userId} = ${accountId} AND ${ACTIVE}`
 
 interface Charged {
   readonly id: string
@@ -65,7 +67,7 @@ const INSERT_CHARGED = statement<Charged>('insert_charged')`
   WITH item AS MATERIALIZED (
     SELECT * FROM ${itemsOf(ITEM_TYPES)} WHERE ${its('metered')}::integer = 0
   ), active AS (
-    SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(its('accountId'))} LIMIT 1) AS found
+    SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, its('accountId'))} LIMIT 1) AS found
   ), reserved AS (${RESERVED}), allowed AS (
     SELECT item.* FROM item CROSS JOIN LATERAL (
       SELECT 1 FROM ${k} WHERE ${k.id} = ${its('keyId')} AND ${k.revokedAt} IS NULL FOR SHARE OFFSET 0) AS unrevoked
@@ -110,10 +112,10 @@ const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
   SELECT count(*) AS active FROM ${g}
    WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
-const ACTIVE_GENERATIONS = eachOf<{ id: string }, 'accountId'>(
+const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
   'active_generations',
   { accountId: 'uuid' },
-  activeOf(its('accountId')),
+  activeOf(named(VIEW), its('accountId')),
 )
 
 /** What its submitter gets back. */
@@ -132,7 +134,7 @@ const MARK_AFTER_MS = 50
 
 export function submissionStore(db: Database): SubmissionStore {
   const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
-    (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row?.id),
+    (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row && toView(row)),
   )
   const activeGeneration: FindActive = (accountId) => findActive({ accountId })
   const charge = chargeTogether(db)
@@ -146,7 +148,7 @@ export function submissionStore(db: Database): SubmissionStore {
           : await insertCharged(db, item, charge, activeGeneration)
       } catch (error) {
         if (violatedConstraint(error) === 'generations_one_active')
-          return { outcome: 'active', generationId: await activeGeneration(generation.accountId) }
+          return { outcome: 'active', generationId: (await activeGeneration(generation.accountId))?.id }
         if (!outcomeUnknown(error)) throw error
         return settleUnknown(db, generation, error)
       }
@@ -203,7 +205,7 @@ async function insertCharged(
     const held = await HELD.first(db.pool, { keyId })
     if (!held) return { outcome: 'gone' }
     const active = await activeGeneration(accountId)
-    if (active) return { outcome: 'active', generationId: active }
+    if (active) return { outcome: 'active', generationId: active.id }
     if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
   }
 }

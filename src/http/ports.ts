@@ -2,15 +2,17 @@
 import type { ModelStore } from '../catalog/model-version.js'
 import type { CancelPorts } from '../generation/cancel.js'
 import type { Abilities } from '../generation/failure-reason.js'
-import type { TimeLeftPorts } from '../generation/follow/eta.js'
+import type { DurationEstimates } from '../generation/follow/eta.js'
 import type { Following, GenerationWatch } from '../generation/follow/follow.js'
+import type { PollPorts } from '../generation/follow/poll.js'
 import type { HistoryStore, LedgerStore } from '../generation/library/history.js'
 import type { ImageRemovals } from '../generation/library/takedown.js'
 import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
 import type { SubmitPorts } from '../generation/submit/submission.js'
 import type { EndpointPorts } from '../webhooks/endpoints.js'
 
-interface SharedPorts extends SubmitPorts, TimeLeftPorts, CancelPorts {
+interface SharedPorts extends SubmitPorts, PollPorts, CancelPorts {
+  readonly estimates: DurationEstimates
   readonly models: ModelStore
   readonly images: Pick<ImageStore, 'url' | 'thumbnailUrl' | 'remove'>
   readonly files: ImageFiles

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../errors.js'
-import { type TimeLeftPorts, withRetryAfter } from '../generation/follow/eta.js'
 import type { IdempotencyRequest, Submission, SubmitPorts, Submitted } from '../generation/submit/submission.js'
 import { submitGeneration } from '../generation/submit/submit.js'
 
@@ -42,15 +41,11 @@ const canonical = (body: unknown): string =>
 export async function submitFor(
   request: FastifyRequest,
   reply: FastifyReply,
-  ports: SubmitPorts & TimeLeftPorts,
+  ports: SubmitPorts,
   submission: Submission,
 ): Promise<Submitted> {
   const { caller, id: requestId } = request
-  const submitted = await withRetryAfter(
-    ports,
-    caller.account,
-    submitGeneration(ports, caller, { ...submission, requestId }),
-  )
+  const submitted = await submitGeneration(ports, caller, { ...submission, requestId })
   request.generationId = submitted.id
   if (submitted.replayed) reply.header('idempotent-replayed', 'true')
   if (submitted.creditsLeft !== undefined) reply.header('x-credits-remaining', submitted.creditsLeft)

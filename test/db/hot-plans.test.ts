@@ -28,7 +28,7 @@ const SORTED = ['generations_history_of_status', 'generations_history_of_model']
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'key look-up': ['api_keys_hash_key', 'users_pkey'],
   submit: ['api_keys_pkey', 'generations_one_active', 'users_pkey'],
-  'active generation': ['generations_one_active'],
+  'active generation': ['generations_one_active', 'images_generation_id_idx_key'],
   'developer’s submit': ['api_keys_pkey', 'generations_metered', 'users_pkey'],
   claim: ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],
   'claim with affinity': ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],

@@ -79,7 +79,7 @@ describe('credits and generations', () => {
     }
     async function cancelActive(user: GivenUser) {
       const active = await submissionStore(db).activeGeneration(user.id)
-      if (active) await cancelStore(db).cancel(active, 'Canceled.', { onlyQueued: false })
+      if (active) await cancelStore(db).cancel(active.id, 'Canceled.', { onlyQueued: false })
     }
     async function expire(user: GivenUser, column: 'lease_until' | 'deadline_at') {
       await db.pool.query(

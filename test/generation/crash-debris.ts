@@ -30,7 +30,7 @@ export async function givenDebris(stage: Stage, users: ReadonlyMap<Debris, Scene
 async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene): Promise<void> {
   const { user, filename, submission } = scene
   const active = await ports.submissions.activeGeneration(user.id)
-  if (active) await cancelGeneration(ports, active, 'Canceled.', { onlyQueued: false })
+  if (active) await cancelGeneration(ports, active.id, 'Canceled.', { onlyQueued: false })
   const model = { ...(await submission.model()), filename }
   const generation = aGeneration(user, { ...submission.request, batchSize: 1, model })
   await ports.submissions.insert(generation, { deadlineSeconds: 3600, concurrency: 1, idempotencyKey: undefined })

@@ -160,7 +160,7 @@ async function expectFreeAtOnce(scene: Scene): Promise<void> {
 
 async function cancelActive({ user }: Scene): Promise<void> {
   const active = await stage.ports.submissions.activeGeneration(user.id)
-  if (active) await cancelGeneration(stage.ports, active, 'Canceled.', { onlyQueued: false })
+  if (active) await cancelGeneration(stage.ports, active.id, 'Canceled.', { onlyQueued: false })
 }
 
 /** However often it was asked for with the same key, there is one generation, and it was charged once. */

@@ -71,6 +71,7 @@ export async function openStage() {
     duty: dutyLease(db, 'crash', 'me'),
     images: await createImageStore(config),
     backend: quick(createBackend('preview:', { timeoutMs: 30_000 })),
+    timeLeft: async () => undefined,
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
 

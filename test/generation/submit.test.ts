@@ -33,6 +33,7 @@ async function submitWith(
         find: async () => undefined,
       },
       queue: { enqueue: async () => true, withdraw: async () => undefined },
+      timeLeft: async () => undefined,
       generationDeadlineSeconds: 900,
       lock: noActiveGenerationLock,
       submissions: submissionStore(context.db),

@@ -1,10 +1,8 @@
 /** Estimates when a generation will end, from measurements only: without a measurement there is no estimate. */
 
-import type { Account } from '../../account/account.js'
-import { AppError, generationActive } from '../../errors.js'
-import type { WorkOfModel } from '../generation.js'
+import type { GenerationView, WorkOfModel } from '../generation.js'
 import { type Pace, pixelStepsOf, remainingMs } from '../inference-pace.js'
-import { type Polled, type PollPorts, type Progress, pollGeneration } from './poll.js'
+import { type Polled, type PollPorts, type Progress, withState } from './poll.js'
 
 /** The work to do and the speed of the backends; some seconds old. */
 export interface Workload {
@@ -106,21 +104,19 @@ const runningMs = (workload: Workload): number =>
     .map(({ filename, pixelSteps, elapsedMs }) => (durationMs(workload, filename, pixelSteps) ?? 0) - elapsedMs)
     .reduce((sum, leftMs) => sum + Math.max(0, leftMs), 0)
 
-export type TimeLeftPorts = PollPorts & { readonly estimates: DurationEstimates }
+interface TimeLeftPorts extends Pick<PollPorts, 'positions' | 'progress'> {
+  readonly estimates: DurationEstimates
+}
 
 /** A cap, because the generation may end sooner than estimated. */
-const MAX_RETRY_AFTER_SECONDS = 60
+const MAX_SECONDS = 60
 
-/** Gives an `active_generation` error the estimated time until that generation ends, if known, as its Retry-After. */
-export async function withRetryAfter<T>(ports: TimeLeftPorts, account: Account, submit: Promise<T>): Promise<T> {
-  try {
-    return await submit
-  } catch (error) {
-    const id = error instanceof AppError && error.code === 'active_generation' && error.detail.generationId
-    if (!id) throw error
-    const seconds = await pollGeneration(ports, account, id)
+/** For a submit that must wait for this generation: whole seconds, at least 1; undefined while they are unknown. */
+export const timeLeft =
+  (ports: TimeLeftPorts) =>
+  async (active: GenerationView): Promise<number | undefined> => {
+    const seconds = await withState(ports, active)
       .then((polled) => etaSeconds(ports.estimates, polled))
       .catch(() => undefined)
-    throw seconds ? generationActive(id, Math.min(seconds, MAX_RETRY_AFTER_SECONDS)) : error
+    return seconds && Math.min(seconds, MAX_SECONDS)
   }
-}

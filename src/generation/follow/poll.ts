@@ -40,11 +40,19 @@ export async function pollGeneration(ports: PollPorts, account: Account, id: str
   requireWellFormed(id)
   // Read beside the row, also where it turns out not to be needed: that is cheaper than one after the other.
   const progress = readProgress(ports, id)
-  const generation = await findOwned(ports, account, id)
-  const { status } = generation
+  return withState(ports, await findOwned(ports, account, id), progress)
+}
+
+/** Adds its place or its progress to a generation that was just read. */
+export async function withState(
+  ports: Pick<PollPorts, 'positions' | 'progress'>,
+  generation: GenerationView,
+  progress?: Promise<Progress | undefined>,
+): Promise<Polled> {
+  const { id, status } = generation
   if (status === 'queued') return { ...generation, status, queuePosition: await ports.positions.of(generation) }
   if (status !== 'processing') return { ...generation, status }
-  return { ...generation, status, ...progressFrom(), ...(await progress) }
+  return { ...generation, status, ...progressFrom(), ...(await (progress ?? readProgress(ports, id))) }
 }
 
 /** Adds the current progress; the poll also succeeds if that cannot be read. */

@@ -1,6 +1,6 @@
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { ErrorCode } from '../../errors.js'
-import type { Generation, GenerationRequest, SubmittedGeneration } from '../generation.js'
+import type { Generation, GenerationRequest, GenerationView, SubmittedGeneration } from '../generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../shared-ports.js'
 
 export interface IdempotencyRequest {
@@ -86,7 +86,7 @@ export interface SubmissionStore {
     options: { deadlineSeconds: number; concurrency: number; idempotencyKey: string | undefined },
   ): Promise<InsertOutcome>
   /** The account's queued or processing charged generation, if it has one. */
-  activeGeneration(accountId: string): Promise<string | undefined>
+  activeGeneration(accountId: string): Promise<GenerationView | undefined>
   /** The queue has the job of this attempt. */
   markEnqueued(delivery: Delivery): Promise<void>
   find(id: string): Promise<SubmittedGeneration | undefined>
@@ -99,6 +99,8 @@ export interface SubmitPorts {
   readonly submissions: SubmissionStore
   readonly idempotency: IdempotencyStore
   readonly queue: GenerationQueue
+  /** Whole seconds until this generation ends, if that can be estimated. */
+  readonly timeLeft: (active: GenerationView) => Promise<number | undefined>
   readonly generationDeadlineSeconds: number
   /** Told what became of each submit. */
   readonly onOutcome?: (outcome: 'accepted' | 'replayed' | ErrorCode) => void

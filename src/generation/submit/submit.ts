@@ -122,11 +122,11 @@ async function requireAcceptable(
 }
 
 /** Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one */
-async function takeLock({ lock, submissions }: SubmitPorts, accountId: string, id: string): Promise<void> {
+async function takeLock({ lock, submissions, timeLeft }: SubmitPorts, accountId: string, id: string): Promise<void> {
   const taken = await lock.acquire(accountId, id)
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)
-  if (active) throw generationActive(active)
+  if (active) throw generationActive(active.id, await timeLeft(active))
   // A holder that Postgres knows has ended, so its lock is stale. A holder that was stored but is unknown now was lost
   // by a failover or a restore. Any other is a submit between lock and charge. The unique index catches a mistake.
   const ended = !guardOff('lock.verify') && ((await submissions.find(taken.holder)) !== undefined || taken.wasStored)
@@ -136,7 +136,7 @@ async function takeLock({ lock, submissions }: SubmitPorts, accountId: string, i
 type Inserted = Extract<InsertOutcome, { outcome: 'inserted' }>
 
 async function insert(
-  { submissions, generationDeadlineSeconds: deadlineSeconds }: SubmitPorts,
+  { submissions, timeLeft, generationDeadlineSeconds: deadlineSeconds }: SubmitPorts,
   generation: Generation,
   concurrency: number,
   idempotencyKey: string | undefined,
@@ -145,8 +145,10 @@ async function insert(
   switch (result.outcome) {
     case 'inserted':
       return result
-    case 'active':
-      throw generationActive(result.generationId)
+    case 'active': {
+      const active = await submissions.activeGeneration(generation.accountId)
+      throw generationActive(result.generationId, active && (await timeLeft(active)))
+    }
     case 'insufficient':
       throw insufficientCredits(generation.cost, result.held)
     case 'too_many':
@@ -180,6 +182,6 @@ export async function dryRunGeneration(
     model,
     creditsNeeded: priceOf(submission.request, model),
     creditsHeld: caller.account.credits,
-    activeGenerationId: await submissions.activeGeneration(caller.account.id),
+    activeGenerationId: (await submissions.activeGeneration(caller.account.id))?.id,
   }
 }

@@ -30,7 +30,7 @@ export async function stateOf(
 
 /** The account's running generation, if there is one. */
 export async function activeOf(ports: WebsitePorts, request: FastifyRequest): Promise<Active | undefined> {
-  const id = await ports.submissions.activeGeneration(request.caller.account.id)
-  const state = id === undefined ? undefined : await stateOf(ports, request, id)
+  const active = await ports.submissions.activeGeneration(request.caller.account.id)
+  const state = active && (await stateOf(ports, request, active.id))
   return state && !hasEnded(state.now) ? state : undefined
 }

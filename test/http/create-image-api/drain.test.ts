@@ -108,6 +108,7 @@ describe('a server that must leave', () => {
       webhooks: expect as never, // no request here names a webhook_url
       images,
       files: { read: images.read, withInfotext },
+      timeLeft: async () => undefined,
       generationDeadlineSeconds: 3600,
     }
     const counter = localSlidingWindow()
