@@ -28,8 +28,9 @@ const FIND_OWNED = eachOf<ViewRow, 'id' | 'accountId'>(
   sql`SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item."accountId"`,
 )
 
+// How many they are is hidden from the planner: see eachOf.
 const FIND_ALL = statement<ViewRow>('find_views')`
-  SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = ANY (${param('ids')})`
+  SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = ANY ((SELECT ${param('ids')}::text[])::text[])`
 
 const FIND_MOVED = statement<ViewRow>('find_moved')`
   SELECT ${named(VIEW)} FROM unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
