@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import type { AccountStore, Caller, Role, Subscription } from '../account/account.js'
-import { batched } from '../batch.js'
+import { batched, joined } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
 import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
 import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
@@ -34,19 +35,27 @@ const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
   sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
        WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
 )
+// Many keys at once, in any order: it must not wait for one while it has others.
 const NOTE_USE = statement('note_key_use')`
-  UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (${param('ids')})`
+  UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (ARRAY(
+    SELECT ${k.id} FROM ${k} WHERE ${k.id} = ANY (${param('ids')}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED))`
+
+/** How long uses are collected: a submit needs its key's row right after the look-up. */
+const NOTE_AFTER_MS = 50
 
 /** Reads the key on every request: a revoked one is refused immediately, on every replica. */
 export const accountStore = ({ pool }: Database): AccountStore => {
+  const noteUse = joined(
+    (ids: readonly string[]) => NOTE_USE.run(pool, { ids }),
+    () => delay(NOTE_AFTER_MS),
+  )
   const findCallers = async (hashes: readonly Buffer[]) => {
     const rows = await FIND_CALLERS(
       pool,
       hashes.map((hash) => ({ hash })),
     )
-    const ids = rows.flatMap((row) => (row?.lastUseIsOld ? row.keyId : []))
     // Only for display: not awaited, and a failure is ignored.
-    if (ids.length > 0) NOTE_USE.run(pool, { ids }).catch(() => undefined)
+    for (const row of rows) if (row?.lastUseIsOld) noteUse(row.keyId).catch(() => undefined)
     return rows.map((row) => row && toCaller(row))
   }
   return { findCaller: batched(findCallers), findCallers }

@@ -16,10 +16,12 @@ const STORED_AS_GIVEN = [
   ...(['slugs', 'cost', 'webhookUrl', 'requestId', 'traceparent'] as const),
 ] as const
 
+/** A submit, as the statements take it. */
 interface Item extends Generation {
   readonly deadlineSeconds: number
   readonly idempotencyKey: string | undefined
 }
+/** Of what they read of it. */
 const ITEM_TYPES = {
   ...typesOf(g, ...STORED_AS_GIVEN),
   ...{ accountId: 'uuid', keyId: 'uuid', deadlineSeconds: 'float8', idempotencyKey: 'text' },
@@ -38,8 +40,9 @@ const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
 // being stored.
 const OF_RESERVATION = sql`
   ${r.userId} = ${its('accountId')} AND ${r.key} = ${its('idempotencyKey')} AND ${r.generationId} = ${its('id')}`
-const RESERVED = sql`
-  SELECT item.id FROM item CROSS JOIN LATERAL (SELECT 1 FROM ${r} WHERE ${OF_RESERVATION} FOR UPDATE OFFSET 0) AS held
+const reserved = (ifLocked = sql``) => sql`
+  SELECT item.id FROM item CROSS JOIN LATERAL (
+    SELECT FROM ${r} WHERE ${OF_RESERVATION} OFFSET 0 FOR UPDATE ${ifLocked}) AS held
    WHERE ${its('idempotencyKey')} IS NOT NULL`
 const MAY_STORE = sql`(${its('idempotencyKey')} IS NULL OR EXISTS (SELECT FROM reserved WHERE reserved.id = item.id))`
 const mark = (stored: string) => sql`
@@ -58,19 +61,25 @@ interface Charged {
   readonly mayStore: boolean
 }
 
-// For any number of submits, each treated as if it were alone: they share what a statement costs to start, check and commit.
-// Looks for an active generation first, so that it is reported before "insufficient"; in a race the unique index decides.
-// The key's row is locked before the user's: once either is closed, nothing more is charged.
-// The planner expects a condition like `metered::integer = 0` to leave one item of a hundred. So it looks up rows by their
-// keys, where it would otherwise read whole tables that it believes to be small.
-const INSERT_CHARGED = statement<Charged>('insert_charged')`
+/**
+ * For any number of submits, each treated as if it were alone. Looks for an active generation first, so that it is reported
+ * before "insufficient"; in a race the unique index decides. The key's row is locked before the user's: once either is
+ * closed, nothing more is charged.
+ * The planner expects a condition like `metered::integer = 0` to leave one item of a hundred. So it looks up rows by their
+ * keys, where it would otherwise read whole tables that it believes to be small.
+ * @param ifLocked what to do about a row that another transaction has locked: wait, unless given
+ */
+const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(name)`
   WITH item AS MATERIALIZED (
     SELECT * FROM ${itemsOf(ITEM_TYPES)} WHERE ${its('metered')}::integer = 0
   ), active AS (
     SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, its('accountId'))} LIMIT 1) AS found
-  ), reserved AS (${RESERVED}), allowed AS (
+  ), reserved AS (${reserved(ifLocked)}), allowed AS (
     SELECT item.* FROM item CROSS JOIN LATERAL (
-      SELECT 1 FROM ${k} WHERE ${k.id} = ${its('keyId')} AND ${k.revokedAt} IS NULL FOR SHARE OFFSET 0) AS unrevoked
+      SELECT FROM ${k} WHERE ${k.id} = ${its('keyId')} AND ${k.revokedAt} IS NULL OFFSET 0 FOR SHARE ${ifLocked}
+    ) AS unrevoked CROSS JOIN LATERAL (
+      SELECT FROM ${u} WHERE ${u.id} = ${its('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
+    ) AS payer
      WHERE NOT EXISTS (SELECT FROM active WHERE active.item = item.id) AND ${MAY_STORE}
   ), debited AS (
     UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${its('cost')}` })} FROM allowed AS item
@@ -92,8 +101,12 @@ const INSERT_CHARGED = statement<Charged>('insert_charged')`
     FROM item LEFT JOIN stored ON stored.id = item.id LEFT JOIN debited ON debited.id = item.id
     LEFT JOIN active ON active.item = item.id`
 
+// All share what a statement costs to start, check and commit, but none waits for another's lock.
+const INSERT_CHARGED_TOGETHER = insertCharged('insert_charged_together', sql`SKIP LOCKED`)
+const INSERT_CHARGED = insertCharged('insert_charged')
+
 const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
-  WITH item AS MATERIALIZED (SELECT * FROM ${itemsOf(ITEM_TYPES)}), reserved AS (${RESERVED}), stored AS (
+  WITH item AS MATERIALIZED (SELECT * FROM ${itemsOf(ITEM_TYPES)}), reserved AS (${reserved()}), stored AS (
     ${STORE} FROM item WHERE ${MAY_STORE} RETURNING ${STORED}
   ), marked AS (${mark('item')} AND EXISTS (SELECT FROM stored)), noted AS (${noteMissingJob('stored')})
   SELECT created_at AS "createdAt" FROM stored`
@@ -137,7 +150,7 @@ export function submissionStore(db: Database): SubmissionStore {
     (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row && toView(row)),
   )
   const activeGeneration: FindActive = (accountId) => findActive({ accountId })
-  const charge = chargeTogether(db)
+  const chargeTogether = chargingTogether(db)
 
   return {
     async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
@@ -145,7 +158,7 @@ export function submissionStore(db: Database): SubmissionStore {
       try {
         return generation.metered
           ? await insertMetered(db, item, concurrency)
-          : await insertCharged(db, item, charge, activeGeneration)
+          : await chargeAndStore(db, item, chargeTogether, activeGeneration)
       } catch (error) {
         if (violatedConstraint(error) === 'generations_one_active')
           return { outcome: 'active', generationId: (await activeGeneration(generation.accountId))?.id }
@@ -163,43 +176,46 @@ export function submissionStore(db: Database): SubmissionStore {
   }
 }
 
-type Charge = (item: Item) => Promise<Charged>
-
-/** Charges and stores what is submitted at once in one statement. */
-function chargeTogether({ pool }: Database): Charge {
-  const charge = async (items: readonly Item[]): Promise<Charged[]> => {
-    // Every server locks the accounts in the same order, so that no two wait for each other.
-    const inOrder = [...items].sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
-    const rows = await INSERT_CHARGED.rows(pool, { items: JSON.stringify(inOrder) })
-    const charged = new Map(rows.map((row) => [row.id, row]))
-    return items.map(({ id }) => charged.get(id) as Charged)
-  }
-  return batched(async (items: readonly Item[]) => {
-    try {
-      return await charge(items)
-    } catch (error) {
-      if (items.length === 1 || outcomeUnknown(error)) throw error
-      // One of them was refused, and nothing is stored: the others need not suffer from it.
-      return items.map((item) => charge([item]).then(([alone]) => alone as Charged))
-    }
-  })
+const charge = async (how: typeof INSERT_CHARGED, { pool }: Database, items: readonly Item[]): Promise<Charged[]> => {
+  const rows = await how.rows(pool, { items: JSON.stringify(items) })
+  const charged = new Map(rows.map((row) => [row.id, row]))
+  return items.map(({ id }) => charged.get(id) as Charged)
 }
+
+/** How many are charged in one statement: with more of them each takes longer. */
+const TOGETHER = 100
+
+type ChargeTogether = (item: Item) => Promise<Charged | undefined>
+
+/** Charges what is submitted at once. Undefined: Postgres has refused the statement, perhaps for another's sake. */
+const chargingTogether = (db: Database): ChargeTogether =>
+  batched(async (items: readonly Item[]) => {
+    const pages = Array.from({ length: Math.ceil(items.length / TOGETHER) }, (_, n) =>
+      charge(INSERT_CHARGED_TOGETHER, db, items.slice(n * TOGETHER, (n + 1) * TOGETHER)).catch((error) => {
+        if (outcomeUnknown(error)) throw error
+      }),
+    )
+    return items.map(async (_, n) => (await pages[Math.floor(n / TOGETHER)])?.[n % TOGETHER])
+  })
 
 /** How often to try after a race with another submit or a refund, before "insufficient" is reported. */
 const LOOKS = 3
 
-async function insertCharged(
+/** Together with others first; if that did not store it, alone, which tells why. */
+async function chargeAndStore(
   db: Database,
   item: Item,
-  charge: Charge,
+  chargeTogether: ChargeTogether,
   activeGeneration: FindActive,
 ): Promise<InsertOutcome> {
   const { accountId, keyId, cost } = item
+  const together = outcomeOf(await chargeTogether(item))
+  if (together) return together
   for (let look = 1; ; look++) {
-    const { createdAt, creditsLeft, activeId, mayStore } = await charge(item)
-    if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
-    if (activeId) return { outcome: 'active', generationId: activeId }
-    if (!mayStore) return { outcome: 'reservation_lost' }
+    const [alone] = await charge(INSERT_CHARGED, db, [item])
+    const outcome = outcomeOf(alone)
+    if (outcome) return outcome
+    if (!alone?.mayStore) return { outcome: 'reservation_lost' }
     // Nothing was debited: too few credits, or the key or its user was closed. In a race with another statement, this
     // one saw credits, key and user as they are now, but the other rows as they were before.
     const held = await HELD.first(db.pool, { keyId })
@@ -208,6 +224,12 @@ async function insertCharged(
     if (active) return { outcome: 'active', generationId: active.id }
     if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
   }
+}
+
+function outcomeOf(charged: Charged | undefined): InsertOutcome | undefined {
+  const { createdAt, creditsLeft, activeId } = charged ?? {}
+  if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
+  return activeId ? { outcome: 'active', generationId: activeId } : undefined
 }
 
 function insertMetered(db: Database, item: Item, limit: number): Promise<InsertOutcome> {

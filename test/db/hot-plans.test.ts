@@ -28,6 +28,9 @@ const SORTED = ['generations_history_of_status', 'generations_history_of_model']
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'key look-up': ['api_keys_hash_key', 'users_pkey'],
   submit: ['api_keys_pkey', 'generations_one_active', 'users_pkey'],
+  'submit without credits': [
+    ...['api_keys_pkey', 'generations_one_active', 'users_pkey', 'images_generation_id_idx_key'],
+  ],
   'active generation': ['generations_one_active', 'images_generation_id_idx_key'],
   'developer’s submit': ['api_keys_pkey', 'generations_metered', 'users_pkey'],
   claim: ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],
@@ -175,12 +178,14 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   const page = { limit: 20, after: undefined }
   const insert = (user: GivenUser) =>
     submissionStore(db).insert(aGeneration(user), { deadlineSeconds: 900, concurrency: 4, idempotencyKey: undefined })
+  const poor = await givenUser(context.db, { credits: 0 })
   const developer = await givenUser(context.db, { developer: { concurrency: 4 } })
   const { id } = await givenGeneration(context.db, await givenUser(context.db))
   const mine = () => ask('claim', () => runs.claim(by, serves)) as Promise<ClaimedGeneration>
 
   await ask('key look-up', () => accountStore(db).findCaller(Buffer.alloc(32)))
   await ask('submit', () => insert(past))
+  await ask('submit without credits', () => insert(poor))
   await ask('active generation', () => submissionStore(db).activeGeneration(past.id))
   await ask('developer’s submit', () => insert(developer))
   const [first, second, third] = [await mine(), await mine(), await mine()]

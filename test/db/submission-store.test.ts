@@ -148,6 +148,28 @@ describe('charged generations that are submitted at once', () => {
     expect(await keys.find(idempotent.id, 'k')).toBe(reserved.id)
   })
 
+  it('do not wait for one whose account somebody else has locked', async () => {
+    const { db } = context
+    const [locked, free] = await Promise.all([givenUser(db, { credits: 10 }), givenUser(db, { credits: 10 })])
+    const commit = await holding('UPDATE users SET credits = credits + 5 WHERE id = $1', [locked.id])
+    const store = submissionStore(db)
+    const late = store.insert(aGeneration(locked), OPTIONS)
+    expect(await store.insert(aGeneration(free), OPTIONS)).toMatchObject({ outcome: 'inserted', creditsLeft: 9 })
+    await waiting(1)
+    await commit()
+    expect(await late).toMatchObject({ outcome: 'inserted', creditsLeft: 14 })
+  })
+
+  it('are one of an account, however many statements they take', async () => {
+    const { db } = context
+    const user = await givenUser(db, { credits: 1000 })
+    const store = submissionStore(db)
+    const outcomes = await Promise.all(Array.from({ length: 250 }, () => store.insert(aGeneration(user), OPTIONS)))
+    expect(outcomes.filter(({ outcome }) => outcome === 'inserted')).toHaveLength(1)
+    expect(outcomes.filter(({ outcome }) => outcome === 'active')).toHaveLength(249)
+    expect(await creditsOf(db, user)).toBe(999)
+  })
+
   it('do not suffer from one that Postgres refuses', async () => {
     const { db } = context
     const users = await Promise.all([1, 2, 3].map(() => givenUser(db, { credits: 10 })))

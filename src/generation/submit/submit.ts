@@ -146,7 +146,7 @@ async function insert(
     case 'inserted':
       return result
     case 'active': {
-      const active = await submissions.activeGeneration(generation.accountId)
+      const active = await submissions.activeGeneration(generation.accountId).catch(() => undefined)
       throw generationActive(result.generationId, active && (await timeLeft(active)))
     }
     case 'insufficient':
