@@ -7,9 +7,9 @@ import { bundle, ROOT } from '../support/compile.js'
 
 /** To be moved on with each release: see docs/contributing.md. */
 export const PREVIOUS_RELEASE = {
-  version: '0.1.0',
-  commit: '176b82d49043445367ba957f965d5e5e565aec3b',
-  lastMigration: '0029_pending_emails',
+  version: '0.2.0',
+  commit: '90b40cf3996651dce17465c28c0b0063afbb6c43',
+  lastMigration: '0030_attempts',
 } as const
 
 const run = promisify(execFile)
