@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint, guardOff } from '../../failpoint.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
 import type { ReconcilePorts } from './ports.js'
@@ -15,6 +16,7 @@ export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
 export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePorts): Promise<boolean> {
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
+    const begunAt = performance.now()
     const page = await rows.activePage(after)
     more = page.length > 0
     const locks = page.map(({ id, accountId, remainingMs }) => ({
@@ -24,6 +26,8 @@ export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePor
     }))
     if (!(await lock.keep(locks))) return false
     after = page.at(-1)?.accountId
+    // Half of the time is for requests.
+    await delay(performance.now() - begunAt)
   }
   const first = await rows.firstQueued()
   if (first.length > 0 && !(await queue.enqueue(first))) return false
