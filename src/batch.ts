@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
  * Joins concurrent loads of single values into one of many.
- * @param load resolves to the values in the order of the keys, of which some may come later or reject on their own; if it
- * rejects itself, all of the batch do
+ * @param load resolves to the values in the order of the keys. A value may be a promise, which settles for its key alone;
+ * if `load` itself rejects, all of the batch do
  * @param collected resolves when a batch is complete: unless given, when the event loop has read its sockets
  */
 export function batched<Key, Value>(

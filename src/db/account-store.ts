@@ -35,7 +35,7 @@ const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
   sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
        WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
 )
-// Many keys at once, in any order: it must not wait for one while it has others.
+// Leaves out keys that another transaction has locked: waiting for one while it holds others could be a deadlock.
 const NOTE_USE = statement('note_key_use')`
   UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (ARRAY(
     SELECT ${k.id} FROM ${k} WHERE ${k.id} = ANY (${param('ids')}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED))`

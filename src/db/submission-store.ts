@@ -187,7 +187,7 @@ const TOGETHER = 100
 
 type ChargeTogether = (item: Item) => Promise<Charged | undefined>
 
-/** Charges what is submitted at once. Undefined: Postgres has refused the statement, perhaps for another's sake. */
+/** Charges what is submitted at once. Undefined: Postgres refused the statement, and the cause may be another item. */
 const chargingTogether = (db: Database): ChargeTogether =>
   batched(async (items: readonly Item[]) => {
     const pages = Array.from({ length: Math.ceil(items.length / TOGETHER) }, (_, n) =>

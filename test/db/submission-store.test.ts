@@ -204,8 +204,8 @@ describe.each([
   ['metered', { concurrency: 1 }],
 ])('a %s generation of somebody who may no longer', (_kind, developer) => {
   it.each([
-    ['his key is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1'],
-    ['he is deleted', 'UPDATE users SET deleted_at = now() WHERE id = $1'],
+    ['their key is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1'],
+    ['they are deleted', 'UPDATE users SET deleted_at = now() WHERE id = $1'],
   ])('is not stored once %s, nor while it waits for that', async (_what, close) => {
     const { db } = context
     const user = await givenUser(db, { ...(developer && { developer }) })

@@ -147,7 +147,7 @@ async function expectFree(scene: Scene): Promise<void> {
   if (!scene.submission.idempotency) await cancelGeneration(stage.ports, again.id, 'Canceled.', { onlyQueued: false })
 }
 
-/** He can even submit at once, unless something is active, or another submit seems to be just about to charge. */
+/** They can even submit at once, unless something is active, or another submit seems to be just about to charge. */
 async function expectFreeAtOnce(scene: Scene): Promise<void> {
   const { submissions } = stage.ports
   const active = await submissions.activeGeneration(scene.user.id)

@@ -12,13 +12,13 @@ import { type GivenUser, givenUser, MODEL, REQUEST, type UserOptions } from '../
 import { atOnce, noExperience } from '../support/gpu-turn.js'
 import type { Ports, Stage } from './crash-stage.js'
 
-/** One user and what he asks for; only who serves his own file name can claim it. */
+/** One user and what they ask for; only who serves their own file name can claim it. */
 export interface Scene {
   readonly user: GivenUser
   readonly caller: Caller
   readonly submission: Submission
   readonly filename: string
-  /** He cannot pay for it. */
+  /** They cannot pay for it. */
   readonly isPoor: boolean
 }
 
@@ -98,7 +98,7 @@ const fault = (kind: BackendError['kind']) => async () => {
 const idOf = async ({ db }: Stage, { user }: Scene): Promise<string> =>
   (await db.pool.query('SELECT id FROM generations WHERE user_id = $1', [user.id])).rows[0].id
 
-/** He is charged for nothing, yet a lock of an ended generation is in his way. */
+/** They are charged for nothing, yet a lock of an ended generation is in their way. */
 async function givenLeftoverLock(stage: Stage): Promise<Scene> {
   const scene = await givenSubmitted(stage)
   await stage.ports.cancels.cancel(await idOf(stage, scene), 'Canceled.', { onlyQueued: false })

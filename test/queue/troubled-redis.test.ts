@@ -153,10 +153,10 @@ describe.skipIf(!redisAvailable)('while Redis', () => {
       // Whoever submits is told so and charged once; whoever has one active is refused all the same.
       const during = await submit(second)
       expect(await post(busy)).toMatchObject({ status: 429 })
-      // Whoever waits for his image gets it.
+      // Whoever waits for an image gets it.
       const image = createImage(third)
       await succeeds(first, amid)
-      // Nobody is locked out by what he had.
+      // Nobody is locked out by what they had.
       const next = await submit(first)
       await succeeds(second, during)
       await succeeds(first, next)

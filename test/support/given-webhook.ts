@@ -5,7 +5,7 @@ import { type GivenUser, givenGeneration } from './givens.js'
 import type { Service } from './service.js'
 import { standInWorker } from './stand-in-worker.js'
 
-/** What an operator sets who has receivers of his own: here, of this machine. */
+/** What an operator sets who has receivers of their own: here, of this machine. */
 export const INSIDE = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', RATE_LIMIT_MAX: '1000' }
 
 export interface GivenWebhook {

@@ -127,7 +127,7 @@ export async function rowOf({ pool }: Database, generation: { readonly id: strin
 }
 
 /**
- * Many queued generations of one user, straight into the table and metered, so that he may have as many as he likes.
+ * Many queued generations of one user, straight into the table and metered, so that they may have as many as they like.
  * @returns their ids by lane, first come first
  */
 export async function givenWaiting(

@@ -26,7 +26,7 @@ export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePor
     }))
     if (!(await lock.keep(locks))) return false
     after = page.at(-1)?.accountId
-    // Half of the time is for requests.
+    // As long as the page took, so that requests get half of the time.
     await delay(performance.now() - begunAt)
   }
   const first = await rows.firstQueued()

@@ -147,7 +147,7 @@ async function insert(
       return result
     case 'active': {
       const active = await submissions.activeGeneration(generation.accountId).catch(() => undefined)
-      throw generationActive(result.generationId, active && (await timeLeft(active)))
+      throw generationActive(active?.id ?? result.generationId, active && (await timeLeft(active)))
     }
     case 'insufficient':
       throw insufficientCredits(generation.cost, result.held)

@@ -1,7 +1,7 @@
 /** What the page shows of a generation, read from the ports. */
 import type { FastifyRequest } from 'fastify'
 import { etaSeconds } from '../../generation/follow/eta.js'
-import { hasEnded, type Polled, pollGeneration } from '../../generation/follow/poll.js'
+import { hasEnded, type Polled, pollGeneration, withState } from '../../generation/follow/poll.js'
 import type { WebsitePorts } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
 import type { Active } from './stage.js'
@@ -31,6 +31,6 @@ export async function stateOf(
 /** The account's running generation, if there is one. */
 export async function activeOf(ports: WebsitePorts, request: FastifyRequest): Promise<Active | undefined> {
   const active = await ports.submissions.activeGeneration(request.caller.account.id)
-  const state = active && (await stateOf(ports, request, active.id))
+  const state = active && (await stateOf(ports, request, active.id, await withState(ports, active)))
   return state && !hasEnded(state.now) ? state : undefined
 }
