@@ -1,7 +1,7 @@
 /** What is measured: Easel as it is built for production, and the bare rival, over one Postgres and one Redis. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase, type Database } from '../../src/db/client.js'
@@ -22,9 +22,12 @@ export interface Started {
   stop(): Promise<void>
 }
 
-/** A new one, where the account that runs Postgres may go. */
-export const benchDirectory = (): Promise<string> =>
-  mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
+/** A new one. As root Postgres runs as another user, who must get in, or its data would stay behind elsewhere. */
+export async function benchDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
+  await chmod(directory, 0o711)
+  return directory
+}
 
 export type BenchStack = Awaited<ReturnType<typeof startBenchStack>>
 
