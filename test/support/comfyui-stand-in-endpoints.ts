@@ -97,7 +97,7 @@ async function takeUpload(form: FormData, files: Map<string, Buffer>): Promise<R
 function takePrompt(body: Record<string, unknown> | undefined, { version, nodes, queue }: Server): Reply {
   if (!body) return TROUBLE
   const refused = (error: object, node_errors: object = {}): Reply => ({ status: 400, body: { error, node_errors } })
-  const { prompt, prompt_id: asked, client_id: clientId, front } = body
+  const { prompt, prompt_id: asked, client_id: clientId, extra_data: extra, front } = body
   if (prompt === undefined) {
     const said = 'No prompt provided'
     return refused({ type: 'no_prompt', message: said, details: said, extra_info: {} })
@@ -112,7 +112,8 @@ function takePrompt(body: Record<string, unknown> | undefined, { version, nodes,
   const id = version === 'old' || asked === undefined ? randomUUID() : String(asked)
   const number = front === true ? -numbers++ : numbers++
   const client = typeof clientId === 'string' ? clientId : undefined
-  queue.put({ number, id, prompt: prompt as Prompt, clientId: client, outputs })
+  const extraData = { ...(extra as object | undefined), ...(clientId !== undefined && { client_id: clientId }) }
+  queue.put({ number, id, prompt: prompt as Prompt, clientId: client, extraData, outputs })
   return ok({ prompt_id: id, number, node_errors: nodeErrors })
 }
 

@@ -20,9 +20,7 @@ export function createQueue({ settings, files, send, onExecution }: QueueOptions
 
   const remaining = () => ({ exec_info: { queue_remaining: pending.length + (running ? 1 : 0) } })
   const status = () => send('status', { status: remaining() }, 'all')
-  const tuple = ({ number, id, prompt, clientId, outputs }: QueuedPrompt) => [
-    ...[number, id, prompt, clientId === undefined ? {} : { client_id: clientId }, outputs],
-  ]
+  const tuple = ({ number, id, prompt, extraData, outputs }: QueuedPrompt) => [number, id, prompt, extraData, outputs]
 
   async function work(): Promise<void> {
     const item = pending.shift()

@@ -9,6 +9,8 @@ export interface QueuedPrompt {
   readonly id: string
   readonly prompt: Prompt
   readonly clientId: string | undefined
+  /** As the server shows it in its queue; with the client. */
+  readonly extraData: object
   readonly outputs: readonly string[]
 }
 

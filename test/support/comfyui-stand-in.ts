@@ -52,6 +52,7 @@ export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   readonly files: Map<string, Buffer>
   /** How many WebSockets are open. */
   readonly sockets: () => number
+  readonly cutSockets: () => void
   readonly set: (settings: Partial<StandInSettings>) => void
   /** Cuts all connections and forgets the queue and the history, as a restart does. */
   readonly restart: () => void
@@ -93,9 +94,8 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
     const clientId = new URL(request.url ?? '/', 'http://host').searchParams.get('clientId') ?? ''
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.on('error', () => undefined)
-      webSocket.on('close', () => {
-        if (clients.get(clientId) === webSocket) clients.delete(clientId)
-      })
+      // As the server does, even where the client has another one by now.
+      webSocket.on('close', () => clients.delete(clientId))
       clients.set(clientId, webSocket)
       send('status', { status: queue.remaining(), sid: clientId }, clientId)
       const node = queue.nodeOf(clientId)
@@ -178,6 +178,9 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       ),
     files,
     sockets: () => webSockets.clients.size,
+    cutSockets: () => {
+      for (const webSocket of webSockets.clients) webSocket.terminate()
+    },
     set: (changes) => void set(changes),
     restart: () => {
       queue.forget()

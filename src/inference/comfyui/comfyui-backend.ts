@@ -6,10 +6,10 @@ import { createServerHttp, parseServerUrl, within } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
-import { askPatiently, clientOf, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
+import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
 import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
-import { createProgress, openServerEvents, type ServerEvent } from './server-events.js'
+import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
 
 const TIMES = {
   /** Between two polls of whether a prompt has ended. */
@@ -21,11 +21,16 @@ const TIMES = {
 
 export type ComfyuiOptions = Limits & Partial<typeof TIMES>
 /** `finishLater`: of work that the images need not wait for; `close` does. */
-type Watch = Call & typeof TIMES & { finishLater(work: Promise<void>): void }
+type Watch = Call &
+  typeof TIMES & {
+    readonly events: ReturnType<typeof createServerEvents>
+    finishLater(work: Promise<void>): void
+  }
 
 /** Other clients may use the server, no other worker. */
 export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   const http = createServerHttp(parseServerUrl(url), { keepAlive: true })
+  const events = createServerEvents(http.address)
   const unfinished = new Set<Promise<void>>()
   const finishLater = (work: Promise<void>) => {
     unfinished.add(work)
@@ -41,13 +46,14 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)
-      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, finishLater })
+      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, events, finishLater })
     },
   })
   return {
     ...backend,
     async close() {
       await Promise.all(unfinished)
+      events.close()
       await backend.close()
     },
   }
@@ -74,11 +80,13 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     await prompt.followed
     stop.throwIfAborted()
     sent = mayRun = true
-    const { promptId, complaint } = await submitOnce(asked, stop, end.signal, patience.answerMs)
+    const { promptId, complaint } = await submitOnce(asked, prompt.clientId, stop, end.signal, patience.answerMs)
     prompt.id = promptId
     if (complaint) throw complaint
     const entry = await untilEnded(prompt, asked, watch)
     mayRun = false
+    // A connection that was dropped without a word would leave every end to the polls.
+    if (!prompt.toldOfEnd) prompt.distrustEvents()
     if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
     // Old servers send no event of success.
     watch.drawn()
@@ -92,7 +100,7 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     stop.throwIfAborted()
     throw error
   } finally {
-    prompt.close()
+    prompt.unfollow()
     end.clear()
   }
 }
@@ -100,7 +108,7 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
 type Prompt = ReturnType<typeof followPrompt>
 
 /** Follows our prompt by the server's events: reports its progress, and notices its end and its failures. */
-function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, onPreview, drawn }: Watch) {
+function followPrompt({ request, graph }: ComfyuiAsked, { events, stop, report, onPreview, drawn }: Watch) {
   const progress = createProgress(graph.images, report)
   let succeeded = false
   // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
@@ -118,6 +126,7 @@ function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, on
     // The only event that comes after the end is in the history, and the server is free.
     if (type === 'executing' && data.node === null) {
       current = undefined
+      prompt.toldOfEnd = true
       if (succeeded) drawn()
       wake()
     }
@@ -125,21 +134,25 @@ function followPrompt({ http, request, graph }: ComfyuiAsked, { stop, report, on
   const showPreview = (preview: Buffer) => {
     if (current === prompt.id) onPreview?.(preview)
   }
-  const events = openServerEvents(http.address, clientOf(request), onEvent, showPreview)
+  const { clientId, tried, replace, end } = events.follow({ onEvent, onPreview: showPreview })
   stop.addEventListener('abort', wake, { once: true })
   const prompt = {
     /** The attempt's, until an old server replaces it with its own. */
     id: request.attemptId,
     /** Failures from events, which come before the history's; by prompt, because they may also come before the id. */
     errors: new Map<unknown, ServerEvent['data']>(),
-    followed: events.tried,
+    clientId,
+    followed: tried,
+    toldOfEnd: false,
     /** Ends early at the prompt's end and when `stop` aborts, also if that was since the last wait. */
     async wait(ms: number): Promise<void> {
       await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
       woken = new AbortController()
     },
-    close() {
-      events.close()
+    /** The next prompt is to have another connection for its events than ours. */
+    distrustEvents: replace,
+    unfollow() {
+      end()
       stop.removeEventListener('abort', wake)
     },
   }

@@ -65,17 +65,22 @@ export async function readQueue(http: ServerHttp, signal: AbortSignal) {
 /** Of `[number, id, graph, extra_data, …]`; what follows differs from version to version. */
 const toQueuedPrompt = (item: unknown) => {
   const [, id, , extra] = Array.isArray(item) ? item : []
-  return { id: String(id), attempt: attemptOf(extra?.client_id) }
+  return { id: String(id), attempt: attemptOf(extra) }
 }
 
-/** Marks our prompts: the server's queue shows the client of each. */
-const OURS = 'easel:'
+/** Marks a prompt as ours: the server's queue shows the extra data of each. */
+export const markOf = ({ attempt }: InferenceRequest) => ({ easel_attempt: attempt })
 
-export const clientOf = ({ attempt }: InferenceRequest): string => OURS + attempt
+const mark = z.string().optional().catch(undefined)
+const extraData = z.object({ easel_attempt: mark, client_id: mark }).catch({})
+/** Easel 0.2 and older marked the client instead. */
+const OUR_CLIENT = 'easel:'
 
-/** The attempt's name, or undefined where the client is not one of ours. */
-const attemptOf = (client: unknown): string | undefined =>
-  typeof client === 'string' && client.startsWith(OURS) ? client.slice(OURS.length) : undefined
+/** The attempt's name, or undefined where the prompt is not one of ours. */
+function attemptOf(extra: unknown): string | undefined {
+  const { easel_attempt: attempt, client_id: client } = extraData.parse(extra)
+  return attempt ?? (client?.startsWith(OUR_CLIENT) ? client.slice(OUR_CLIENT.length) : undefined)
+}
 
 /** Parses a 200. @throws BackendError `unusable` or the status's; without the body, which holds prompts */
 export function readJson<T>(server: string, { status, text }: HttpReply, form: z.ZodType<T>): T {

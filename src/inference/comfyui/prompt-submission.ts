@@ -4,21 +4,27 @@ import { failure, samplerUnavailable } from '../backend-failure.js'
 import { within } from '../server-http.js'
 import { parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
-import { clientOf, lookUp } from './prompt-history.js'
+import { lookUp, markOf } from './prompt-history.js'
 
 const LOOKUP_TIMEOUT_MS = 10_000
 
 /**
- * Puts a prompt into the server's queue. `signal` outlives `stop`: a call that is cut off may queue the prompt after
+ * Puts a prompt into the server's queue; its events go to `clientId`. `signal` outlives `stop`: a call that is cut off may queue the prompt after
  * the cancel has searched for it. `promptId` is the attempt's, but old versions give a prompt one of their own.
  * `complaint`: why an accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest.
  * @throws BackendError, or `stop`'s reason; unless it is a refusal, the prompt may have been accepted
  */
-export async function submitOnce(asked: ComfyuiAsked, stop: AbortSignal, signal: AbortSignal, answerMs: number) {
+export async function submitOnce(
+  asked: ComfyuiAsked,
+  clientId: string,
+  stop: AbortSignal,
+  signal: AbortSignal,
+  answerMs: number,
+) {
   const { http, request } = asked
   const late = () => failure('lost', `${http.name} did not say whether it took the prompt`)
   try {
-    return await within(signal, answerMs, (limited) => submit(asked, limited), late)
+    return await within(signal, answerMs, (limited) => submit(asked, clientId, limited), late)
   } catch (error) {
     stop.throwIfAborted()
     // Perhaps only the answer was lost; sent again, the same id would run twice.
@@ -37,8 +43,9 @@ const promptError = z.object({ type: z.string(), message: text, details: text })
 const refusedPrompt = z.object({ error: promptError, node_errors: nodeErrors })
 const accepted = z.object({ prompt_id: z.string().min(1), node_errors: nodeErrors })
 
-async function submit({ http, request, graph }: ComfyuiAsked, signal: AbortSignal) {
-  const prompt = { prompt: graph.nodes, client_id: clientOf(request), prompt_id: request.attemptId }
+async function submit({ http, request, graph }: ComfyuiAsked, clientId: string, signal: AbortSignal) {
+  const ids = { client_id: clientId, prompt_id: request.attemptId }
+  const prompt = { prompt: graph.nodes, ...ids, extra_data: markOf(request) }
   const { status, text } = await http.post('/prompt', prompt, signal)
   if (status !== 200) throw promptRefusal(http.name, request, status, text)
   const reply = parsedJson(text, accepted)

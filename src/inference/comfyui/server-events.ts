@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { Agent, buildConnector, WebSocket } from 'undici'
 import { z } from 'zod'
@@ -7,6 +8,8 @@ import type { Graph } from './graph.js'
 
 const OPEN_WITHIN_MS = 1_000
 const RECONNECT_MS = 2_000
+/** Between prompts nothing else would notice that the server or a firewall has dropped the connection. */
+const KEEP_ALIVE_MS = 15_000
 /** Of one message, inflated: more than any preview. As an event it may become twenty times as much in memory. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
@@ -14,18 +17,42 @@ const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.un
 
 export type ServerEvent = z.infer<typeof serverEvent>
 
-/**
- * Receives the server's events for one client, and reconnects when the connection ends. Events are best effort: they
- * may come late, in part or not at all. `tried` resolves when the connection is open or has failed, or after a second.
- */
-export function openServerEvents(
-  { base, authorization }: ServerAddress,
-  clientId: string,
-  onEvent: (event: ServerEvent) => void,
-  onPreview: (preview: Buffer) => void,
-  reconnectMs = RECONNECT_MS,
-) {
-  const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`
+interface Follower {
+  readonly onEvent: (event: ServerEvent) => void
+  readonly onPreview: (preview: Buffer) => void
+}
+
+/** The server's events, over one connection that opens for the first prompt and stays open between prompts. */
+export function createServerEvents(address: ServerAddress, reconnectMs = RECONNECT_MS) {
+  let connection: ReturnType<typeof connect> | undefined
+  return {
+    /**
+     * Passes events on until `end`. They are best effort: they may come late, in part or not at all. The server sends
+     * those of a prompt to the client that the prompt names, `clientId`. `tried` resolves when the connection is open or
+     * has failed, or after a second. `replace`: the next prompt opens another connection.
+     */
+    follow(follower: Follower) {
+      if (!connection?.isUsable()) connection = connect(address, reconnectMs)
+      const { clientId, tried, followers, retire, closeUnlessUsed } = connection
+      followers.add(follower)
+      return {
+        clientId,
+        tried,
+        replace: retire,
+        end() {
+          followers.delete(follower)
+          closeUnlessUsed()
+        },
+      }
+    },
+    close: () => connection?.close(),
+  }
+}
+
+/** While a prompt follows it, it connects anew when it was cut, under its own name, to which the server sends the rest. */
+function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
+  const clientId = randomUUID()
+  const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${clientId}`
   const sockets = new Set<Socket>()
   const dispatcher = new Agent({
     headersTimeout: 0,
@@ -33,8 +60,10 @@ export function openServerEvents(
     webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
     connect: rememberingIn(sockets),
   })
+  const followers = new Set<Follower>()
   let stream: WebSocket
   let timer: NodeJS.Timeout | undefined
+  let retired = false
   let closed = false
 
   const open = (onTried: () => void) => {
@@ -42,16 +71,28 @@ export function openServerEvents(
     stream.binaryType = 'arraybuffer'
     stream.addEventListener('open', onTried)
     stream.addEventListener('message', ({ data }) => {
-      if (closed) return
+      if (followers.size === 0) return
       const event = typeof data === 'string' ? parsedJson(data, serverEvent) : undefined
-      if (event) onEvent(event)
       const preview = data instanceof ArrayBuffer ? previewOf(Buffer.from(data)) : undefined
-      if (preview) onPreview(preview)
+      for (const { onEvent, onPreview } of followers) {
+        if (event) onEvent(event)
+        if (preview) onPreview(preview)
+      }
     })
     stream.addEventListener('close', () => {
       onTried()
-      if (!closed) timer = setTimeout(() => open(onTried), reconnectMs)
+      if (closed) return
+      if (followers.size > 0) timer = setTimeout(() => open(onTried), reconnectMs)
+      else close()
     })
+  }
+  const close = () => {
+    closed = true
+    clearTimeout(timer)
+    stream.close()
+    // A server that hangs would never answer the closing frame.
+    for (const socket of sockets) socket.destroySoon()
+    void dispatcher.destroy()
   }
 
   const tried = new Promise<void>((resolve) => {
@@ -59,21 +100,20 @@ export function openServerEvents(
     open(resolve)
   })
   return {
-    tried,
-    close() {
-      closed = true
-      clearTimeout(timer)
-      stream.close()
-      // A server that hangs would never answer the closing frame.
-      for (const socket of sockets) socket.destroySoon()
-      void dispatcher.destroy()
+    ...{ clientId, tried, followers, close },
+    isUsable: () => !retired && !closed,
+    retire: () => {
+      retired = true
+    },
+    closeUnlessUsed() {
+      if (followers.size === 0 && (retired || stream.readyState !== WebSocket.OPEN)) close()
     },
   }
 }
 
 /** Connects as undici does, and keeps the sockets, which an agent forgets once they are WebSockets. */
 function rememberingIn(sockets: Set<Socket>): buildConnector.connector {
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: KEEP_ALIVE_MS })
   return (options, done) =>
     connect(options, (...[error, socket]) => {
       if (error) return done(error, null)

@@ -150,16 +150,22 @@ it('gives up a hanging server at the time limit', async () => {
 })
 
 /** Puts a prompt into the queue as another client does. @returns its id */
-async function givenPrompt(url: string, client_id?: unknown): Promise<string> {
+async function givenPrompt(url: string, marks: { client_id?: unknown; extra_data?: object } = {}): Promise<string> {
   const { nodes } = graphOf(aRequest(), PONY, { name: 'euler', schedule: 'normal' })
-  const response = await fetch(`${url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes, client_id }) })
+  const response = await fetch(`${url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes, ...marks }) })
   return ((await response.json()) as { prompt_id: string }).prompt_id
 }
+
+const attemptIs = (easel_attempt: unknown) => ({ extra_data: { easel_attempt } })
 
 describe.each(VERSIONS)('on version %s, what the server still does for an attempt of another worker', (version) => {
   it('is canceled once that attempt has ended, and the next prompt has its turn', async () => {
     const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 60_000 })
-    const dead = [await givenPrompt(standIn.url, 'easel:gen_a-1'), await givenPrompt(standIn.url, 'easel:gen_b-2')]
+    // The first as Easel 0.2 sent it.
+    const dead = [
+      await givenPrompt(standIn.url, { client_id: 'easel:gen_a-1' }),
+      await givenPrompt(standIn.url, attemptIs('gen_b-2')),
+    ]
     let diedAt = Number.POSITIVE_INFINITY
     const hasEnded = async (attempt: string) => /^gen_(a-1|b-2)$/.test(attempt) && performance.now() > diedAt
     const drawn = generate({}, { hasEnded })
@@ -172,9 +178,18 @@ describe.each(VERSIONS)('on version %s, what the server still does for an attemp
 
   it('goes on while that attempt lives, as does what others have sent', async () => {
     const { standIn, generate, queue } = await givenBackend({ version, latencyMs: 60_000 })
-    const clients = ['easel:gen_a-1', 'easel:gen_b-1', 'gen_b-1', undefined, 5]
+    const marks = [
+      ...[attemptIs('gen_a-1'), attemptIs('gen_b-1')],
+      ...[
+        { client_id: 'gen_b-1' },
+        { client_id: 5 },
+        attemptIs(['gen_b-1']),
+        { extra_data: { attempt: 'gen_b-1' } },
+        {},
+      ],
+    ]
     const ids: string[] = []
-    for (const client of clients) ids.push(await givenPrompt(standIn.url, client))
+    for (const mark of marks) ids.push(await givenPrompt(standIn.url, mark))
     const [living, dead, ...others] = ids
     const controller = new AbortController()
     const hasEnded = async (attempt: string) => attempt === 'gen_b-1'

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
-import { until } from '../../support/until.js'
 import { expectUnavailable, probedAs } from '../attached.js'
 import { failureOf, givenBackend, givenHttp, PONY, SDXL } from './given.js'
 
@@ -127,12 +126,6 @@ it('keeps a path that a reverse proxy adds, for the WebSocket too', async () => 
   expect(standIn.journal.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['/comfy/models/checkpoints', '/comfy/system_stats', '/comfy/object_info/KSampler']),
   )
-})
-
-it('lets go of every connection when it is done', async () => {
-  const { standIn, generate } = await givenBackend()
-  await generate()
-  await until(() => standIn.sockets() === 0, 'no WebSocket')
 })
 
 describe('a download', () => {

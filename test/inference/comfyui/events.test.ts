@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
-import { createProgress, openServerEvents, type ServerEvent } from '../../../src/inference/comfyui/server-events.js'
+import { createProgress, createServerEvents, type ServerEvent } from '../../../src/inference/comfyui/server-events.js'
 import { parseServerUrl } from '../../../src/inference/server-http.js'
-import { startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
+import { type ComfyuiStandIn, startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
 import { acceptUpgrade } from '../../support/raw-websocket.js'
 import { until, within } from '../../support/until.js'
 import { aRequest, failureOf, givenBackend, PONY } from './given.js'
@@ -147,22 +147,67 @@ describe('the end of a prompt', () => {
   })
 })
 
-describe('the event stream', () => {
-  it('connects anew when it was cut, and hears what comes then', async () => {
+describe('the connection for events', () => {
+  const connections = ({ journal }: ComfyuiStandIn) => journal.filter(({ path }) => path.startsWith('/ws?')).length
+
+  it('is one for all prompts, and is let go of at the end', async () => {
+    const { standIn, generate, backend } = await givenBackend({ latencyMs: 30 }, POLLS_NEVER)
+    for (const seed of [1, 2, 3]) {
+      const progress: number[] = []
+      await generate({ seeds: [seed] }, { onProgress: (done) => progress.push(done) })
+      expect(progress.length).toBeGreaterThan(2)
+    }
+    expect(connections(standIn)).toBe(1)
+    expect(standIn.sockets()).toBe(1)
+    await backend.close()
+    await until(() => standIn.sockets() === 0, 'no WebSocket')
+  })
+
+  it('is opened anew for the next prompt where the server closed it', async () => {
+    const { standIn, generate } = await givenBackend({}, POLLS_NEVER)
+    await generate()
+    standIn.cutSockets()
+    await until(() => standIn.sockets() === 0, 'no WebSocket')
+    expect(await generate({ seeds: [2] })).toHaveLength(1)
+    expect(connections(standIn)).toBe(2)
+  })
+
+  it('is another one for the next prompt where it did not tell of the end', async () => {
+    const { standIn, generate } = await givenBackend()
+    standIn.set({ socket: 'silent' })
+    await generate()
+    standIn.set({ socket: 'none' })
+    const progress: number[] = []
+    await generate({ seeds: [2] }, { onProgress: (done) => progress.push(done) })
+    expect(progress.length).toBeGreaterThan(2)
+    expect(connections(standIn)).toBe(2)
+    await until(() => standIn.sockets() === 1, 'the first one being closed')
+  })
+
+  it('is tried again for each prompt where the server refuses it', async () => {
+    const { standIn, generate } = await givenBackend()
+    standIn.set({ socket: 'refused' })
+    await generate()
+    standIn.set({ socket: 'none' })
+    await generate({ seeds: [2] })
+    expect(standIn.sockets()).toBe(1)
+  })
+
+  it('is open again for the same client when it was cut amid a prompt', async () => {
     const standIn = await startComfyuiStandIn()
     onTestFinished(standIn.close)
-    const heard: string[] = []
-    const hear = ({ type }: ServerEvent) => heard.push(type)
-    const stream = openServerEvents(parseServerUrl(standIn.inferenceUrl), 'me', hear, () => undefined, 10)
-    onTestFinished(stream.close)
-    await stream.tried
+    const heard: unknown[] = []
+    const events = createServerEvents(parseServerUrl(standIn.inferenceUrl), 10)
+    onTestFinished(events.close)
+    const { tried, clientId } = events.follow(listener(({ data }) => heard.push(data.sid)))
+    await tried
     await until(() => heard.length === 1, 'the first status')
     standIn.restart()
     await until(() => heard.length === 2, 'the second status')
-    expect(heard).toEqual(['status', 'status'])
+    expect(heard).toEqual([clientId, clientId])
   })
 
-  it('does not keep its connection to a server that never answers the closing', async () => {
+  it('is not kept to a server that never answers the closing', async () => {
     const sockets: Socket[] = []
     const server = createServer().on('upgrade', (request, socket: Socket) => {
       acceptUpgrade(request, socket)
@@ -171,18 +216,18 @@ describe('the event stream', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const stream = openServerEvents(
-      parseServerUrl(`comfyui+http://127.0.0.1:${port}`),
-      'me',
-      () => undefined,
-      () => undefined,
-    )
-    await stream.tried
+    const events = createServerEvents(parseServerUrl(`comfyui+http://127.0.0.1:${port}`))
+    await events.follow(listener()).tried
     const [socket] = sockets
     if (!socket) throw new Error('nobody connected')
     const ended = once(socket.resume(), 'end')
-    stream.close()
+    events.close()
     await within(10_000, ended, 'the connection')
     socket.destroy()
   })
 })
+
+/** Every end is heard of by events. */
+const POLLS_NEVER = { pollIntervalMs: 1_000_000 }
+
+const listener = (onEvent: (event: ServerEvent) => void = () => undefined) => ({ onEvent, onPreview: () => undefined })

@@ -34,6 +34,8 @@ const HOSTILE: Readonly<Record<string, RawSocket>> = {
   },
 }
 
+const isSocket = ({ path }: { readonly path: string }) => path.startsWith('/ws?')
+
 /** The most memory that the process has ever had, in bytes. */
 async function peakOf(pid: number): Promise<number> {
   const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
@@ -59,12 +61,14 @@ it.runIf(process.platform === 'linux')(
     })
     for (const [name, socket] of Object.entries(HOSTILE)) {
       gpu.set({ socket })
+      const opened = gpu.journal.filter(isSocket).length
       const user = await givenUser(service.db)
       const { body } = await call(service.url, 'POST', '/api/v1/generate', {
         key: user.key,
         body: { ...PROMPT, width: 256, height: 256 },
       })
       expect(await endOf(service, user, body.id), name).toMatchObject({ status: 'succeeded' })
+      expect(gpu.journal.filter(isSocket).length, name).toBeGreaterThan(opened)
       expect(await rowOf(service.db, body), name).toMatchObject({ attempt: 1, tries: 0, deaths: 0 })
       expect(await peakOf(worker.pid), name).toBeLessThan(MOST_BYTES)
     }

@@ -51,7 +51,8 @@ describe('a prompt', () => {
     const settings = { steps: 20, cfg: 6.5, sampler_name: 'dpmpp_2m', scheduler: 'karras', denoise: 1 }
     expect(standIn.asked()).toEqual([
       {
-        client_id: 'easel:gen_test-1',
+        client_id: expect.not.stringMatching(/^easel:/),
+        extra_data: { easel_attempt: 'gen_test-1' },
         prompt_id: attemptId,
         prompt: {
           '3': { class_type: 'KSampler', inputs: { seed: 7, ...settings, ...shared } },
