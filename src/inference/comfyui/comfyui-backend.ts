@@ -7,7 +7,7 @@ import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
 import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
-import { endFailure, executionFailure, fetchImages } from './prompt-result.js'
+import { createDownloads, endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
 import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
 
@@ -59,8 +59,12 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   }
 }
 
+/** A prompt that an event says has begun by then need not be looked up before its end. */
+const FIRST_LOOK_MS = 100
 /** For canceling a prompt after a failure. */
 const CANCEL_AFTER_FAILURE_MS = 1_000
+/** By then the images are stored, for which somebody waits. */
+const ERASE_AFTER_MS = 50
 
 /**
  * One prompt, from the queue to its images. The history is the truth about its end; the events only say when to poll
@@ -90,8 +94,8 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
     // Old servers send no event of success.
     watch.drawn()
-    const images = await fetchImages(entry, asked, stop, patience)
-    watch.finishLater(erase(entry))
+    const images = await fetchImages(entry, asked, prompt.downloads)
+    watch.finishLater(delay(ERASE_AFTER_MS).then(() => erase(entry)))
     return images
   } catch (error) {
     if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
@@ -107,9 +111,10 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
 
 type Prompt = ReturnType<typeof followPrompt>
 
-/** Follows our prompt by the server's events: reports its progress, and notices its end and its failures. */
-function followPrompt({ request, graph }: ComfyuiAsked, { events, stop, report, onPreview, drawn }: Watch) {
-  const progress = createProgress(graph.images, report)
+/** Follows our prompt by the server's events: its begin, progress, images, failures and end. */
+function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onPreview, drawn }: Watch) {
+  const progress = createProgress(asked.graph.images, report)
+  const downloads = createDownloads(asked, stop, patience)
   let succeeded = false
   // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
   // an old server's progress name their prompt.
@@ -122,6 +127,11 @@ function followPrompt({ request, graph }: ComfyuiAsked, { events, stop, report, 
     if (type === 'execution_error') prompt.errors.set(data.prompt_id, data)
     if (current !== prompt.id) return
     progress(event)
+    if (type === 'execution_start') {
+      prompt.hasBegun = true
+      wake()
+    }
+    if (type === 'executed') downloads.beginEarly(data.node, data.output)
     if (type === 'execution_success') succeeded = true
     // The only event that comes after the end is in the history, and the server is free.
     if (type === 'executing' && data.node === null) {
@@ -138,13 +148,14 @@ function followPrompt({ request, graph }: ComfyuiAsked, { events, stop, report, 
   stop.addEventListener('abort', wake, { once: true })
   const prompt = {
     /** The attempt's, until an old server replaces it with its own. */
-    id: request.attemptId,
+    id: asked.request.attemptId,
     /** Failures from events, which come before the history's; by prompt, because they may also come before the id. */
     errors: new Map<unknown, ServerEvent['data']>(),
-    clientId,
+    ...{ clientId, downloads },
     followed: tried,
+    hasBegun: false,
     toldOfEnd: false,
-    /** Ends early at the prompt's end and when `stop` aborts, also if that was since the last wait. */
+    /** Ends early when the prompt begins or ends and when `stop` aborts, also if that was since the last wait. */
     async wait(ms: number): Promise<void> {
       await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
       woken = new AbortController()
@@ -162,8 +173,14 @@ function followPrompt({ request, graph }: ComfyuiAsked, { events, stop, report, 
 /** The prompt's entry in the history. */
 async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch: Watch) {
   const { id, errors } = prompt
-  const { stop, waiting } = watch
+  const { stop, waiting, pollIntervalMs } = watch
+  await prompt.wait(FIRST_LOOK_MS)
+  if (prompt.hasBegun && !prompt.toldOfEnd) {
+    waiting(0)
+    await prompt.wait(pollIntervalMs)
+  }
   for (;;) {
+    stop.throwIfAborted()
     const found = await askPatiently(http.name, watch.patience, stop, (limited) => lookUp(http, id, limited))
     if (found === 'unknown') {
       const error = errors.get(id)
@@ -173,7 +190,6 @@ async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch
     if (!('before' in found)) return found
     waiting(found.before)
     if (found.before > 0) await cancelEnded(http, id, watch.hasEnded, stop)
-    await prompt.wait(watch.pollIntervalMs)
-    stop.throwIfAborted()
+    await prompt.wait(pollIntervalMs)
   }
 }

@@ -21,6 +21,7 @@ const historyEntry = z.object({
   })),
 })
 const savedFile = z.object({ filename: z.string(), subfolder: z.string(), type: z.string() })
+export type SavedFile = z.infer<typeof savedFile>
 const savedImages = z.object({ images: z.array(savedFile) })
 
 /** The files that an output node reports as saved. */

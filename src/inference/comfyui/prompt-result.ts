@@ -5,7 +5,7 @@ import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
-import { askPatiently, type HistoryEntry, type Patience, savedFiles } from './prompt-history.js'
+import { askPatiently, type HistoryEntry, type Patience, type SavedFile, savedFiles } from './prompt-history.js'
 
 const graphNodes = z.record(z.string(), z.object({ inputs: z.unknown() }))
 const ranPrompt = z.tuple([z.unknown(), z.unknown(), graphNodes], z.unknown())
@@ -14,30 +14,59 @@ const ranPrompt = z.tuple([z.unknown(), z.unknown(), graphNodes], z.unknown())
 const DOWNLOAD_MS = 60_000
 
 /** Downloads a prompt's images. @throws BackendError `bad_output` if they are not exactly what was asked */
-export async function fetchImages(entry: HistoryEntry, asked: ComfyuiAsked, stop: AbortSignal, patience: Patience) {
+export async function fetchImages(
+  entry: HistoryEntry,
+  asked: ComfyuiAsked,
+  downloads: ReturnType<typeof createDownloads>,
+) {
   const { http, graph, request, server, sampler } = asked
   const bad = badOutput(http.name)
   requireSameGraph(entry, graph, bad)
   const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
   const madeWith = { backend: 'comfyui', version: server.version, ...drawnWith }
-  const files = graph.images.map(({ seed, saveNode }) => {
+  const saved = graph.images.map(({ seed, saveNode }) => {
     const [file, ...others] = savedFiles(entry.outputs[saveNode])
     if (!file || others.length > 0) throw bad(`saved ${file ? 1 + others.length : 0} files for one image`)
-    return { seed, path: `/view?${new URLSearchParams(file)}` }
+    return { seed, saveNode, file }
   })
   return Promise.all(
-    files.map(async ({ seed, path }) => {
-      const bytes = await askPatiently(http.name, { ...patience, answerMs: DOWNLOAD_MS }, stop, async (signal) => {
-        const { status, bytes } = await http.download(path, signal)
-        if (status !== 200 && status !== 404) throw replyFailure(http.name, status)
-        return status === 200 ? bytes : undefined
-      })
+    saved.map(async ({ seed, saveNode, file }) => {
+      const bytes = await downloads.bytesOf(saveNode, file)
       if (!bytes) throw bad('no longer has an image that it saved')
       await requireSize(bytes, request, bad)
       return { bytes, seed, madeWith }
     }),
   )
 }
+
+/** Downloads a prompt's files; `beginEarly` does so as soon as an event tells of one, before the history says so. */
+export function createDownloads({ http, graph }: ComfyuiAsked, stop: AbortSignal, patience: Patience) {
+  const download = (path: string) =>
+    askPatiently(http.name, { ...patience, answerMs: DOWNLOAD_MS }, stop, async (signal) => {
+      const { status, bytes } = await http.download(path, signal)
+      if (status !== 200 && status !== 404) throw replyFailure(http.name, status)
+      return status === 200 ? bytes : undefined
+    })
+  // One for each image, whatever a server says.
+  const early = new Map<string, { readonly path: string; readonly bytes: Promise<Buffer | undefined> }>()
+  return {
+    beginEarly(node: unknown, output: unknown): void {
+      const [file] = savedFiles(output)
+      const image = graph.images.find(({ saveNode }) => saveNode === node)
+      if (!file || !image || early.has(image.saveNode)) return
+      const path = pathOf(file)
+      early.set(image.saveNode, { path, bytes: download(path).catch(() => undefined) })
+    },
+    /** Undefined if the server does not have the file. */
+    async bytesOf(saveNode: string, file: SavedFile): Promise<Buffer | undefined> {
+      const path = pathOf(file)
+      const begun = early.get(saveNode)
+      return (begun?.path === path ? await begun.bytes : undefined) ?? (await download(path))
+    },
+  }
+}
+
+const pathOf = (file: SavedFile) => `/view?${new URLSearchParams(file)}`
 
 /** Extensions may change a prompt before it runs; the history has the one that ran. */
 function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {

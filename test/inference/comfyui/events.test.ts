@@ -90,6 +90,22 @@ describe('that all is drawn', () => {
   })
 })
 
+describe('an image', () => {
+  it('is fetched as soon as an event tells of it, and once', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 60 }, POLLS_NEVER)
+    expect(await generate({ seeds: [1, 2] })).toHaveLength(2)
+    const asked = standIn.journal.map(({ path }) => path.split('/')[1]?.split('?')[0])
+    expect(asked.filter((path) => path === 'view')).toHaveLength(2)
+    expect(asked.indexOf('view')).toBeLessThan(asked.lastIndexOf('history', asked.indexOf('upload')))
+  })
+
+  it('is the one of the history where the event’s is not there', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 60 })
+    standIn.set({ fault: { status: 404 }, on: 'GET /view', times: 1 })
+    expect(await generate()).toHaveLength(1)
+  })
+})
+
 describe('previews', () => {
   it('come with the progress, as the bytes of an image', async () => {
     const { generate } = await givenBackend({ latencyMs: 60 })
