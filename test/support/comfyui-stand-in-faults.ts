@@ -6,6 +6,8 @@ export type Fault =
   | 'drop_answer'
   /** Does what was asked, but not at once. */
   | 'late'
+  /** Does what was asked at once, but answers later. */
+  | 'late_answer'
   /** 200 with something that is not JSON. */
   | 'garbage'
   /** This status with this body. */

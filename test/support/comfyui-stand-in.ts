@@ -53,6 +53,8 @@ export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   /** How many WebSockets are open. */
   readonly sockets: () => number
   readonly cutSockets: () => void
+  /** How many requests hang. */
+  readonly hanging: () => number
   readonly set: (settings: Partial<StandInSettings>) => void
   /** Cuts all connections and forgets the queue and the history, as a restart does. */
   readonly restart: () => void
@@ -79,6 +81,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
   /** Each client's newest socket. */
   const clients = new Map<string, WebSocket>()
   const nodes = nodesOf(checkpoints, options.samplers)
+  let hanging = 0
 
   const queue = createQueue({ settings, files, send, onExecution: options.onExecution })
   const webSockets = new WebSocketServer({ noServer: true })
@@ -148,9 +151,15 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       return reply(response, { status: fault.status, body: fault.body ?? 'broken on request' })
     if (fault === 'garbage') return reply(response, { status: 200, body: '<html>Sign in</html>' })
     if (fault === 'drop') return void response.destroy()
-    if (fault === 'hang') return void (await once(response, 'close'))
+    if (fault === 'hang') {
+      hanging++
+      await once(response, 'close')
+      hanging--
+      return
+    }
     if (fault === 'late') await delay(150)
     const said = await answer(request.method ?? '', url, text, form, { version, checkpoints, nodes, queue, files })
+    if (fault === 'late_answer') await delay(150)
     if (fault === 'drop_answer') return void response.destroy()
     reply(response, said)
   }
@@ -178,6 +187,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       ),
     files,
     sockets: () => webSockets.clients.size,
+    hanging: () => hanging,
     cutSockets: () => {
       for (const webSocket of webSockets.clients) webSocket.terminate()
     },

@@ -59,11 +59,14 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   }
 }
 
-/** A prompt that an event says has begun by then need not be looked up before its end. */
+/**
+ * How long to wait for the event of a prompt's begin before looking it up. One that has begun is looked up at its end, or
+ * at the next poll.
+ */
 const FIRST_LOOK_MS = 100
 /** For canceling a prompt after a failure. */
 const CANCEL_AFTER_FAILURE_MS = 1_000
-/** By then the images are stored, for which somebody waits. */
+/** Lets the images be stored first: somebody waits for them, and for the erasing nobody does. */
 const ERASE_AFTER_MS = 50
 
 /**
@@ -81,7 +84,7 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
   let mayRun = false
   const erase = (entry?: HistoryEntry) => eraseTraces(http, prompt.id, end.signal, entry)
   try {
-    await prompt.followed
+    await prompt.tried
     stop.throwIfAborted()
     sent = mayRun = true
     const { promptId, complaint } = await submitOnce(asked, prompt.clientId, stop, end.signal, patience.answerMs)
@@ -89,8 +92,8 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     if (complaint) throw complaint
     const entry = await untilEnded(prompt, asked, watch)
     mayRun = false
-    // A connection that was dropped without a word would leave every end to the polls.
-    if (!prompt.toldOfEnd) prompt.distrustEvents()
+    // If no event told of the end, the connection may be dead: the next prompt gets a new one.
+    if (!prompt.toldOfEnd) prompt.retireEvents()
     if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
     // Old servers send no event of success.
     watch.drawn()
@@ -124,10 +127,10 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
   const onEvent = (event: ServerEvent) => {
     const { type, data } = event
     if (data.prompt_id !== undefined) current = data.prompt_id
-    if (type === 'execution_error') prompt.errors.set(data.prompt_id, data)
+    if (type === 'execution_error') prompt.error = data
     if (current !== prompt.id) return
     progress(event)
-    if (type === 'execution_start') {
+    if (type === 'execution_start' && !prompt.hasBegun) {
       prompt.hasBegun = true
       wake()
     }
@@ -136,34 +139,36 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
     // The only event that comes after the end is in the history, and the server is free.
     if (type === 'executing' && data.node === null) {
       current = undefined
-      prompt.toldOfEnd = true
       if (succeeded) drawn()
-      wake()
+      if (!prompt.toldOfEnd) wake()
+      prompt.toldOfEnd = true
     }
   }
   const showPreview = (preview: Buffer) => {
     if (current === prompt.id) onPreview?.(preview)
   }
-  const { clientId, tried, replace, end } = events.follow({ onEvent, onPreview: showPreview })
+  const { clientId, tried, retire, end } = events.follow({ onEvent, onPreview: showPreview })
   stop.addEventListener('abort', wake, { once: true })
   const prompt = {
     /** The attempt's, until an old server replaces it with its own. */
     id: asked.request.attemptId,
-    /** Failures from events, which come before the history's; by prompt, because they may also come before the id. */
-    errors: new Map<unknown, ServerEvent['data']>(),
-    ...{ clientId, downloads },
-    followed: tried,
+    /** The latest failure of an event, perhaps another prompt's: it may come before the history's, and before the id. */
+    error: undefined as ServerEvent['data'] | undefined,
+    clientId,
+    downloads,
+    tried,
     hasBegun: false,
     toldOfEnd: false,
     /** Ends early when the prompt begins or ends and when `stop` aborts, also if that was since the last wait. */
     async wait(ms: number): Promise<void> {
       await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
       woken = new AbortController()
+      stop.throwIfAborted()
     },
-    /** The next prompt is to have another connection for its events than ours. */
-    distrustEvents: replace,
+    retireEvents: retire,
     unfollow() {
       end()
+      downloads.end()
       stop.removeEventListener('abort', wake)
     },
   }
@@ -172,7 +177,7 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
 
 /** The prompt's entry in the history. */
 async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch: Watch) {
-  const { id, errors } = prompt
+  const { id } = prompt
   const { stop, waiting, pollIntervalMs } = watch
   await prompt.wait(FIRST_LOOK_MS)
   if (prompt.hasBegun && !prompt.toldOfEnd) {
@@ -180,11 +185,10 @@ async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch
     await prompt.wait(pollIntervalMs)
   }
   for (;;) {
-    stop.throwIfAborted()
     const found = await askPatiently(http.name, watch.patience, stop, (limited) => lookUp(http, id, limited))
     if (found === 'unknown') {
-      const error = errors.get(id)
-      if (error) throw executionFailure(http.name, request, error)
+      const { error } = prompt
+      if (error?.prompt_id === id) throw executionFailure(http.name, request, error)
       throw failure('lost', `${http.name} does not know the prompt any more; it was restarted or replaced`)
     }
     if (!('before' in found)) return found

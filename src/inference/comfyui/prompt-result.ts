@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { linkedSignal } from '../../abort-signals.js'
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
+import { within } from '../server-http.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
 import { askPatiently, type HistoryEntry, type Patience, type SavedFile, savedFiles } from './prompt-history.js'
@@ -39,14 +41,18 @@ export async function fetchImages(
   )
 }
 
-/** Downloads a prompt's files; `beginEarly` does so as soon as an event tells of one, before the history says so. */
+/**
+ * Downloads a prompt's files. `beginEarly` does so as soon as an event tells of one, before the history says so; it tries
+ * once. `end` ends what nobody waits for.
+ */
 export function createDownloads({ http, graph }: ComfyuiAsked, stop: AbortSignal, patience: Patience) {
-  const download = (path: string) =>
-    askPatiently(http.name, { ...patience, answerMs: DOWNLOAD_MS }, stop, async (signal) => {
-      const { status, bytes } = await http.download(path, signal)
-      if (status !== 200 && status !== 404) throw replyFailure(http.name, status)
-      return status === 200 ? bytes : undefined
-    })
+  const ended = new AbortController()
+  const { signal, clear } = linkedSignal([stop, ended.signal])
+  const download = async (path: string, limited: AbortSignal) => {
+    const { status, bytes } = await http.download(path, limited)
+    if (status !== 200 && status !== 404) throw replyFailure(http.name, status)
+    return status === 200 ? bytes : undefined
+  }
   // One for each image, whatever a server says.
   const early = new Map<string, { readonly path: string; readonly bytes: Promise<Buffer | undefined> }>()
   return {
@@ -55,13 +61,20 @@ export function createDownloads({ http, graph }: ComfyuiAsked, stop: AbortSignal
       const image = graph.images.find(({ saveNode }) => saveNode === node)
       if (!file || !image || early.has(image.saveNode)) return
       const path = pathOf(file)
-      early.set(image.saveNode, { path, bytes: download(path).catch(() => undefined) })
+      const bytes = within(signal, DOWNLOAD_MS, (limited) => download(path, limited)).catch(() => undefined)
+      early.set(image.saveNode, { path, bytes })
     },
     /** Undefined if the server does not have the file. */
     async bytesOf(saveNode: string, file: SavedFile): Promise<Buffer | undefined> {
       const path = pathOf(file)
       const begun = early.get(saveNode)
-      return (begun?.path === path ? await begun.bytes : undefined) ?? (await download(path))
+      const bytes = begun?.path === path ? await begun.bytes : undefined
+      const patient = { ...patience, answerMs: DOWNLOAD_MS }
+      return bytes ?? (await askPatiently(http.name, patient, signal, (limited) => download(path, limited)))
+    },
+    end() {
+      ended.abort()
+      clear()
     },
   }
 }

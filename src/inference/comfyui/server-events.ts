@@ -29,7 +29,7 @@ export function createServerEvents(address: ServerAddress, reconnectMs = RECONNE
     /**
      * Passes events on until `end`. They are best effort: they may come late, in part or not at all. The server sends
      * those of a prompt to the client that the prompt names, `clientId`. `tried` resolves when the connection is open or
-     * has failed, or after a second. `replace`: the next prompt opens another connection.
+     * has failed, or after a second. After `retire` the next prompt opens another connection.
      */
     follow(follower: Follower) {
       if (!connection?.isUsable()) connection = connect(address, reconnectMs)
@@ -38,7 +38,7 @@ export function createServerEvents(address: ServerAddress, reconnectMs = RECONNE
       return {
         clientId,
         tried,
-        replace: retire,
+        retire,
         end() {
           followers.delete(follower)
           closeUnlessUsed()
@@ -49,7 +49,10 @@ export function createServerEvents(address: ServerAddress, reconnectMs = RECONNE
   }
 }
 
-/** While a prompt follows it, it connects anew when it was cut, under its own name, to which the server sends the rest. */
+/**
+ * One connection under one client id. If it is cut while a prompt follows it, it connects again with the same id, so that
+ * the server sends the rest there.
+ */
 function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
   const clientId = randomUUID()
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${clientId}`
@@ -65,8 +68,10 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
   let timer: NodeJS.Timeout | undefined
   let retired = false
   let closed = false
+  let openedAt = 0
 
   const open = (onTried: () => void) => {
+    openedAt = performance.now()
     stream = new WebSocket(url, { dispatcher, headers: { ...(authorization && { authorization }) } })
     stream.binaryType = 'arraybuffer'
     stream.addEventListener('open', onTried)
@@ -82,8 +87,10 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
     stream.addEventListener('close', () => {
       onTried()
       if (closed) return
-      if (followers.size > 0) timer = setTimeout(() => open(onTried), reconnectMs)
-      else close()
+      if (followers.size === 0) return close()
+      // At once, if it has been open for a while.
+      const pauseMs = Math.max(0, openedAt + reconnectMs - performance.now())
+      timer = setTimeout(() => open(onTried), pauseMs)
     })
   }
   const close = () => {
@@ -101,7 +108,7 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
   })
   return {
     ...{ clientId, tried, followers, close },
-    isUsable: () => !retired && !closed,
+    isUsable: () => !retired && !closed && stream.readyState <= WebSocket.OPEN,
     retire: () => {
       retired = true
     },

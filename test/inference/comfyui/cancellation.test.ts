@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { timeLimit } from '../../../src/abort-signals.js'
 import { cancelPrompt } from '../../../src/inference/comfyui/cancellation.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
-import { until } from '../../support/until.js'
+import { until, within } from '../../support/until.js'
 import { aRequest, failureOf, givenBackend, givenHttp, PONY } from './given.js'
 
 interface Journal {
@@ -114,6 +114,17 @@ describe('an abort', () => {
     controller.abort()
     expect((await failed).kind).toBe('canceled')
     expect(performance.now() - abortedAt).toBeLessThan(4_000)
+  })
+
+  it('that came while the server answered is noticed at the answer, though the prompt has begun', async () => {
+    const { standIn, generate, queue } = await givenBackend({ latencyMs: 60_000 }, { pollIntervalMs: 1_000_000 })
+    standIn.set({ fault: 'late_answer', on: 'POST /prompt' })
+    const controller = new AbortController()
+    const failed = failureOf(generate({}, { signal: controller.signal }))
+    await until(async () => (await queue()).length === 1, 'the prompt')
+    controller.abort()
+    expect((await within(5_000, failed, 'the failure')).kind).toBe('canceled')
+    expect(await queue()).toEqual([])
   })
 
   it('that came before the call asks nothing of the server', async () => {

@@ -99,6 +99,13 @@ describe('an image', () => {
     expect(asked.indexOf('view')).toBeLessThan(asked.lastIndexOf('history', asked.indexOf('upload')))
   })
 
+  it('that the history does not name is no longer fetched', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 60 })
+    standIn.set({ run: 'two_files', fault: 'hang', on: 'GET /view', times: 1 })
+    await failureOf(generate())
+    await until(() => standIn.hanging() === 0, 'no download', 5_000)
+  })
+
   it('is the one of the history where the event’s is not there', async () => {
     const { standIn, generate } = await givenBackend({ latencyMs: 60 })
     standIn.set({ fault: { status: 404 }, on: 'GET /view', times: 1 })
@@ -186,6 +193,21 @@ describe('the connection for events', () => {
     await until(() => standIn.sockets() === 0, 'no WebSocket')
     expect(await generate({ seeds: [2] })).toHaveLength(1)
     expect(connections(standIn)).toBe(2)
+  })
+
+  it('is opened anew for the next prompt where it was cut while the image before it was fetched', async () => {
+    const { standIn, generate } = await givenBackend({ latencyMs: 300 }, POLLS_NEVER)
+    standIn.set({ fault: 'late', on: 'GET /view' })
+    let cut: Promise<unknown> = Promise.resolve()
+    const onDrawn = () => {
+      standIn.cutSockets()
+      cut = until(() => standIn.sockets() === 0, 'no WebSocket')
+    }
+    const first = generate({}, { onDrawn })
+    await until(() => standIn.journal.some(({ path }) => path.startsWith('/view')), 'the download')
+    await cut
+    expect(await within(5_000, generate({ seeds: [2] }), 'the next prompt')).toHaveLength(1)
+    await first
   })
 
   it('is another one for the next prompt where it did not tell of the end', async () => {
