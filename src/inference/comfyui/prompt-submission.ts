@@ -9,8 +9,9 @@ import { lookUp, markOf } from './prompt-history.js'
 const LOOKUP_TIMEOUT_MS = 10_000
 
 /**
- * Puts a prompt into the server's queue; its events go to `clientId`. `signal` outlives `stop`: a call that is cut off may queue the prompt after
- * the cancel has searched for it. `promptId` is the attempt's, but old versions give a prompt one of their own.
+ * Puts a prompt into the server's queue; its events go to `clientId`. `signal` outlives `stop`: a call that is cut off
+ * may queue the prompt after the cancel has searched for it. `promptId` is the attempt's, but old versions give a prompt
+ * one of their own.
  * `complaint`: why an accepted prompt must not run: a server skips images whose nodes it refuses, and draws the rest.
  * @throws BackendError, or `stop`'s reason; unless it is a refusal, the prompt may have been accepted
  */

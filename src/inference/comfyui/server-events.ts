@@ -32,7 +32,10 @@ export function createServerEvents(address: ServerAddress, reconnectMs = RECONNE
      * has failed, or after a second. After `retire` the next prompt opens another connection.
      */
     follow(follower: Follower) {
-      if (!connection?.isUsable()) connection = connect(address, reconnectMs)
+      if (!connection?.isUsable()) {
+        connection?.closeUnlessUsed()
+        connection = connect(address, reconnectMs)
+      }
       const { clientId, tried, followers, retire, closeUnlessUsed } = connection
       followers.add(follower)
       return {
@@ -94,6 +97,7 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
     })
   }
   const close = () => {
+    if (closed) return
     closed = true
     clearTimeout(timer)
     stream.close()

@@ -246,24 +246,52 @@ describe('the connection for events', () => {
   })
 
   it('is not kept to a server that never answers the closing', async () => {
-    const sockets: Socket[] = []
-    const server = createServer().on('upgrade', (request, socket: Socket) => {
-      acceptUpgrade(request, socket)
-      sockets.push(socket)
-    })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
-    const events = createServerEvents(parseServerUrl(`comfyui+http://127.0.0.1:${port}`))
+    const { address, sockets } = await givenMuteServer()
+    const events = createServerEvents(address)
     await events.follow(listener()).tried
-    const [socket] = sockets
-    if (!socket) throw new Error('nobody connected')
-    const ended = once(socket.resume(), 'end')
+    const ended = endOf(sockets[0])
     events.close()
     await within(10_000, ended, 'the connection')
-    socket.destroy()
+  })
+
+  it('is another one where the server closes it and never ends it', async () => {
+    const { address, sockets } = await givenMuteServer()
+    const events = createServerEvents(address)
+    onTestFinished(events.close)
+    const first = events.follow(listener())
+    await first.tried
+    first.end()
+    const [answer] = await Promise.all([once(sockets[0] as Socket, 'data'), sockets[0]?.write(CLOSING_FRAME)])
+    expect(answer[0][0]).toBe(CLOSING_FRAME[0])
+    const ended = endOf(sockets[0])
+    await events.follow(listener()).tried
+    expect(sockets).toHaveLength(2)
+    await within(10_000, ended, 'the first connection')
   })
 })
+
+const CLOSING_FRAME = Buffer.from([0x88, 0])
+
+/** Opens WebSockets, and neither sends nor answers anything. */
+async function givenMuteServer() {
+  const sockets: Socket[] = []
+  const server = createServer().on('upgrade', (request, socket: Socket) => {
+    acceptUpgrade(request, socket)
+    sockets.push(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { address: parseServerUrl(`comfyui+http://127.0.0.1:${port}`), sockets }
+}
+
+async function endOf(socket: Socket | undefined): Promise<void> {
+  if (!socket) throw new Error('nobody connected')
+  await once(socket.resume(), 'end')
+}
 
 /** Every end is heard of by events. */
 const POLLS_NEVER = { pollIntervalMs: 1_000_000 }
