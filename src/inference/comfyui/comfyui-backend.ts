@@ -7,9 +7,10 @@ import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
 import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
+import { createProgress } from './prompt-progress.js'
 import { createDownloads, endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
-import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
+import { createServerEvents, type ServerEvent } from './server-events.js'
 
 const TIMES = {
   /** Between two polls of whether a prompt has ended. */
@@ -127,7 +128,7 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
   const onEvent = (event: ServerEvent) => {
     const { type, data } = event
     if (data.prompt_id !== undefined) current = data.prompt_id
-    if (type === 'execution_error') prompt.error = data
+    if (type === 'execution_error' && prompt.error?.prompt_id !== prompt.id) prompt.error = data
     if (current !== prompt.id) return
     progress(event)
     if (type === 'execution_start' && !prompt.hasBegun) {
@@ -152,7 +153,7 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
   const prompt = {
     /** The attempt's, until an old server replaces it with its own. */
     id: asked.request.attemptId,
-    /** The latest failure of an event, perhaps another prompt's: it may come before the history's, and before the id. */
+    /** Ours, or else the latest of any prompt: it may come before the history has it, and before we know our id. */
     error: undefined as ServerEvent['data'] | undefined,
     clientId,
     downloads,
