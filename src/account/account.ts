@@ -28,6 +28,8 @@ export interface Caller {
   readonly keyKind: ApiKeyKind
   /** Developer keys: how many generations may be active at once. */
   readonly concurrency: number
+  /** The catalog's revision when the caller was looked up; null if unknown. `ModelStore` takes it. */
+  readonly catalogRevision: string | null
 }
 
 export interface AccountStore {

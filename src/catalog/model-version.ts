@@ -21,9 +21,13 @@ export interface ModelVersion {
   readonly createImageModel: string | null
 }
 
+/**
+ * Reads the catalog as it is now. With the revision that a caller's look-up has just read, a version that was read at the
+ * same revision is not read again.
+ */
 export interface ModelStore {
-  find(id: number): Promise<ModelVersion | undefined>
-  findByCreateImageModel(model: string): Promise<ModelVersion | undefined>
+  find(id: number, revision?: string | null): Promise<ModelVersion | undefined>
+  findByCreateImageModel(model: string, revision?: string | null): Promise<ModelVersion | undefined>
   /** Enabled versions, sorted by lower(model_name), lower(name), id. */
   listEnabled(): Promise<ModelVersion[]>
 }

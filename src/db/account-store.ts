@@ -3,7 +3,7 @@ import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-o
 import type { AccountStore, Caller, Role, Subscription } from '../account/account.js'
 import { batched, joined } from '../batch.js'
 import { type Database, violatedConstraint } from './client.js'
-import { creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
+import { catalogRevision, creditLedger, apiKeys as k, subscriptions as s, users as u } from './schema.js'
 import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 import { signInLinks } from './website-schema.js'
 
@@ -21,6 +21,7 @@ export const CALLER_COLUMNS = {
   // Null, like the other columns of a subscription, where there is none.
   status: sql<string | null>`${STATUS_NOW}`,
   ...pick(s, 'plan', 'endDate'),
+  catalogRevision: sql<string | null>`(SELECT ${catalogRevision.revision} FROM ${catalogRevision})`,
 }
 const CALLER = {
   ...CALLER_COLUMNS,
@@ -61,10 +62,16 @@ export const accountStore = ({ pool }: Database): AccountStore => {
   return { findCaller: batched(findCallers), findCallers }
 }
 
-export function toCaller({ keyId, keyKind, concurrency, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
+export function toCaller({
+  keyId,
+  keyKind,
+  concurrency,
+  catalogRevision,
+  ...row
+}: RowOf<typeof CALLER_COLUMNS>): Caller {
   const { id, username, credits, deleted, status, plan, endDate } = row
   const subscription = status === null ? null : { status, plan, endDate }
-  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, concurrency }
+  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, concurrency, catalogRevision }
 }
 
 /** An account as the operator sees it: deleted ones too. */

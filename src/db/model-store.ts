@@ -1,6 +1,6 @@
 import { and, eq, exists, gte, inArray, isNotNull, isNull, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import { batched } from '../batch.js'
-import type { ModelStore } from '../catalog/model-version.js'
+import type { ModelStore, ModelVersion } from '../catalog/model-version.js'
 import type { CatalogChanges } from '../generation/oversight/catalog.js'
 import { type Database, withTransaction } from './client.js'
 import { recordingOf } from './operator-action-store.js'
@@ -29,9 +29,25 @@ export const modelStore = ({ orm }: Database): ModelStore => {
     .prepare('list_enabled_models')
   return {
     // Postgres would refuse an id that is no bigint.
-    find: async (id) => (Number.isSafeInteger(id) ? find(id) : undefined),
-    findByCreateImageModel: async (model) => (await findByCreateImageModel.execute({ model }))[0],
+    find: unlessRead(async (id: number) => (Number.isSafeInteger(id) ? find(id) : undefined)),
+    findByCreateImageModel: unlessRead(async (model: string) => (await findByCreateImageModel.execute({ model }))[0]),
     listEnabled: () => listEnabled.execute(),
+  }
+}
+
+type Read<Key> = (key: Key) => Promise<ModelVersion | undefined>
+
+/** Reads a version only if it was not yet read at this revision. What is read is of this revision, or newer. */
+function unlessRead<Key>(read: Read<Key>) {
+  const versions = new Map<Key, { readonly revision: string; readonly model: ModelVersion }>()
+  return async (key: Key, revision: string | null = null): Promise<ModelVersion | undefined> => {
+    const known = versions.get(key)
+    if (known && known.revision === revision) return known.model
+    const model = await read(key)
+    // No client can fill the memory: only names that exist are kept.
+    if (model && revision !== null) versions.set(key, { revision, model })
+    else versions.delete(key)
+    return model
   }
 }
 

@@ -105,6 +105,14 @@ export const modelVersions = pgTable(
     check('model_versions_credits_per_image_check', sql`${t.creditsPerImage} BETWEEN 0 AND 1000000`),
   ],
 )
+export const catalogRevision = pgTable(
+  'catalog_revision',
+  {
+    onlyRow: boolean('only_row').primaryKey().default(true),
+    revision: uuid('revision').notNull(),
+  },
+  (t) => [check('catalog_revision_only_row_check', sql`${t.onlyRow}`)],
+)
 const apiKeyId = () => uuid('api_key_id').references(() => apiKeys.id)
 const modelVersionId = () => int8('model_version_id').references(() => modelVersions.id)
 

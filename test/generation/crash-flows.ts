@@ -49,6 +49,7 @@ export async function givenScene({ db }: Stage, more: UserOptions & Partial<Subm
       keyId: user.keyId,
       keyKind: developer ? 'developer' : 'personal',
       concurrency: developer?.concurrency ?? 1,
+      catalogRevision: null,
     },
     submission: {
       lane,

@@ -39,7 +39,7 @@ async function submitWith(
       submissions: submissionStore(context.db),
       ...ports,
     },
-    { account, keyId: user.keyId, keyKind: 'personal', concurrency: 1 },
+    { account, keyId: user.keyId, keyKind: 'personal', concurrency: 1, catalogRevision: null },
     submission,
   )
 }

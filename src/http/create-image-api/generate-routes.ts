@@ -15,7 +15,7 @@ export function generateRoutes(app: App, ports: CreateImageApiPorts, createImage
       lane: 'create_image',
       request: generation,
       model: async () => {
-        const found = await ports.models.findByCreateImageModel(name)
+        const found = await ports.models.findByCreateImageModel(name, request.caller.catalogRevision)
         return requireUsableModel(ports.abilities, name, found, generation.sampler)
       },
       idempotency: idempotencyOf(request, 'create_image'),

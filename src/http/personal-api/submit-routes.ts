@@ -10,7 +10,8 @@ import { dryRunView, submitGenerationSchema, submittedView } from './submit-sche
 export function submitRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate', { schema: submitGenerationSchema }, async (request, reply) => {
     const { modelVersionId, request: generation } = request.body
-    const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
+    const { catalogRevision } = request.caller
+    const model = async () => requireAvailable(await ports.models.find(modelVersionId, catalogRevision), modelVersionId)
     const asked = { request: generation, model }
     if (request.query.dry_run) return reply.send(dryRunView(await dryRunGeneration(ports, request.caller, asked)))
     const idempotency = idempotencyOf(request, 'personal')

@@ -144,10 +144,10 @@ describe('Create Image refuses', () => {
     const headers = { 'idempotency-key': 'k' }
     const reserved = async () =>
       (await db.pool.query('SELECT 1 FROM idempotency_keys WHERE user_id = $1', [owner.id])).rowCount
-    // The key is reserved before the model is looked up, which has to wait.
+    // The key is reserved before the generation is stored and charged, which has to wait.
     const holder = await db.pool.connect()
     await holder.query('BEGIN')
-    await holder.query('LOCK TABLE model_versions IN ACCESS EXCLUSIVE MODE')
+    await holder.query('LOCK TABLE credit_ledger IN ACCESS EXCLUSIVE MODE')
     const first = create(owner, BODY, headers)
     try {
       await until(reserved, 'the reservation')

@@ -144,14 +144,20 @@ describe('POST /api/v1/generate', () => {
     )
   })
 
-  it('answers 403 for a model version that is switched off, naming it', async () => {
+  it('answers 403 for a model version that is switched off, naming it, from the next request on', async () => {
     const { pool } = context.service.db
+    const body = { ...PROMPT, model_version_id: 13 }
+    expect((await submit(await user(), body)).status).toBe(201)
     await pool.query('UPDATE model_versions SET enabled = false WHERE id = 13')
-    expectPersonalError(
-      await submit(await user(), { ...PROMPT, model_version_id: 13 }),
-      403,
-      /^Model version 13 is not available/,
-    )
+    expectPersonalError(await submit(await user(), body), 403, /^Model version 13 is not available/)
+  })
+
+  it('charges a new price from the next request on', async () => {
+    const { pool } = context.service.db
+    const body = { ...PROMPT, model_version_id: 12 }
+    expect((await submit(await user(), body)).body.credits_charged).toBe(1)
+    await pool.query('UPDATE model_versions SET credits_per_image = 7 WHERE id = 12')
+    expect((await submit(await user(), body)).body.credits_charged).toBe(7)
   })
 
   it.each<[string, UserOptions]>([
