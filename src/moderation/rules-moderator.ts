@@ -1,6 +1,6 @@
 import type { Moderator } from '../generation/submit/submission.js'
 import type { MinorsRule } from './engine/minors-rule.js'
-import { createTermMatcher, type TermList, termsIn } from './engine/term-matcher.js'
+import { createTermMatcher, readText, type TermList, termsIn } from './engine/term-matcher.js'
 
 /** What an operator has refused, as data. */
 export interface Rule {
@@ -24,12 +24,13 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
 
   return {
     async review({ prompt, negativePrompt, nsfwModel }) {
-      const asked = minors.read(prompt)
+      const text = readText(prompt)
+      const asked = minors.interpret(text)
       const sexualised = minors.judge(asked)
       if (sexualised) return { flagged: true, parameter: 'prompt', category: MINORS_CATEGORY, matched: sexualised }
       const avoided = minors.judgeAvoided(asked, negativePrompt)
       if (avoided) return { flagged: true, parameter: 'negative_prompt', category: MINORS_CATEGORY, matched: avoided }
-      const found = termsIn(matcher.read(prompt))
+      const found = termsIn(matcher.search(text))
       for (const { category, models, terms, beside } of rules) {
         if (models === 'sfw' && nsfwModel) continue
         const besides = beside === 'sexual' ? minors.sexualWords(asked) : beside && (found.get(beside) ?? [])

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createMinorsRule } from '../../src/moderation/engine/minors-rule.js'
+import { readText } from '../../src/moderation/engine/term-matcher.js'
 
 const rule = createMinorsRule([
   {
@@ -20,7 +21,7 @@ const rule = createMinorsRule([
     ordinary: { minors: ['year old whisky, ice age'] },
   },
 ])
-const agesIn = (text: string) => rule.judge(rule.read(`${text}. kreel`))?.slice(0, -1) ?? []
+const agesIn = (text: string) => rule.judge(rule.interpret(readText(`${text}. kreel`)))?.slice(0, -1) ?? []
 
 describe('ages', () => {
   it.each([

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createTermMatcher, type TermList, termsIn } from '../../src/moderation/engine/term-matcher.js'
+import { createTermMatcher, readText, type TermList, termsIn } from '../../src/moderation/engine/term-matcher.js'
 import { seedOf } from '../support/effort.js'
 import { disguises, LONG_CANARY, SHORT_CANARY } from './disguises.js'
 
 const long: TermList = { terms: [`*${LONG_CANARY}*`] }
 const short: TermList = { terms: [SHORT_CANARY], ordinary: ['vimo sauce', 'blue-vimo'] }
 const matcherOf = (lists: readonly TermList[], fillers?: readonly string[]) => {
-  const { read } = createTermMatcher(lists, fillers)
-  return { find: (text: string) => termsIn(read(text)) }
+  const { search } = createTermMatcher(lists, fillers)
+  return { find: (text: string) => termsIn(search(readText(text))) }
 }
 const matcher = matcherOf([long, short])
 const found = (text: string) => [...matcher.find(text).values()].flat()

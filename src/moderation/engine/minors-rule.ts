@@ -2,7 +2,7 @@ import { agesIn, indexed, lettersOf } from './ages.js'
 import { type Cells, MARK, toCells } from './cells.js'
 import { type Evidence, type Language, type Role, type Sense, wordsByRole, wordsOf } from './language.js'
 import { undisguise } from './normalize.js'
-import { createTermMatcher } from './term-matcher.js'
+import { createTermMatcher, type ReadText, readText } from './term-matcher.js'
 
 export type MinorsRule = ReturnType<typeof createMinorsRule>
 
@@ -30,8 +30,8 @@ export function createMinorsRule(languages: readonly Language[]) {
   const larger = languages.map(({ ages, groups }) => wordsOf(ages?.larger, groups).map(plainLetters))
 
   const matcher = createTermMatcher(lists, FILLERS)
-  const read = (text: string): Meaning =>
-    matcher.read(text).map(({ cells, found }) => ({
+  const interpret = (text: ReadText): Meaning =>
+    matcher.search(text).map(({ cells, found }) => ({
       cells,
       senses: found.map(({ list: { role, language }, ...word }) => ({ role, language, ...word })),
     }))
@@ -39,15 +39,15 @@ export function createMinorsRule(languages: readonly Language[]) {
     text.flatMap(({ senses }) => senses.filter(({ role }) => roles.includes(role)))
 
   return {
-    /** Reads a text for the methods below. */
-    read,
+    /** Finds the words of a text, for the methods below. */
+    interpret,
     /** The words that sexualise a minor; undefined when there are none. */
     judge: (text: Meaning): string[] | undefined =>
       text.map(({ cells, senses }) => judgeReading(cells, senses, larger)).find((words) => words !== undefined),
     /** The words with which a sexual prompt's negative prompt excludes adulthood; undefined when there are none. */
     judgeAvoided(prompt: Meaning, negative: string): string[] | undefined {
       const sexual = negative === '' ? [] : sensesOf(prompt, ['sexual', 'nudity'])
-      const adulthood = sexual.length === 0 ? [] : sensesOf(read(negative), ['adulthood'])
+      const adulthood = sexual.length === 0 ? [] : sensesOf(interpret(readText(negative)), ['adulthood'])
       return adulthood.length > 0 ? shown(adulthood, sexual) : undefined
     },
     /** The words for sex and nudity. */

@@ -25,6 +25,16 @@ interface Found<List> {
   readonly end: number
 }
 
+/** Each way of reading a text, forwards and backwards. */
+export type ReadText = readonly { readonly cells: Cells; readonly backwards: Cells }[]
+
+/** Reads a text as it is stored and, where they differ, as it is shown. Any number of matchers can search it. */
+export const readText = (text: string): ReadText =>
+  readingsOf(text).map((reading) => {
+    const cells = toCells(reading)
+    return { cells, backwards: reversed(cells, reading) }
+  })
+
 /** One way of reading a text, with the terms found in it. */
 interface Reading<List> {
   readonly cells: Cells
@@ -48,10 +58,8 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
   const phrasesOf = lists.map(({ ordinary }) => phrases.indexOf(ordinary ?? NO_PHRASES))
 
   return {
-    /** The text as it is stored and, where they differ, as it is shown. */
-    read: (text: string): Reading<List>[] =>
-      readingsOf(text).map((reading) => {
-        const cells = toCells(reading)
+    search: (text: ReadText): Reading<List>[] =>
+      text.map(({ cells, backwards }) => {
         const stretches = findPhrases(cells)
         const found: Found<List>[] = []
         const note = ({ term: { list: index, written }, start, end }: Match) => {
@@ -65,7 +73,7 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
         findUndisguised(cells).forEach(note)
         searchTerms(trie, cells, note)
         const final = cells.options.length - 1
-        searchTerms(trie, reversed(cells, reading), ({ term, start, end, pieced }) => {
+        searchTerms(trie, backwards, ({ term, start, end, pieced }) => {
           if (pieced || term.symbols.length < MIN_REVERSED_LENGTH) return
           note({ term, start: final - end, end: final - start, pieced })
         })

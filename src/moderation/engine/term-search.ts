@@ -121,7 +121,8 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
   }
 
   for (; at < cells.options.length; at++) {
-    reached.clear()
+    // Not for nothing: clearing makes a new table each time.
+    if (reached.size > 0) reached.clear()
     next = []
     step()
     if (cells.soft[at]) skip()
