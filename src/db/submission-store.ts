@@ -182,8 +182,8 @@ const charge = async (how: typeof INSERT_CHARGED, { pool }: Database, items: rea
   return items.map(({ id }) => charged.get(id) as Charged)
 }
 
-/** How many are charged in one statement: with more of them each takes longer. */
-const TOGETHER = 100
+/** How many are charged in one statement: enough to share what one costs, few enough that several cores have work. */
+const TOGETHER = 16
 
 type ChargeTogether = (item: Item) => Promise<Charged | undefined>
 
