@@ -28,7 +28,7 @@ export interface Caller {
   readonly keyKind: ApiKeyKind
   /** Developer keys: how many generations may be active at once. */
   readonly concurrency: number
-  /** The catalog's revision when the caller was looked up; null if unknown. `ModelStore` takes it. */
+  /** The catalog's revision when the caller was looked up; null if unknown. It ages: see `catalogRevisionOf`. */
   readonly catalogRevision: string | null
 }
 

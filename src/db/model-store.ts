@@ -41,11 +41,12 @@ type Read<Key> = (key: Key) => Promise<ModelVersion | undefined>
 function unlessRead<Key>(read: Read<Key>) {
   const versions = new Map<Key, { readonly revision: string; readonly model: ModelVersion }>()
   return async (key: Key, revision: string | null = null): Promise<ModelVersion | undefined> => {
+    if (revision === null) return read(key)
     const known = versions.get(key)
-    if (known && known.revision === revision) return known.model
+    if (known?.revision === revision) return known.model
     const model = await read(key)
     // No client can fill the memory: only names that exist are kept.
-    if (model && revision !== null) versions.set(key, { revision, model })
+    if (model) versions.set(key, { revision, model })
     else versions.delete(key)
     return model
   }

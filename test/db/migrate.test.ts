@@ -151,6 +151,13 @@ describe('migrating', () => {
 })
 
 describe('a migration', () => {
+  it('gives a catalog that is already there its revision', async () => {
+    const { url } = await createEmptyDatabase()
+    await migrateDatabase(url, await givenMigrations([], '0030'))
+    await migrateDatabase(url)
+    expect((await (await connected(url)).query('SELECT FROM catalog_revision')).rowCount).toBe(1)
+  })
+
   it('that builds an index on a table which is already there does so outside a transaction', async () => {
     const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql') && name > '0013')
     const blocking: string[] = []

@@ -1,5 +1,6 @@
 import type { Submission } from '../../generation/submit/submission.js'
 import { admitWebhookUrl } from '../../webhooks/endpoints.js'
+import { catalogRevisionOf } from '../authentication.js'
 import type { App } from '../fastify-app.js'
 import type { CreateImageApiPorts } from '../ports.js'
 import { idempotencyOf, submitFor } from '../submission.js'
@@ -15,7 +16,7 @@ export function generateRoutes(app: App, ports: CreateImageApiPorts, createImage
       lane: 'create_image',
       request: generation,
       model: async () => {
-        const found = await ports.models.findByCreateImageModel(name, request.caller.catalogRevision)
+        const found = await ports.models.findByCreateImageModel(name, catalogRevisionOf(request, reply))
         return requireUsableModel(ports.abilities, name, found, generation.sampler)
       },
       idempotency: idempotencyOf(request, 'create_image'),

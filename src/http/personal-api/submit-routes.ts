@@ -1,6 +1,7 @@
 import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
 import { dryRunGeneration } from '../../generation/submit/submit.js'
+import { catalogRevisionOf } from '../authentication.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { idempotencyOf, submitFor } from '../submission.js'
@@ -10,7 +11,7 @@ import { dryRunView, submitGenerationSchema, submittedView } from './submit-sche
 export function submitRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/generate', { schema: submitGenerationSchema }, async (request, reply) => {
     const { modelVersionId, request: generation } = request.body
-    const { catalogRevision } = request.caller
+    const catalogRevision = catalogRevisionOf(request, reply)
     const model = async () => requireAvailable(await ports.models.find(modelVersionId, catalogRevision), modelVersionId)
     const asked = { request: generation, model }
     if (request.query.dry_run) return reply.send(dryRunView(await dryRunGeneration(ports, request.caller, asked)))

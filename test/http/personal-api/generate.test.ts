@@ -1,4 +1,9 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { hashApiKey } from '../../../src/account/api-key.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
 import { call, expectPersonalError, PROMPT } from '../../support/client.js'
 import {
@@ -11,6 +16,7 @@ import {
   type UserOptions,
 } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
 
 // The limit has tests of its own; here it would only stand in the way.
 const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
@@ -158,6 +164,24 @@ describe('POST /api/v1/generate', () => {
     expect((await submit(await user(), body)).body.credits_charged).toBe(1)
     await pool.query('UPDATE model_versions SET credits_per_image = 7 WHERE id = 12')
     expect((await submit(await user(), body)).body.credits_charged).toBe(7)
+  })
+
+  it('charges the price at the end of a slow body, not at its beginning', async () => {
+    const { db, url } = context.service
+    const body = JSON.stringify({ ...PROMPT, model_version_id: 11 })
+    const { key } = await user()
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    await submit(await user(), { ...PROMPT, model_version_id: 11 })
+    const slow = request(`${url}/api/v1/generate`, { method: 'POST', headers })
+    const answered = once(slow, 'response')
+    slow.write(body.slice(0, 9))
+    const looked = 'SELECT FROM api_keys WHERE last_used_at IS NOT NULL AND hash = $1'
+    await until(async () => (await db.pool.query(looked, [hashApiKey(key)])).rowCount, 'the look-up of the key')
+    await db.pool.query('UPDATE model_versions SET credits_per_image = 7 WHERE id = 11')
+    await delay(1000) // so long is the catalog at the look-up good for
+    slow.end(body.slice(9))
+    const [answer] = await answered
+    expect(await json(answer)).toMatchObject({ credits_charged: 7 })
   })
 
   it.each<[string, UserOptions]>([
