@@ -49,7 +49,7 @@ type Statistics = (typeof STATISTICS)[number]
 
 const SERVES: Serves = { models: MODELS, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const HALF: Serves = { ...SERVES, samplers: SAMPLERS.filter((sampler) => sampler !== RARE) }
-const LOADED: Affinity = { filename: MODELS[2] as string, maxDelayMs: 3_600_000, msPerPixelStep: 1e-6 }
+const LOADED: Affinity = { filename: MODELS[4] as string, maxDelayMs: 3_600_000, msPerPixelStep: 1e-6 }
 
 export interface Grown {
   readonly stored: number
