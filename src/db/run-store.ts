@@ -38,8 +38,8 @@ const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
 const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
 
-/** How many rows a claim checks one by one: first of a lane, then of the loaded model. */
-const LOOKS = 50
+/** How many rows a claim checks one by one: first of each lane, then of a kind of the loaded model. */
+const LOOKS = 20
 
 /** How long this backend will take for a generation `g`. */
 const EXPECTED = sql`make_interval(secs =>
@@ -49,10 +49,10 @@ const LOADED = sql`${param('filename')}::text`
 const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * Usually one of a lane's first rows can be claimed. If this backend serves none of them, each kind of waiting work
- * costs one step along the index, however many rows it has. The lock on the turn's row makes claims wait for each
- * other, so that the lanes' rule (queue-position.ts) holds over all workers. Another claim may have taken the first row
- * meanwhile, so the rows are looked up again by their kinds.
+ * Usually one of a lane's first rows can be claimed, and if the loaded model waits, it is among them. Otherwise each
+ * kind of waiting work, or of the loaded model's, costs one step along the index, however many rows it has. The lock on
+ * the turn's row makes claims wait for each other, so that the lanes' rule (queue-position.ts) holds over all workers.
+ * Another claim may have taken the first row meanwhile, so the rows are looked up again by their kinds.
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
@@ -62,6 +62,7 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
      WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
   ), sought AS (
     SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
+     WHERE NOT EXISTS (SELECT FROM head WHERE head.lane = lanes.lane AND head.filename = ${LOADED})
   ), kinds (model, lane, filename, sampler, needs) AS (
     SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
       SELECT ${KIND} FROM ${g}
@@ -94,11 +95,10 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
              coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
         FROM served JOIN chosen USING (lane)
        WHERE served.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
+      SELECT ${g.id} FROM ${g} WHERE k.until > now() AND ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}) look
+     CROSS JOIN LATERAL (
       SELECT ${g.id} FROM ${g}
-       WHERE k.until > now() AND ${g.id} = ANY (ARRAY(
-               SELECT ${g.id} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}))
-         AND ${WAITING} AND now() + ${EXPECTED} <= k.until
-       ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
+       WHERE ${g.id} = look.id AND ${WAITING} AND now() + ${EXPECTED} <= k.until FOR UPDATE SKIP LOCKED) first
      LIMIT 1
   ), passed_over AS (
     UPDATE ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
