@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { ModelVersion } from '../catalog/model-version.js'
 import type { Sampler } from './sampler.js'
 
@@ -101,8 +101,30 @@ export const SLUG = /^[0-9A-Za-z]{22}$/
 /** The name of an image's file, or of its thumbnail's. */
 export const IMAGE_FILE = /^([0-9A-Za-z]{22})\.(?:png|webp)$/
 
-const randomText = (alphabet: string, length: number): string =>
-  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+const POOL_BYTES = 4096
+let pool = Buffer.alloc(0)
+let drawn = 0
+
+/** Drawn many at once, since a call for each id takes eight times as long. */
+function randomByte(): number {
+  if (drawn === pool.length) {
+    pool = randomBytes(POOL_BYTES)
+    drawn = 0
+  }
+  return pool[drawn++] as number
+}
+
+/** Random letters, each of the alphabet as likely as any other. */
+function randomText(alphabet: string, length: number): string {
+  // Larger bytes are dropped: they would make the first letters more likely.
+  const fair = 256 - (256 % alphabet.length)
+  let text = ''
+  while (text.length < length) {
+    const byte = randomByte()
+    if (byte < fair) text += alphabet[byte % alphabet.length]
+  }
+  return text
+}
 
 /** 130 random bits. */
 export const newGenerationId = (): string => `gen_${randomText(BASE32, 26)}`
@@ -121,17 +143,29 @@ export function newGeneration(
   model: ModelVersion,
   from: Pick<Generation, 'accountId' | 'keyId' | 'lane' | 'metered' | 'webhookUrl' | 'requestId'>,
 ): Generation {
-  const { seed, ...asked } = request
+  // Each by its name: spreads of so many make an object without a shape, larger and slower to read.
   return {
-    ...asked,
-    ...from,
     id,
+    accountId: from.accountId,
+    keyId: from.keyId,
+    lane: from.lane,
+    metered: from.metered,
     modelVersionId: model.id,
     modelName: model.modelName,
     filename: model.filename,
+    prompt: request.prompt,
+    negativePrompt: request.negativePrompt,
+    width: request.width,
+    height: request.height,
+    batchSize: request.batchSize,
+    steps: request.steps,
+    cfgScale: request.cfgScale,
+    sampler: request.sampler,
     cost: from.metered ? 0 : priceOf(request, model),
-    seed: seed ?? randomInt(MAX_RANDOM_SEED + 1),
+    seed: request.seed ?? randomInt(MAX_RANDOM_SEED + 1),
     slugs: Array.from({ length: request.batchSize }, newSlug),
+    webhookUrl: from.webhookUrl,
+    requestId: from.requestId,
   }
 }
 

@@ -83,7 +83,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   }
   await failpoint('submit.after_insert')
   // Charged and stored: the answer waits for nothing else.
-  announce(ports, generation).catch(() => undefined)
+  announce(ports, { id, accountId: account.id, metered }).catch(() => undefined)
   const { modelVersionId, modelName, cost, seed, slugs } = generation
   const { createdAt } = inserted
   const creditsLeft = metered ? undefined : inserted.creditsLeft
@@ -93,7 +93,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
 /** Keeps the account's lock and enqueues the job. If that fails, as while Redis is down, the reconciler does it later. */
 async function announce(
   { lock, queue, submissions, generationDeadlineSeconds }: SubmitPorts,
-  { id, accountId, metered }: Generation,
+  { id, accountId, metered }: Pick<Generation, 'id' | 'accountId' | 'metered'>,
 ): Promise<void> {
   const ttlMs = generationDeadlineSeconds * 1000 + LOCK_MARGIN_MS
   const [enqueued] = await Promise.all([
