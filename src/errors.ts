@@ -40,7 +40,11 @@ export class AppError extends Error {
   readonly detail: ErrorDetail
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}, options?: ErrorOptions) {
+    // Nobody reads the stack of a refusal, and to capture it costs more than the rest of the error.
+    const { stackTraceLimit } = Error
+    if (code !== 'internal' && code !== 'unavailable') Error.stackTraceLimit = 0
     super(message, options)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'AppError'
     this.code = code
     this.detail = detail
