@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { batched } from '../batch.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** A counter over the last `windowMs`: only accepted events count. */
@@ -7,21 +8,31 @@ export interface SlidingWindow {
   hit(key: string, windowMs: number, max: number): Promise<{ readonly current: number; readonly ttlMs: number }>
 }
 
+interface Hit {
+  readonly key: string
+  readonly windowMs: number
+  readonly max: number
+}
+
 // Redis's own clock, so that all replicas agree; one script, so that no key is left without expiry. After the clock was
-// set back, events of the future would count for too long, so they are deleted.
+// set back, events of the future would count for too long, so they are deleted. Arguments per key: its window and limit.
 const SLIDE = `
   local t = redis.call('TIME')
   local now = t[1] * 1000 + math.floor(t[2] / 1000)
-  local window, max = tonumber(ARGV[1]), tonumber(ARGV[2])
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')
-  local n = redis.call('ZCARD', KEYS[1])
-  if n < max then
-    redis.call('ZADD', KEYS[1], now, t[1] .. '-' .. t[2] .. '-' .. n)
-    redis.call('PEXPIRE', KEYS[1], window)
+  local counts = {}
+  for i, key in ipairs(KEYS) do
+    local window, max = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now - window)
+    redis.call('ZREMRANGEBYSCORE', key, '(' .. now, '+inf')
+    local n = redis.call('ZCARD', key)
+    if n < max then
+      redis.call('ZADD', key, now, t[1] .. '-' .. t[2] .. '-' .. n)
+      redis.call('PEXPIRE', key, window)
+    end
+    local oldest = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+    counts[i] = { n + 1, oldest[2] + window - now }
   end
-  local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-  return { n + 1, oldest[2] + window - now }`
+  return counts`
 
 /** Counts in Redis and in this process, which counts alone while Redis is down, so that limits hold. */
 export function redisSlidingWindow(
@@ -31,6 +42,12 @@ export function redisSlidingWindow(
 ): SlidingWindow {
   const tallyOf = createTallies()
   const slide = defineScript(redis, 'slide', SLIDE)
+  // Requests that come in at once share a command.
+  const hitInRedis = batched(async (hits: readonly Hit[]) => {
+    const keys = hits.map(({ key }) => `${prefix}:${key}`)
+    const limits = hits.flatMap(({ windowMs, max }) => [windowMs, max])
+    return (await availability.run(() => slide(keys, ...limits))) as [current: number, ttlMs: number][]
+  })
   return {
     async hit(key, windowMs, max) {
       const at = performance.now()
@@ -38,13 +55,12 @@ export function redisSlidingWindow(
       // Redis does not count what this process accepted during an outage.
       if (acceptedSince(at - windowMs, tally) >= max) return count(tally, max, at)
       try {
-        const counted = await availability.run(() => slide([`${prefix}:${key}`], windowMs, max))
-        const [current, ttlMs] = counted as [number, number]
+        const [current, ttlMs] = await hitInRedis({ key, windowMs, max })
         // The time before the command: an event must not count here for longer than in Redis.
         if (current <= max) tally.accepted.push(at)
         tally.ofOthers = Math.max(0, Math.min(current, max) - tally.accepted.length)
         tally.syncedAt = at
-        return { current, ttlMs: Number(ttlMs) }
+        return { current, ttlMs }
       } catch {
         return count(tally, max, performance.now())
       }

@@ -52,6 +52,26 @@ for (const [kind, available, open] of KINDS) {
       expect(await window.hit('b', 60_000, 1)).toMatchObject({ current: 1 })
     })
 
+    it('counts each of many at once by its own limit and window', async () => {
+      const window = open()
+      const limits = [1, 2, 3, 4]
+      const asked = [...limits, ...limits, ...limits].map((max) => ({ max, windowMs: 60_000 * max }))
+      const hits = await Promise.all(
+        asked.map(async (it) => ({ ...it, ...(await window.hit(`k${it.max}`, it.windowMs, it.max)) })),
+      )
+      const countsOf = (limit: number) => hits.filter(({ max }) => max === limit).map(({ current }) => current)
+      expect(limits.map(countsOf)).toEqual([
+        [1, 2, 2],
+        [1, 2, 3],
+        [1, 2, 3],
+        [1, 2, 3],
+      ])
+      for (const { ttlMs, windowMs } of hits) {
+        expect(ttlMs).toBeLessThanOrEqual(windowMs)
+        expect(ttlMs).toBeGreaterThan(windowMs - 5000)
+      }
+    })
+
     it('accepts no more than the limit of many at once', async () => {
       const window = open()
       const hits = await Promise.all(Array.from({ length: 100 }, () => window.hit('k', 60_000, 10)))
