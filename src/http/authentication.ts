@@ -74,13 +74,15 @@ export function registerAuthentication(app: App, { accounts, guesses, keyPrefix 
   return findSlowly
 }
 
-/** How old the caller's view of the catalog may be. Most bodies arrive in a tenth of that. */
-const CATALOG_FRESH_MS = 1000
+/** How long what was read before the body may be used. Most bodies arrive in a tenth of that. */
+const FRESH_MS = 1000
 
-/** The catalog's revision at the look-up of the key; null, which means "read it", once a slow body has made that old. */
-export function catalogRevisionOf(request: FastifyRequest, reply: FastifyReply): string | null {
-  return reply.elapsedTime < CATALOG_FRESH_MS ? request.caller.catalogRevision : null
-}
+/** Whether what was read before the body may still be used: a slow body, or whatever else takes long, makes it old. */
+export const isFresh = ({ elapsedTime }: FastifyReply): boolean => elapsedTime < FRESH_MS
+
+/** The catalog's revision at the look-up of the key; null, which means "read it", once that is old. */
+export const catalogRevisionOf = (request: FastifyRequest, reply: FastifyReply): string | null =>
+  isFresh(reply) ? request.caller.catalogRevision : null
 
 /** How long a batch collects keys. */
 const BATCH_MS = 50

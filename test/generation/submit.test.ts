@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { submissionStore } from '../../src/db/submission-store.js'
 import type { Generation } from '../../src/generation/generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../../src/generation/shared-ports.js'
-import type { SubmissionStore } from '../../src/generation/submit/submission.js'
+import type { Submission, SubmissionStore } from '../../src/generation/submit/submission.js'
 import { submitGeneration } from '../../src/generation/submit/submit.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
@@ -19,8 +19,9 @@ afterAll(() => redis?.disconnect())
 async function submitWith(
   user: GivenUser,
   ports: { lock?: ActiveGenerationLock; submissions?: SubmissionStore; queue?: GenerationQueue } = {},
+  active?: Submission['active'],
 ) {
-  const submission = { lane: 'personal', request: REQUEST, model: async () => MODEL, idempotency: undefined } as const
+  const asked = { lane: 'personal', request: REQUEST, model: async () => MODEL, idempotency: undefined } as const
   const subscription = { status: 'active', plan: 'Pro', endDate: new Date(Date.now() + 60_000) }
   const account = { id: user.id, username: user.username, credits: 100, subscription, deleted: false }
   return submitGeneration(
@@ -40,7 +41,7 @@ async function submitWith(
       ...ports,
     },
     { account, keyId: user.keyId, keyKind: 'personal', concurrency: 1, catalogRevision: null },
-    submission,
+    { ...asked, active },
   )
 }
 
@@ -65,6 +66,40 @@ describe('a submit’s delivery', () => {
     const queue = { enqueue: async () => false, withdraw: async () => undefined }
     const { id } = await submitWith(await givenUser(context.db), { queue })
     expect(await noted(id)).toBe(true)
+  })
+})
+
+describe('a submit whose active generation was read ahead', () => {
+  const noLock: ActiveGenerationLock = {
+    ...noActiveGenerationLock,
+    acquire: () => Promise.reject(new Error('the lock was asked for')),
+  }
+  const readAhead = (user: GivenUser) => {
+    const active = submissionStore(context.db).activeGeneration(user.id)
+    return () => active
+  }
+
+  it('is refused without asking for the lock, and told which one is active', async () => {
+    const user = await givenUser(context.db)
+    const { id } = await submitWith(user)
+    await expect(submitWith(user, { lock: noLock }, readAhead(user))).rejects.toMatchObject({
+      code: 'active_generation',
+      detail: { generationId: id },
+    })
+  })
+
+  it('asks for the lock when there was none', async () => {
+    const user = await givenUser(context.db)
+    await expect(submitWith(user, { lock: noLock }, readAhead(user))).rejects.toThrow('the lock was asked for')
+  })
+
+  it('is refused by what has become active since', async () => {
+    const user = await givenUser(context.db)
+    const before = readAhead(user)
+    await before()
+    const { id } = await submitWith(user)
+    await expect(submitWith(user, {}, before)).rejects.toMatchObject({ detail: { generationId: id } })
+    expect(await chargesOf(context.db, user)).toEqual([['charge', -1]])
   })
 })
 

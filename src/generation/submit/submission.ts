@@ -27,6 +27,11 @@ export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl' | 're
   /** Finds the requested model version, or throws. Called in its place in the order of checks. */
   readonly model: () => Promise<ModelVersion>
   readonly idempotency: IdempotencyRequest | undefined
+  /**
+   * The account's active charged generation, where it was read ahead and that is not long ago: a submit that must wait is
+   * then refused sooner. Called in its place in the order of checks.
+   */
+  readonly active?: (() => Promise<GenerationView | undefined>) | undefined
 }
 
 export interface Submitted extends SubmittedGeneration {

@@ -69,7 +69,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   const { request, lane, webhookUrl, requestId } = submission
   const metered = caller.keyKind === 'developer'
   const model = await requireAcceptable(ports, caller, submission)
-  if (!metered) await takeLock(ports, account.id, id)
+  if (!metered) await takeLock(ports, account.id, id, submission.active)
   const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl, requestId }
   const generation = newGeneration(id, request, model, from)
   await failpoint('submit.after_lock')
@@ -121,8 +121,18 @@ async function requireAcceptable(
   throw promptFlagged(parameter, category, matched)
 }
 
-/** Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one */
-async function takeLock({ lock, submissions, timeLeft }: SubmitPorts, accountId: string, id: string): Promise<void> {
+/**
+ * Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one
+ * @param readAhead refuses most of those that must wait, before they ask for the lock
+ */
+async function takeLock(
+  { lock, submissions, timeLeft }: SubmitPorts,
+  accountId: string,
+  id: string,
+  readAhead: Submission['active'],
+): Promise<void> {
+  const known = await readAhead?.()
+  if (known) throw generationActive(known.id, await timeLeft(known))
   const taken = await lock.acquire(accountId, id)
   if (taken.acquired) return
   const active = await submissions.activeGeneration(accountId)

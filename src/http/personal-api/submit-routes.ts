@@ -1,22 +1,46 @@
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { requireAvailable } from '../../catalog/model-version.js'
 import { generationIdMissing } from '../../errors.js'
+import type { GenerationView } from '../../generation/generation.js'
 import { dryRunGeneration } from '../../generation/submit/submit.js'
-import { catalogRevisionOf } from '../authentication.js'
+import { catalogRevisionOf, isFresh } from '../authentication.js'
 import type { App } from '../fastify-app.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { idempotencyOf, submitFor } from '../submission.js'
 import { dryRunView, submitGenerationSchema, submittedView } from './submit-schemas.js'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The account's active generation, read while the rate limit counts the request. */
+    active: Promise<GenerationView | undefined> | undefined
+  }
+}
+
 /** The submit, spec 4.3, and polling without an ID. */
 export function submitRoutes(app: App, ports: PersonalApiPorts): void {
-  app.post('/generate', { schema: submitGenerationSchema }, async (request, reply) => {
+  const readAhead: onRequestHookHandler = (request, _reply, next) => {
+    const { account, keyKind } = request.caller
+    if (keyKind !== 'developer') request.active = ports.submissions.activeGeneration(account.id)
+    // The submit sees it, unless the request is refused first.
+    request.active?.catch(() => undefined)
+    next()
+  }
+  const activeOf = async (request: FastifyRequest, reply: FastifyReply) => {
+    const active = isFresh(reply) ? await request.active : undefined
+    // It may have been long in coming.
+    return isFresh(reply) ? active : undefined
+  }
+
+  app.decorateRequest('active', undefined)
+  app.post('/generate', { schema: submitGenerationSchema, onRequest: readAhead }, async (request, reply) => {
     const { modelVersionId, request: generation } = request.body
     const catalogRevision = catalogRevisionOf(request, reply)
     const model = async () => requireAvailable(await ports.models.find(modelVersionId, catalogRevision), modelVersionId)
     const asked = { request: generation, model }
     if (request.query.dry_run) return reply.send(dryRunView(await dryRunGeneration(ports, request.caller, asked)))
     const idempotency = idempotencyOf(request, 'personal')
-    const submitted = await submitFor(request, reply, ports, { ...asked, lane: 'personal', idempotency })
+    const active = () => activeOf(request, reply)
+    const submitted = await submitFor(request, reply, ports, { ...asked, lane: 'personal', idempotency, active })
     return reply.code(201).send(submittedView(submitted, app.pollUrl(submitted.id)))
   })
 

@@ -166,22 +166,39 @@ describe('POST /api/v1/generate', () => {
     expect((await submit(await user(), body)).body.credits_charged).toBe(7)
   })
 
-  it('charges the price at the end of a slow body, not at its beginning', async () => {
-    const { db, url } = context.service
-    const body = JSON.stringify({ ...PROMPT, model_version_id: 11 })
-    const { key } = await user()
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    await submit(await user(), { ...PROMPT, model_version_id: 11 })
-    const slow = request(`${url}/api/v1/generate`, { method: 'POST', headers })
-    const answered = once(slow, 'response')
-    slow.write(body.slice(0, 9))
-    const looked = 'SELECT FROM api_keys WHERE last_used_at IS NOT NULL AND hash = $1'
-    await until(async () => (await db.pool.query(looked, [hashApiKey(key)])).rowCount, 'the look-up of the key')
-    await db.pool.query('UPDATE model_versions SET credits_per_image = 7 WHERE id = 11')
-    await delay(1000) // so long is the catalog at the look-up good for
-    slow.end(body.slice(9))
-    const [answer] = await answered
-    expect(await json(answer)).toMatchObject({ credits_charged: 7 })
+  describe('with a slow body, goes by what holds at its end, not at its beginning', () => {
+    /** Submits; `meanwhile` happens after the look-up of the key and a second before the body ends. */
+    async function submitSlowly({ key }: GivenUser, asked: object, meanwhile: () => Promise<unknown>) {
+      const { db, url } = context.service
+      const body = JSON.stringify(asked)
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const slow = request(`${url}/api/v1/generate`, { method: 'POST', headers })
+      const answered = once(slow, 'response')
+      slow.write(body.slice(0, 9))
+      const looked = 'SELECT FROM api_keys WHERE last_used_at IS NOT NULL AND hash = $1'
+      await until(async () => (await db.pool.query(looked, [hashApiKey(key)])).rowCount, 'the look-up of the key')
+      await meanwhile()
+      await delay(1000) // so long is what was read at the look-up good for
+      slow.end(body.slice(9))
+      const [answer] = await answered
+      return { status: answer.statusCode, body: await json(answer) }
+    }
+
+    it('its price', async () => {
+      const { pool } = context.service.db
+      const asked = { ...PROMPT, model_version_id: 11 }
+      await submit(await user(), asked)
+      const change = () => pool.query('UPDATE model_versions SET credits_per_image = 7 WHERE id = 11')
+      expect((await submitSlowly(await user(), asked, change)).body).toMatchObject({ credits_charged: 7 })
+    })
+
+    it('whether another generation is active', async () => {
+      const { db } = context.service
+      const owner = await user()
+      const { id } = await givenGeneration(db, owner)
+      const end = "UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE id = $1"
+      expect(await submitSlowly(owner, PROMPT, () => db.pool.query(end, [id]))).toMatchObject({ status: 201 })
+    })
   })
 
   it.each<[string, UserOptions]>([
