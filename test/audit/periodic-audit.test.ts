@@ -93,6 +93,8 @@ describe('a running service', () => {
       onTestFinished(() => redis.disconnect())
       await whenReady(redis)
       const { id } = await givenGeneration(db, await givenUser(db))
+      // Once it has ended, the reconciler clears its lock.
+      await db.pool.query(`UPDATE generations SET not_before = now() + interval '1 hour' WHERE id = $1`, [id])
       await redisActiveGenerationLock(redis, namespace).keep([{ accountId: user.id, generationId: id, ttlMs: HOUR_MS }])
       violated['locks-belong-to-active-jobs'] = 1
     }
