@@ -193,6 +193,21 @@ describe.skipIf(!redis)('locks in Redis', () => {
     expect(await client.pttl(`${prefix}:lock:${one.id}`)).toBeGreaterThan(3_600_000)
   })
 
+  it('are freed again when their generation ends while a wipe is made good', async () => {
+    const user = await givenUser(context.db)
+    const generation = await givenGeneration(context.db, user)
+    const slow: typeof lock = {
+      ...lock,
+      async keep(locks) {
+        await set(generation.id, `status = 'failed', error = 'over', finished_at = now()`)
+        await lock.release(user.id, generation.id)
+        return lock.keep(locks)
+      },
+    }
+    await pass(false, { lock: slow, wipeMark: { ...wipeMark, present: async () => false } })
+    expect(await holder(user)).toBeNull()
+  })
+
   it('are freed when their generation has ended, and left alone when it is not known yet', async () => {
     const [one, two] = [await givenUser(context.db), await givenUser(context.db)]
     const generation = await givenGeneration(context.db, one)

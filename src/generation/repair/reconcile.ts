@@ -49,8 +49,9 @@ export async function reconcile(
     await apply('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
   const restores = full || (await isWiped(ports))
   const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
+  // Also after a wipe: a generation may have ended while its lock was being restored.
+  if (restores) await apply('reconcile.clear_locks', () => clearLocks(ports))
   if (full) {
-    await apply('reconcile.clear_locks', () => clearLocks(ports))
     await apply('reconcile.sweep', () => sweepImages(ports))
     await apply('reconcile.clean', rows.clean)
   }
