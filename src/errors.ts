@@ -40,7 +40,7 @@ export class AppError extends Error {
   readonly detail: ErrorDetail
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}, options?: ErrorOptions) {
-    // Nobody reads the stack of a refusal, and to capture it costs more than the rest of the error.
+    // A refusal is an answer: it is not logged, and to capture its stack would only take time.
     const { stackTraceLimit } = Error
     if (code !== 'internal' && code !== 'unavailable') Error.stackTraceLimit = 0
     super(message, options)

@@ -31,8 +31,5 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    // A machine that others share may stand still for longer than the service itself waits for Postgres. The report names
-    // what needed a second try.
-    retry: process.env.CI === 'true' ? 1 : 0,
   },
 })
