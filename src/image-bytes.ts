@@ -13,10 +13,12 @@ export function decodable(bytes: Buffer): Buffer {
   const head = bytes.toString('latin1', 0, 12)
   if (head.startsWith('\xff\xd8\xff') || (head.startsWith('RIFF') && head.endsWith('WEBP'))) return bytes
   if (!head.startsWith(SIGNATURE)) throw new Error(`${bytes.length} bytes that are no PNG, JPEG or WebP`)
-  const needed = [...pngChunks(bytes)].filter(
+  const chunks = [...pngChunks(bytes)]
+  const needed = chunks.filter(
     ({ name, chunk }) =>
       NEEDED.has(name) || INFOTEXTS.some((text) => chunk.toString('latin1', 4, 4 + text.length) === text),
   )
+  if (needed.length === chunks.length) return bytes
   return Buffer.concat([bytes.subarray(0, SIGNATURE.length), ...needed.map(({ chunk }) => chunk)])
 }
 

@@ -4,7 +4,7 @@ import { BackendError } from '../generation/run/backend.js'
 import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
 import type { PreviewBoard } from '../generation/shared-ports.js'
 import { decodable } from '../image-bytes.js'
-import { plainLines, uncompressedPng } from './plain-png.js'
+import { plainPixels, withUncompressedPng } from './plain-png.js'
 import { generatedByAi, publishablePng } from './png-text.js'
 
 type Expected = Parameters<FinishImage>[1]
@@ -22,15 +22,17 @@ const CHANNELS = 3
  */
 export async function finishImage(bytes: Buffer, expected: Expected): Promise<FinishedImage> {
   const { width, height } = expected
-  const lines = width * height <= MAX_PIXELS ? await plainLines(bytes, expected) : undefined
-  const pixels = lines ? undefined : await decode(bytes, expected)
+  const plain = width * height <= MAX_PIXELS ? await plainPixels(bytes, expected) : undefined
+  const pixels = plain ? undefined : await decode(bytes, expected)
   const xmp = generatedByAi(expected)
   const png = publishablePng(pixels ? await encode(pixels, expected) : bytes, xmp)
   // Neither inflates nor decodes a second time.
-  const image = lines ? sharp(await uncompressedPng(lines, expected)) : ofPixels(pixels as Buffer, expected)
+  const shrunk = plain
+    ? withUncompressedPng(plain, expected, (uncompressed) => shrinkToThumbnail(sharp(uncompressed), xmp))
+    : shrinkToThumbnail(ofPixels(pixels as Buffer, expected), xmp)
   const [digest, thumbnail] = await Promise.all([
     webcrypto.subtle.digest('SHA-256', png),
-    shrinkToThumbnail(image, xmp).catch(() => undefined),
+    shrunk.catch(() => undefined),
   ])
   return { png, sha256: Buffer.from(digest).toString('hex'), thumbnail }
 }

@@ -108,6 +108,45 @@ describe('a plain PNG', () => {
   })
 })
 
+describe('the thumbnail of a plain PNG', () => {
+  /** The lines of 428 × 102 fill two of deflate's longest blocks to the last byte. */
+  const SIZES = [
+    { width: 832, height: 1216 },
+    { width: 64, height: 48 },
+    { width: 428, height: 102 },
+    { width: 1216, height: 832 },
+  ]
+
+  it('shows its own pixels, also beside others and after them', async () => {
+    const drawings = await Promise.all(
+      SIZES.map(async (size) => {
+        const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const
+        const drawing = sharp(
+          await sharp({ create: { ...size, channels: 3, background: 'grey', noise } })
+            .raw()
+            .toBuffer(),
+          {
+            raw: { ...size, channels: 3 },
+          },
+        )
+        const facts = { ...FACTS, ...size }
+        const [png, webp] = await Promise.all([
+          drawing.clone().png().toBuffer(),
+          drawing.webp({ lossless: true }).toBuffer(),
+        ])
+        return { png, facts, expected: (await finishImage(webp, facts)).thumbnail }
+      }),
+    )
+    for (const together of [drawings, drawings.toReversed()]) {
+      const finished = await Promise.all(together.map(({ png, facts }) => finishImage(png, facts)))
+      for (const [i, { expected }] of together.entries()) {
+        expect(expected).toBeDefined()
+        expect(finished[i]?.thumbnail).toEqual(expected)
+      }
+    }
+  })
+})
+
 /** Good images all the same. */
 const NOT_PLAIN: [string, () => Buffer | Promise<Buffer>][] = [
   ['16-bit', () => sharp(good).toColourspace('rgb16').png().toBuffer()],
