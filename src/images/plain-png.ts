@@ -10,7 +10,8 @@ interface Size {
 }
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-const HEADER_LENGTH = 25
+/** Of a chunk without data: its length, name and checksum. */
+const CHUNK_LENGTH = 12
 /** Published as it is: one with data would hide them. */
 const END = chunk('IEND', Buffer.alloc(0))
 const PIXEL_BYTES = 3
@@ -32,17 +33,17 @@ const PLAIN_ORDER = /^H-*D+-*E$/
 /** What a plain PNG holds. */
 export interface PlainPixels {
   readonly lines: Buffer
-  /** Of the lines. */
+  /** The checksum of the lines. */
   readonly adler32: Buffer
 }
 
 /**
  * The inflated pixels of a backend's PNG, if its compressed pixels can be published as they are: of this size, 8-bit RGB,
- * not interlaced, without a colour profile, whole, compressed, and surely of more than one colour. Takes no more memory
- * than the pixels do, and inflates off the main thread. What is not plain (undefined) may still be a good image.
+ * not interlaced, without a colour profile, whole, compressed, and surely of more than one colour. Takes at most
+ * twice the memory of the pixels, and inflates off the main thread. What is not plain (undefined) may still be a good image.
  */
 export async function plainPixels(bytes: Buffer, size: Size): Promise<PlainPixels | undefined> {
-  const start = Buffer.concat([SIGNATURE, header(size)])
+  const start = startOf(size)
   if (!bytes.subarray(0, start.length).equals(start)) return undefined
   const chunks = [...pngChunks(bytes)]
   if (!PLAIN_ORDER.test(chunks.map(({ name }) => KINDS.get(name) ?? '-').join(''))) return undefined
@@ -59,18 +60,17 @@ export async function plainPixels(bytes: Buffer, size: Size): Promise<PlainPixel
  * again.
  */
 export function withUncompressedPng<T>(pixels: PlainPixels, size: Size, use: (png: Buffer) => Promise<T>): Promise<T> {
-  const length = SIGNATURE.length + HEADER_LENGTH + 12 + storedLength(pixels.lines) + END.length
+  const start = startOf(size)
+  const length = start.length + CHUNK_LENGTH + storedLength(pixels.lines) + END.length
   return withMemory(length, (memory) => {
-    writeUncompressed(memory, pixels, size)
+    writeUncompressed(memory, start, pixels)
     return use(memory)
   })
 }
 
-function writeUncompressed(png: Buffer, { lines, adler32 }: PlainPixels, size: Size): void {
-  let at = SIGNATURE.copy(png)
-  at += header(size).copy(png, at)
-  const named = png.writeUInt32BE(storedLength(lines), at)
-  at = png.writeUInt16BE(ZLIB_STORED, named + png.write('IDAT', named, 'latin1'))
+function writeUncompressed(png: Buffer, start: Buffer, { lines, adler32 }: PlainPixels): void {
+  const named = png.writeUInt32BE(storedLength(lines), start.copy(png))
+  let at = png.writeUInt16BE(ZLIB_STORED, named + png.write('IDAT', named, 'latin1'))
   for (let from = 0; from < lines.length; from += BLOCK) {
     const block = lines.subarray(from, from + BLOCK)
     at = png.writeUInt8(from + BLOCK < lines.length ? 0 : 1, at)
@@ -83,10 +83,14 @@ function writeUncompressed(png: Buffer, { lines, adler32 }: PlainPixels, size: S
   END.copy(png, at)
 }
 
-/** Of a zlib stream (RFC 1950) that says "fastest", and of its longest block without compression (RFC 1951, 3.2.4). */
+/** How a zlib stream begins (RFC 1950); its last two bits of "level" say: fastest. */
 const ZLIB_STORED = 0x7801
+/** The longest block without compression (RFC 1951, 3.2.4). */
 const BLOCK = 65_535
+/** A header before each block, and the checksum at the end. */
 const storedLength = ({ length }: Buffer): number => 2 + 5 * Math.ceil(length / BLOCK) + length + 4
+
+const startOf = (size: Size): Buffer => Buffer.concat([SIGNATURE, header(size)])
 
 /** The only plain one: 8 bits, RGB, and no choice of compression, filtering or interlacing. */
 function header({ width, height }: Size): Buffer {
@@ -108,7 +112,8 @@ async function inflated(parts: readonly Buffer[], length: number): Promise<Plain
   // What did not shrink is encoded anew: a server that does not compress would fill the image store.
   if (parts[0]?.[0] !== FULL_WINDOW || compressed >= length) return undefined
   return withMemory(compressed, async (data) => {
-    parts.reduce((at, part) => at + part.copy(data, at), 0)
+    let at = 0
+    for (const part of parts) at += part.copy(data, at)
     // One byte more than is allowed, so that everything is inflated in one step.
     const options = { chunkSize: length + 1, maxOutputLength: length, info: true }
     const answer: unknown = await promisify(inflate)(data, options).catch(() => undefined)

@@ -1,4 +1,7 @@
-/** Memory of images that were handled before. Megabytes that are new for each cost more to clear and collect than to fill. */
+/**
+ * What an image before this one was handled in: megabytes that are new for each cost more to clear and collect than to
+ * fill. As large as the largest image so far needed; one only, so the others of a batch get new memory.
+ */
 let spare = Buffer.alloc(0)
 
 /** Lends `use` this many bytes, whatever is in them; they are somebody else's once it has ended. */
