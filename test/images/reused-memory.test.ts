@@ -19,7 +19,7 @@ it('is lent again once its use has ended or failed, as long as it is large enoug
   })
   await expect(failing).rejects.toThrow('failed')
   expect(await borrowed(5000)).toBe(large)
-  const larger = await borrowed(5001)
+  const larger = await borrowed(large.byteLength + 1)
   expect(larger).not.toBe(large)
   expect(await borrowed(1)).toBe(larger)
 })

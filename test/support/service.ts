@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { type Config, parseConfig } from '../../src/config.js'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import type { Running } from '../../src/entry.js'
 import { type ServerOptions, startServer } from '../../src/start-server.js'
 import { startWorker, type WorkerOptions } from '../../src/start-worker.js'
+import { patientDatabase } from './database.js'
 import { givenStorage } from './image-storage.js'
 import { createTestDatabase, redisAvailable, redisUrl } from './services.js'
 
@@ -74,7 +75,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
   const first = await server()
   if (options.worker) await worker()
-  const db = createDatabase(database.url, { maxConnections: 5, onError: () => undefined })
+  const db = patientDatabase(database.url, 5)
   return {
     url: first.url,
     db,

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -190,8 +191,15 @@ describe('the connection for events', () => {
   it('is opened anew for the next prompt where the server closed it', async () => {
     const { standIn, generate } = await givenBackend({}, POLLS_NEVER)
     await generate()
+    const noticed = new Promise<void>((resolve) => {
+      const onClose = (message: unknown) => {
+        if ((message as { websocket: WebSocket }).websocket.url.includes(new URL(standIn.url).host)) resolve()
+      }
+      subscribe('undici:websocket:close', onClose)
+      onTestFinished(() => void unsubscribe('undici:websocket:close', onClose))
+    })
     standIn.cutSockets()
-    await until(() => standIn.sockets() === 0, 'no WebSocket')
+    await within(60_000, noticed, 'the loss of the connection')
     expect(await generate({ seeds: [2] })).toHaveLength(1)
     expect(connections(standIn)).toBe(2)
   })
