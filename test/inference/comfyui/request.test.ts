@@ -207,8 +207,8 @@ it('goes to a server that is known without a question before it, while the GPU w
   const { standIn, generate } = await givenBackend()
   await generate()
   const calls = () => standIn.journal.map(({ method, path }) => `${method} ${path}`)
-  // Its last request.
-  await expect.poll(calls).toContain('POST /history')
+  // Its last requests, which go out together.
+  await expect.poll(calls).toEqual(expect.arrayContaining(['POST /upload/image', 'POST /history']))
   const before = calls().length
   await generate()
   expect(
