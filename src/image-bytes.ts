@@ -30,3 +30,5 @@ export function* pngChunks(png: Buffer): Generator<{ readonly name: string; read
     at = end
   }
 }
+
+export const lengthOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0)

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { pngChunks } from '../image-bytes.js'
+import { lengthOf, pngChunks } from '../image-bytes.js'
 
 /** All that a published image keeps of what the encoder wrote; sRGB and our own text are added. */
 const KEPT = new Set(['IHDR', 'IDAT', 'IEND'])
@@ -24,14 +24,18 @@ export function publishablePng(encoded: Buffer, xmp: string): Buffer {
 /** Keyword, no compression, no language, no translated keyword: the form of XMP readers (XMP part 3, 1.1.5). */
 const xmpText = (xmp: string) => Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`)
 
-/** Length, name, data and checksum. */
+/** A chunk in pieces: its length and name, its data, and the checksum of name and data. */
+export function chunkPieces(name: string, data: readonly Buffer[]): Buffer[] {
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(lengthOf(data))
+  head.write(name, 4, 'latin1')
+  const checksum = Buffer.alloc(4)
+  checksum.writeUInt32BE(data.reduce((crc, piece) => crc32(piece, crc), crc32(head.subarray(4))))
+  return [head, ...data, checksum]
+}
+
 export function chunk(name: string, data: Buffer): Buffer {
-  const bytes = Buffer.alloc(data.length + 12)
-  bytes.writeUInt32BE(data.length, 0)
-  bytes.write(name, 4, 'latin1')
-  data.copy(bytes, 8)
-  bytes.writeUInt32BE(crc32(bytes.subarray(4, -4)), bytes.length - 4)
-  return bytes
+  return Buffer.concat(chunkPieces(name, [data]))
 }
 
 /**

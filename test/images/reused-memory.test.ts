@@ -1,25 +1,31 @@
 import { expect, it } from 'vitest'
-import { withMemory } from '../../src/images/reused-memory.js'
+import { withConcatenated } from '../../src/images/reused-memory.js'
 
-const borrowed = (bytes: number) => withMemory(bytes, async ({ buffer }) => buffer)
+const memoryOf = (length: number) => withConcatenated([Buffer.alloc(length)], async ({ buffer }) => buffer)
+
+it('holds the pieces in their order, and nothing of those before', async () => {
+  await memoryOf(100)
+  const pieces = ['one, ', '', 'two'].map((text) => Buffer.from(text))
+  expect(await withConcatenated(pieces, async (whole) => whole.toString())).toBe('one, two')
+})
 
 it('is lent to one at a time', async () => {
-  await borrowed(100)
-  await withMemory(100, async (outer) => {
-    const inner = await borrowed(100)
+  await memoryOf(100)
+  await withConcatenated([Buffer.alloc(100)], async (outer) => {
+    const inner = await memoryOf(100)
     expect(inner).not.toBe(outer.buffer)
   })
 })
 
 it('is lent again once its use has ended or failed, as long as it is large enough', async () => {
-  const large = await borrowed(5000)
-  const failing = withMemory(4000, async ({ buffer, length }) => {
-    expect([buffer, length]).toEqual([large, 4000])
+  const large = await memoryOf(5000)
+  const failing = withConcatenated([Buffer.alloc(4000)], async ({ buffer }) => {
+    expect(buffer).toBe(large)
     throw new Error('failed')
   })
   await expect(failing).rejects.toThrow('failed')
-  expect(await borrowed(5000)).toBe(large)
-  const larger = await borrowed(large.byteLength + 1)
+  expect(await memoryOf(5000)).toBe(large)
+  const larger = await memoryOf(large.byteLength + 1)
   expect(larger).not.toBe(large)
-  expect(await borrowed(1)).toBe(larger)
+  expect(await memoryOf(1)).toBe(larger)
 })
