@@ -23,6 +23,11 @@ const SESSION_SETTINGS = `
   SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000; SET idle_in_transaction_session_timeout = 5000;
   SET synchronous_commit = on; SET timezone = 'UTC'`
 
+/** How many connections may be opening at once while few are open. */
+const OPENING_AT_FIRST = 2
+/** Of the login, and of what follows it. */
+const OPEN_WITHIN_MS = 2000
+
 /** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
 
@@ -31,18 +36,16 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
-    connectionTimeoutMillis: 2000,
+    connectionTimeoutMillis: OPEN_WITHIN_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: 'easel',
     types: { getTypeParser },
     // The pool awaits this before it hands the connection out, though its types do not say so.
-    onConnect: async (client) => {
-      await client.query(SESSION_SETTINGS)
-      for (const setting of OPTIONAL_SETTINGS) await client.query(setting).catch(() => undefined)
-    },
+    onConnect: (client) => within(OPEN_WITHIN_MS, applySettings(client)),
   })
+  limitOpening(pool, maxConnections, onError)
   // Without these two listeners a connection that dies ends the process.
   pool.on('error', onError)
   pool.on('connect', (client) => client.on('error', onError))
@@ -66,6 +69,42 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
     }
   }) as typeof pool.query
   return { orm: drizzle(pool), pool }
+}
+
+async function applySettings(client: pg.ClientBase): Promise<void> {
+  await client.query(SESSION_SETTINGS)
+  for (const setting of OPTIONAL_SETTINGS) await client.query(setting).catch(() => undefined)
+}
+
+/** The pool's own time limit ends with the login: a connection that then falls silent would keep others from opening. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timeout expired')), ms)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Lets only as many connections open at once as are open already, or two; queries that wait share those that are open.
+ * By itself the pool opens one for each query that finds none: after Postgres was away, the twenty logins of every
+ * process slow each other down until all time out, and the next queries begin again with twenty.
+ */
+function limitOpening(pool: pg.Pool, maxConnections: number, onError: (error: Error) => void): void {
+  let lent = 0
+  const opening = () => pool.totalCount - pool.idleCount - lent
+  const mayOpen = () => Math.max(OPENING_AT_FIRST, pool.idleCount + lent) - opening()
+  // The pool reads its limit anew whenever it could open a connection.
+  const max = () => Math.min(maxConnections, pool.totalCount + mayOpen())
+  Object.defineProperty(pool.options, 'max', { get: max })
+  const connect: () => Promise<pg.PoolClient> = pool.connect.bind(pool)
+  pool.on('acquire', () => {
+    lent++
+    // By itself only a new query opens the next one, and the waiting ones may wait for queries that take long.
+    if (pool.waitingCount > opening() && pool.idleCount === 0 && pool.totalCount < max())
+      connect().then((client) => client.release(), onError)
+  })
+  pool.on('release', () => lent--)
 }
 
 /**

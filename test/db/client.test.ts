@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import type pg from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -34,6 +37,33 @@ afterEach(async () => {
   await db.pool.end()
 })
 
+/** Like the network's, but its first `times` connections fall silent for ever with a request that matches. */
+async function startSilentProxy(port: number, matching: RegExp, times: number) {
+  let left = times
+  const sockets: Socket[] = []
+  const server = createServer((client) => {
+    const service = connect(port, '127.0.0.1')
+    sockets.push(client, service)
+    const isOne = left-- > 0
+    let silent = false
+    for (const socket of [client, service]) socket.on('error', () => undefined)
+    client.on('data', (data) => {
+      silent ||= isOne && matching.test(data.toString('latin1'))
+      if (!silent) service.write(data)
+    })
+    service.on('data', (data) => silent || client.write(data))
+    client.on('close', () => service.destroy())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
 const nap = () => db.pool.query('SELECT pg_sleep(0.02)')
 const pidOf = async (client: pg.PoolClient): Promise<number> =>
   (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid
@@ -43,9 +73,10 @@ async function expectWholePool(within: number) {
   const startedAt = performance.now()
   await Promise.all(Array.from({ length: 3 * MAX_CONNECTIONS }, nap))
   expect(performance.now() - startedAt).toBeLessThan(within)
-  const { totalCount, idleCount, waitingCount } = db.pool
-  expect({ lent: totalCount - idleCount, waitingCount }).toEqual({ lent: 0, waitingCount: 0 })
-  expect(totalCount).toBeLessThanOrEqual(MAX_CONNECTIONS)
+  expect(db.pool.waitingCount).toBe(0)
+  // One more may still be opening.
+  await until(() => db.pool.idleCount === db.pool.totalCount, 'every connection to come back')
+  expect(db.pool.totalCount).toBeLessThanOrEqual(MAX_CONNECTIONS)
 }
 
 async function untilGone(pid: number) {
@@ -76,6 +107,44 @@ describe('the pool', () => {
     expect(db.pool.totalCount - db.pool.idleCount).toBe(0)
     network.flow()
     await expectWholePool(2000)
+  })
+
+  it('opens two connections at first, and with them answers all who ask meanwhile', async () => {
+    const answers = Array.from({ length: 5 * MAX_CONNECTIONS }, () => db.pool.query('SELECT 1'))
+    expect(db.pool.totalCount).toBe(2)
+    await Promise.all(answers)
+    await expectWholePool(2000)
+  })
+
+  it('opens as many as queries wait while those that are open take long, and no more than it may', async () => {
+    const pidsOf = async (queries: number) => {
+      const asked = Array.from({ length: queries }, async () => {
+        const { rows } = await db.pool.query('SELECT pg_backend_pid() AS pid FROM pg_sleep(0.7)')
+        return rows[0].pid
+      })
+      return new Set(await Promise.all(asked)).size
+    }
+    expect(await pidsOf(3)).toBe(3)
+    expect(await pidsOf(2 * MAX_CONNECTIONS)).toBe(MAX_CONNECTIONS)
+    expect(db.pool.totalCount).toBe(MAX_CONNECTIONS)
+  })
+
+  it('opens others in place of those that fell silent at their login or right after it', async () => {
+    for (const silentAt of [/user/, /statement_timeout/, /tcp_user_timeout/]) {
+      const silent = await startSilentProxy(Number(new URL(url).port), silentAt, 2)
+      const through = Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(silent.port) })
+      const { pool } = createDatabase(through.href, { maxConnections: MAX_CONNECTIONS, onError: () => undefined })
+      try {
+        const lost = Promise.allSettled([pool.query('SELECT 1'), pool.query('SELECT 1')])
+        // Later, because it waits no longer than they do; they are given up while it waits.
+        await delay(1000)
+        await pool.query('SELECT 1')
+        expect((await lost).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+      } finally {
+        silent.close()
+        await pool.end()
+      }
+    }
   })
 
   it('has the server give up before we do, on every connection', async () => {
