@@ -44,7 +44,7 @@ export const CODE_GUARDS: readonly Guard[] = [
     off: ['lock.expiry'],
     noticedBy: ['I9', 'blocked'],
     blockedMs: 16_500,
-    failpoints: 'submit.after_lock=kill@0.1',
+    failpoints: 'submit.after_lock=kill@0.3',
   },
   {
     name: 'the reconciler clears locks whose generation has ended',
