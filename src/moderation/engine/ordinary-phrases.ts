@@ -1,5 +1,5 @@
 import { type Cells, NO_GAP } from './cells.js'
-import { createTermTrie, type Match, type TermNode, toPhrase, WORD_GAP } from './term-trie.js'
+import { createTermTrie, type Match, NO_NODE, type TermNode, toPhrase, WORD_GAP } from './term-trie.js'
 
 /** Finds the phrases of lists, as they are written. */
 export function createPhraseFinder(lists: readonly (readonly string[])[]): (cells: Cells) => Match[] {
@@ -11,12 +11,12 @@ export function createPhraseFinder(lists: readonly (readonly string[])[]): (cell
     const found: Match[] = []
     /** Walks along the text, no further than the longest phrase, so that the search stays linear. */
     const follow = (root: TermNode, start: number) => {
-      let node: TermNode | undefined = root
+      let node = root
       for (let end = start; end < options.length; end++) {
-        if (end > start && gaps[end] !== NO_GAP) node = node.children.get(WORD_GAP)
-        node = node?.children.get(options[end]?.[0] as number)
-        if (!node) return
-        for (const term of node.terms) {
+        if (end > start && gaps[end] !== NO_GAP) node = trie.childOf(node, WORD_GAP)
+        node = trie.childOf(node, options[end]?.[0] as number)
+        if (node === NO_NODE) return
+        for (const term of trie.termsAt(node)) {
           if (term.openEnd || endsWord(cells, end)) found.push({ term, start, end, pieced: false })
         }
       }

@@ -1,6 +1,6 @@
 import { type Cells, GLUE, MARK, NO_GAP, SPACE } from './cells.js'
 import { endsWord } from './ordinary-phrases.js'
-import type { Match, TermNode, TermTrie } from './term-trie.js'
+import { type Match, NO_NODE, type TermNode, type TermTrie } from './term-trie.js'
 
 // Flags of a path through the trie. Each of the first five is a loss: it can only reduce what the path may find.
 const CROSSED = 1
@@ -67,7 +67,7 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
     if (!keep(path)) return
     const { node, flags, start, chain } = path
     let link = chain
-    for (const term of node.terms) {
+    for (const term of trie.termsAt(node)) {
       const pieced = (flags & PIECED) === PIECED
       if (flags & UNLETTERED || (pieced && term.symbols.length < SHORT_TERM)) continue
       const match = { term, start, end: at, pieced }
@@ -97,17 +97,17 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
       if (flags === undefined) continue
       for (const symbol of options) {
         const gained = (soft && symbol !== options[0] ? flags : flags & ~UNLETTERED) | piece
-        const child = node.children.get(symbol)
-        if (child) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
-        if (symbol === node.symbol && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
+        const child = trie.childOf(node, symbol)
+        if (child !== NO_NODE) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
+        if (symbol === trie.symbolOf(node) && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
       }
     }
     for (const symbol of options) {
       const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && symbol !== options[0] ? UNLETTERED : 0) | piece
-      const any = trie.anyRoot.children.get(symbol)
-      if (any) reach({ node: any, flags, start: at, chain: undefined })
-      const word = wordStart ? trie.wordRoot.children.get(symbol) : undefined
-      if (word) reach({ node: word, flags, start: at, chain: undefined })
+      const any = trie.childOf(trie.anyRoot, symbol)
+      if (any !== NO_NODE) reach({ node: any, flags, start: at, chain: undefined })
+      const word = wordStart ? trie.childOf(trie.wordRoot, symbol) : NO_NODE
+      if (word !== NO_NODE) reach({ node: word, flags, start: at, chain: undefined })
     }
   }
 

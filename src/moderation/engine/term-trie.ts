@@ -39,9 +39,14 @@ export const toTerm = (written: string, list: number): Term | undefined =>
 
 /** A phrase that is to be found as written only; its symbols have a `WORD_GAP` between words. */
 export const toPhrase = (written: string, list: number): Term | undefined =>
-  compiled(written, list, ({ options, gaps }) =>
-    options.flatMap(([plain], i) => [...(gaps[i] === NO_GAP ? [] : [WORD_GAP]), plain as number]),
-  )
+  compiled(written, list, ({ options, gaps }) => {
+    const symbols: number[] = []
+    for (const [i, [plain]] of options.entries()) {
+      if (gaps[i] !== NO_GAP) symbols.push(WORD_GAP)
+      symbols.push(plain as number)
+    }
+    return symbols
+  })
 
 function compiled(written: string, list: number, read: (cells: Cells) => number[]): Term | undefined {
   const bare = written.replace(STARS, '')
@@ -53,30 +58,51 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
   return { written: bare, list, openStart, openEnd, symbols }
 }
 
-/** A symbol (code point) on the way to the end of a term. */
-export interface TermNode {
-  /** 0 at the roots. */
-  readonly symbol: number
-  readonly children: Map<number, TermNode>
-  /** Those that end here. */
-  readonly terms: Term[]
-}
+/** The index of a symbol on the way to the end of a term; `NO_NODE` for none, which has no children. */
+export type TermNode = number
+
+export const NO_NODE = 0
 
 /**
  * A tree of the terms' symbols with two roots: for terms that begin a word, and for those that need not. A term that
- * ends in a Latin letter is also found with a plural s.
+ * ends in a Latin letter is also found with a plural s. It lies in typed arrays: as objects with a Map each, the tens of
+ * thousands of nodes would take three times the memory, and a server longer to start.
  */
 export function createTermTrie(terms: readonly Term[]) {
-  const grow = (symbol: number): TermNode => ({ symbol, children: new Map(), terms: [] })
-  const [wordRoot, anyRoot] = [grow(0), grow(0)]
+  const [wordRoot, anyRoot] = [1, 2]
+  const size = terms.reduce((sum, { symbols }) => sum + symbols.length + 1, 3)
+  const symbols = new Int32Array(size)
+  // Siblings form a linked list. A root has too many children for that, so it has a Map.
+  const firstChild = new Int32Array(size)
+  const nextSibling = new Int32Array(size)
+  const rootChildren = [wordRoot, anyRoot].map(() => new Map<number, TermNode>())
+  const endings: Term[][] = [[]]
+  const endingOf = new Int32Array(size)
+  let nodes = anyRoot + 1
+
+  const childOf = (node: TermNode, symbol: number): TermNode => {
+    if (node === NO_NODE) return NO_NODE
+    if (node <= anyRoot) return rootChildren[node - wordRoot]?.get(symbol) ?? NO_NODE
+    let child = firstChild[node] as number
+    while (child !== NO_NODE && symbols[child] !== symbol) child = nextSibling[child] as number
+    return child
+  }
+  const grow = (node: TermNode, symbol: number): TermNode => {
+    const child = nodes++
+    symbols[child] = symbol
+    if (node <= anyRoot) rootChildren[node - wordRoot]?.set(symbol, child)
+    else {
+      nextSibling[child] = firstChild[node] as number
+      firstChild[node] = child
+    }
+    return child
+  }
   const add = (path: readonly number[], term: Term) => {
     let node = term.openStart ? anyRoot : wordRoot
-    for (const symbol of path) {
-      const next = node.children.get(symbol) ?? grow(symbol)
-      node.children.set(symbol, next)
-      node = next
-    }
-    if (!node.terms.includes(term)) node.terms.push(term)
+    for (const symbol of path) node = childOf(node, symbol) || grow(node, symbol)
+    if (endingOf[node] === 0) endingOf[node] = endings.push([]) - 1
+    const ending = endings[endingOf[node] as number] as Term[]
+    if (!ending.includes(term)) ending.push(term)
   }
   for (const term of terms) {
     add(term.symbols, term)
@@ -84,5 +110,11 @@ export function createTermTrie(terms: readonly Term[]) {
       add([...term.symbols, 0x73], term)
     }
   }
-  return { wordRoot, anyRoot }
+  return {
+    ...{ wordRoot, anyRoot, childOf },
+    /** Zero at the roots. */
+    symbolOf: (node: TermNode) => symbols[node] as number,
+    /** The terms that end here. */
+    termsAt: (node: TermNode): readonly Term[] => endings[endingOf[node] as number] as Term[],
+  }
 }
