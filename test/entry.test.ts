@@ -74,9 +74,9 @@ it('what `npm run bundle` makes of server and worker holds all that they load wh
     ['worker.js', 'INFERENCE_URL'],
   ] as const) {
     // Who keeps images in a directory never loads it.
-    const bundled = await readFile(join(directory, script), 'utf8')
-    expect(bundled).toContain('import("@aws-sdk/client-s3")')
-    expect(bundled).not.toMatch(/^import .*"@aws-sdk/m)
+    const bundled = (await readFile(join(directory, script), 'utf8')).replaceAll('\\\n', '')
+    expect(bundled).toMatch(/import\(\s*"@aws-sdk\/client-s3"/)
+    expect(bundled).not.toMatch(/(?:from|import)\s*"@aws-sdk/)
     const env = { PATH: process.env.PATH, DATABASE_URL: inject('services').postgresAdminUrl, [variable]: 'wrong' }
     const run = promisify(execFile)(process.execPath, [join(directory, script)], { env })
     await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(`^error: ${variable} .*\n$`) })
