@@ -41,7 +41,7 @@ const SHOW_TWICE = `
   SELECT reverse(slug), generation_id, idx, seed, width, height, bytes, sha256 FROM images LIMIT 1`
 
 /** Without Redis's lock only the index is left; two submits at once get past everything before it. */
-export const TWINS: Partial<ChaosOptions> = { forMs: 10_000, lanes: ['redis'], rate: 12, doubles: 0.7 }
+export const TWINS: Partial<ChaosOptions> = { forMs: 20_000, lanes: ['redis'], rate: 12, doubles: 1 }
 
 /** Does it to the first row there is. */
 const strike = async ({ client }: Scene, statement: string): Promise<void> => {
