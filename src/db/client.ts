@@ -25,8 +25,8 @@ const SESSION_SETTINGS = `
 
 /** How many connections may be opening at once while few are open. */
 const OPENING_AT_FIRST = 2
-/** Of the login, and of what follows it. */
-const OPEN_WITHIN_MS = 2000
+/** The time limit of a login, and of each statement that follows it. */
+const LOGIN_WITHIN_MS = 2000
 
 /** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
@@ -36,14 +36,14 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
-    connectionTimeoutMillis: OPEN_WITHIN_MS,
+    connectionTimeoutMillis: LOGIN_WITHIN_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: 'easel',
     types: { getTypeParser },
     // The pool awaits this before it hands the connection out, though its types do not say so.
-    onConnect: (client) => within(OPEN_WITHIN_MS, applySettings(client)),
+    onConnect: applySettings,
   })
   limitOpening(pool, maxConnections, onError)
   // Without these two listeners a connection that dies ends the process.
@@ -71,18 +71,15 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
   return { orm: drizzle(pool), pool }
 }
 
+/** Rejects soon when the connection falls silent: it counts as opening all the while, and few may be. */
 async function applySettings(client: pg.ClientBase): Promise<void> {
-  await client.query(SESSION_SETTINGS)
-  for (const setting of OPTIONAL_SETTINGS) await client.query(setting).catch(() => undefined)
-}
-
-/** The pool's own time limit ends with the login: a connection that then falls silent would keep others from opening. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('timeout expired')), ms)
-  })
-  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+  // The types don't know `query_timeout`.
+  const apply = (text: string) => client.query(Object.assign({ text }, { query_timeout: LOGIN_WITHIN_MS }))
+  await apply(SESSION_SETTINGS)
+  for (const setting of OPTIONAL_SETTINGS)
+    await apply(setting).catch((error) => {
+      if (outcomeUnknown(error)) throw error
+    })
 }
 
 /**
@@ -100,7 +97,7 @@ function limitOpening(pool: pg.Pool, maxConnections: number, onError: (error: Er
   const connect: () => Promise<pg.PoolClient> = pool.connect.bind(pool)
   pool.on('acquire', () => {
     lent++
-    // By itself only a new query opens the next one, and the waiting ones may wait for queries that take long.
+    // The pool would open the next one for a new query alone. Those that wait now could wait for slow queries.
     if (pool.waitingCount > opening() && pool.idleCount === 0 && pool.totalCount < max())
       connect().then((client) => client.release(), onError)
   })

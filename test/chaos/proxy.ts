@@ -14,6 +14,8 @@ export interface TcpProxy {
   flow(): void
   /** Passes the next `times` requests that match on, and cuts their connection instead of passing the answer. */
   cutReplies(matching: RegExp, times: number): void
+  /** Passes the next `times` requests that match, and then nothing more on their connections, which stay open. */
+  silence(matching: RegExp, times: number): void
   /** How many answers `cutReplies` has swallowed so far. */
   swallowed(): number
   close(): void
@@ -22,7 +24,7 @@ export interface TcpProxy {
 interface Pair {
   readonly client: Socket
   readonly service: Socket
-  doomed: boolean
+  doomed: 'cut' | 'silence' | undefined
   lostSomething: boolean
 }
 
@@ -30,9 +32,12 @@ interface Pair {
 export async function startProxy(targetPort: number): Promise<TcpProxy> {
   let to = targetPort
   let mode: 'flow' | 'stall' | 'drop' = 'flow'
-  let armed: { readonly matching: RegExp; times: number } | undefined
+  let armed: { readonly matching: RegExp; times: number; readonly doom: 'cut' | 'silence' } | undefined
   let swallowed = 0
   const pairs = new Set<Pair>()
+  const arm = (doom: 'cut' | 'silence') => (matching: RegExp, times: number) => {
+    armed = times > 0 ? { matching, times, doom } : undefined
+  }
   const end = (pair: Pair) => {
     pairs.delete(pair)
     pair.client.destroy()
@@ -41,7 +46,7 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
 
   const server = createServer((client) => {
     const service = connect(to, '127.0.0.1')
-    const pair: Pair = { client, service, doomed: false, lostSomething: false }
+    const pair: Pair = { client, service, doomed: undefined, lostSomething: false }
     pairs.add(pair)
     for (const socket of [client, service]) {
       socket.setNoDelay(true)
@@ -51,17 +56,18 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
     }
     client.on('data', (data) => {
       if (armed?.matching.test(data.toString('latin1'))) {
-        pair.doomed = true
+        pair.doomed = armed.doom
         if (--armed.times === 0) armed = undefined
       }
       pass(data, client, service)
     })
     service.on('data', (data) => {
       // The answer has begun, so the service has done what it was asked.
-      if (pair.doomed) {
+      if (pair.doomed === 'cut') {
         swallowed++
         end(pair)
-      } else if (mode === 'drop') pair.lostSomething = true
+      } else if (pair.doomed === 'silence') return
+      else if (mode === 'drop') pair.lostSomething = true
       else pass(data, service, client)
     })
   })
@@ -96,9 +102,8 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
         }
       }
     },
-    cutReplies: (matching, times) => {
-      armed = times > 0 ? { matching, times } : undefined
-    },
+    cutReplies: arm('cut'),
+    silence: arm('silence'),
     swallowed: () => swallowed,
     close: () => {
       server.close()

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import type pg from 'pg'
@@ -36,33 +34,6 @@ afterEach(async () => {
   network.close()
   await db.pool.end()
 })
-
-/** Like the network's, but its first `times` connections fall silent for ever with a request that matches. */
-async function startSilentProxy(port: number, matching: RegExp, times: number) {
-  let left = times
-  const sockets: Socket[] = []
-  const server = createServer((client) => {
-    const service = connect(port, '127.0.0.1')
-    sockets.push(client, service)
-    const isOne = left-- > 0
-    let silent = false
-    for (const socket of [client, service]) socket.on('error', () => undefined)
-    client.on('data', (data) => {
-      silent ||= isOne && matching.test(data.toString('latin1'))
-      if (!silent) service.write(data)
-    })
-    service.on('data', (data) => silent || client.write(data))
-    client.on('close', () => service.destroy())
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
 
 const nap = () => db.pool.query('SELECT pg_sleep(0.02)')
 const pidOf = async (client: pg.PoolClient): Promise<number> =>
@@ -129,22 +100,17 @@ describe('the pool', () => {
     expect(db.pool.totalCount).toBe(MAX_CONNECTIONS)
   })
 
-  it('opens others in place of those that fell silent at their login or right after it', async () => {
-    for (const silentAt of [/user/, /statement_timeout/, /tcp_user_timeout/]) {
-      const silent = await startSilentProxy(Number(new URL(url).port), silentAt, 2)
-      const through = Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(silent.port) })
-      const { pool } = createDatabase(through.href, { maxConnections: MAX_CONNECTIONS, onError: () => undefined })
-      try {
-        const lost = Promise.allSettled([pool.query('SELECT 1'), pool.query('SELECT 1')])
-        // Later, because it waits no longer than they do; they are given up while it waits.
-        await delay(1000)
-        await pool.query('SELECT 1')
-        expect((await lost).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-      } finally {
-        silent.close()
-        await pool.end()
-      }
-    }
+  it.each([
+    ['at their login', /user/],
+    ['at the settings', /statement_timeout/],
+    ['at the last setting', /tcp_user_timeout/],
+  ])('opens others in place of those that fall silent %s', async (_when, request) => {
+    network.silence(request, 2)
+    const lost = Promise.allSettled([nap(), nap()])
+    // Later, because it waits no longer than they do; they are given up while it waits.
+    await delay(1000)
+    await nap()
+    expect((await lost).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })
 
   it('has the server give up before we do, on every connection', async () => {

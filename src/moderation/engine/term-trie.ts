@@ -65,8 +65,8 @@ export const NO_NODE = 0
 
 /**
  * A tree of the terms' symbols with two roots: for terms that begin a word, and for those that need not. A term that
- * ends in a Latin letter is also found with a plural s. It lies in typed arrays: as objects with a Map each, the tens of
- * thousands of nodes would take three times the memory, and a server longer to start.
+ * ends in a Latin letter is also found with a plural s. The nodes lie in typed arrays: as objects, tens of thousands of
+ * them would take three times the memory and slow a server's start.
  */
 export function createTermTrie(terms: readonly Term[]) {
   const [wordRoot, anyRoot] = [1, 2]
