@@ -27,7 +27,7 @@ export interface ActiveGenerationLock {
   extend(lock: LockToKeep): Promise<void>
   /** Extends the locks of active generations, or sets them again. False: Redis is not known to have done it. */
   keep(locks: readonly LockToKeep[]): Promise<boolean>
-  /** Deletes the lock if this generation holds it. */
+  /** Deletes the lock if this generation holds it. If Redis fails, resolves all the same, and tries again for 15 s. */
   release(accountId: string, generationId: string): Promise<void>
   /** All locks, in pages. */
   all(): AsyncIterable<readonly HeldLock[]>

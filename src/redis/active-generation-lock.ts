@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { batched, joined } from '../batch.js'
 import { guardOff } from '../failpoint.js'
 import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../generation/shared-ports.js'
+import { retryInBackground } from '../retry-in-background.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */
@@ -32,7 +33,11 @@ const EXTEND_IF_HELD = `
   for i, key in ipairs(KEYS) do
     if redis.call('GET', key) == ARGV[2 * i - 1] then redis.call('PEXPIRE', key, ARGV[2 * i]) end
   end`
-const DELETE_IF_HELD = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
+// Arguments per key: its holder.
+const DELETE_IF_HELD = `
+  for i, key in ipairs(KEYS) do
+    if redis.call('GET', key) == ARGV[i] then redis.call('DEL', key) end
+  end`
 
 /**
  * One key per account, with the generation's id as value; only that generation releases it. While Redis is down every
@@ -62,6 +67,10 @@ export function redisActiveGenerationLock(
   const extendAll = joined((locks: readonly LockToKeep[]) => {
     const accountIds = locks.map(({ accountId }) => accountId)
     return extendIfHeld(accountIds, ...locks.flatMap(({ generationId, ttlMs }) => [generationId, Math.ceil(ttlMs)]))
+  })
+  const releaseAll = joined((locks: readonly HeldLock[]) => {
+    const accountIds = locks.map(({ accountId }) => accountId)
+    return deleteIfHeld(accountIds, ...locks.map(({ generationId }) => generationId))
   })
 
   return {
@@ -98,7 +107,7 @@ export function redisActiveGenerationLock(
     },
 
     async release(accountId, generationId) {
-      await deleteIfHeld([accountId], generationId).catch(() => undefined)
+      await retryInBackground(() => releaseAll({ accountId, generationId }))
     },
 
     async *all() {

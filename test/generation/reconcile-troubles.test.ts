@@ -271,6 +271,42 @@ describe('a long queue that Redis has lost', () => {
   })
 })
 
+describe('locks that cannot be read', () => {
+  /** Fails the nth time that it is read. */
+  const unreadable = (nth: number) => {
+    const reads = { count: 0 }
+    const all = async function* () {
+      if (++reads.count === nth) throw new Error('Command timed out')
+      yield []
+    }
+    return { reads, lock: { ...noActiveGenerationLock, all } }
+  }
+
+  it('count as not restored', async () => {
+    const { lock } = unreadable(1)
+    expect([await pass(true, { lock }), await pass(true, { lock })]).toEqual([false, true])
+  })
+
+  it('are read again within seconds, also when it was not a full pass that failed', async () => {
+    const { lock, reads } = unreadable(2)
+    let present = true
+    const wipeMark = {
+      present: async () => present,
+      set: async () => {
+        present = true
+      },
+    }
+    const reconciler = startReconciler(portsWith({ lock, wipeMark }))
+    try {
+      await until(() => reads.count === 1, 'the first full pass')
+      present = false
+      await until(() => reads.count === 3, 'reading again', 30_000)
+    } finally {
+      await reconciler.stop()
+    }
+  })
+})
+
 describe('what is kept for a time only', () => {
   it('is forgotten though there be much of it and no Redis', async () => {
     const [{ id }, generation] = [

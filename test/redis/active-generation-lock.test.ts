@@ -3,8 +3,10 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { redisAvailability } from '../../src/redis/client.js'
 import { seedOf } from '../support/effort.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
+import { until } from '../support/until.js'
 
 const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
 afterAll(() => redis?.disconnect())
@@ -92,6 +94,21 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
     expect(await ttl()).toBeLessThanOrEqual(15_000)
     await lock.extend({ accountId: 'a', generationId: 'gen_1', ttlMs: 900_000 })
     expect(await ttl()).toBeGreaterThan(800_000)
+  })
+
+  it('is released once Redis answers again', async () => {
+    const client = redis as Redis
+    const prefix = `t${randomBytes(6).toString('hex')}`
+    const availability = redisAvailability()
+    const lock = redisActiveGenerationLock(client, prefix, availability)
+    const held = ['a', 'b'].map((accountId) => ({ accountId, generationId: 'gen_1', ttlMs: 60_000 }))
+    await lock.keep(held)
+    const failure = availability.run(() => Promise.reject(new Error('Command timed out')))
+    await failure.catch(() => undefined)
+    await Promise.all([lock.release('a', 'gen_1'), lock.release('b', 'gen_2')])
+    expect(await client.exists(`${prefix}:lock:a`)).toBe(1)
+    await until(async () => !(await client.exists(`${prefix}:lock:a`)), 'the release', 20_000)
+    expect(await client.get(`${prefix}:lock:b`)).toBe('gen_1')
   })
 
   it('is one winner’s among many that take it at once', async () => {

@@ -4,8 +4,7 @@ import type { ReconcilePorts } from './ports.js'
 export async function clearLocks({ rows, lock }: ReconcilePorts): Promise<void> {
   for await (const locks of lock.all()) {
     const ended = new Set(await rows.endedAmong(locks.map(({ generationId }) => generationId)))
-    for (const { accountId, generationId } of locks) {
-      if (ended.has(generationId)) await lock.release(accountId, generationId)
-    }
+    const stale = locks.filter(({ generationId }) => ended.has(generationId))
+    await Promise.all(stale.map(({ accountId, generationId }) => lock.release(accountId, generationId)))
   }
 }

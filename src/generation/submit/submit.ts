@@ -11,6 +11,7 @@ import {
   tooManyConcurrent,
 } from '../../errors.js'
 import { failpoint, guardOff } from '../../failpoint.js'
+import { retryInBackground } from '../../retry-in-background.js'
 import { type Generation, newGeneration, newGenerationId, priceOf } from '../generation.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
 import type { InsertOutcome, RefusedPrompts, Submission, SubmitPorts, Submitted } from './submission.js'
@@ -48,20 +49,10 @@ async function submitOrReplay(ports: SubmitPorts, caller: Caller, submission: Su
     return await submitOnce(ports, caller, submission, id)
   } catch (error) {
     await failpoint('idempotency.before_release')
-    await releaseKey(() => ports.idempotency.release(account.id, key, id))
+    // If Postgres stays away, the reservation expires.
+    await retryInBackground(() => ports.idempotency.release(account.id, key, id))
     throw error
   }
-}
-
-/** The pauses between tries to release a key while Postgres is down; after them its reservation has expired. */
-const RETRY_PAUSES_MS = [500, 1000, 2000, 4000, 8000]
-
-/** Releases the key of a submit that failed. Waits for the first try only. */
-async function releaseKey(release: () => Promise<void>, pauses = RETRY_PAUSES_MS): Promise<void> {
-  const [pauseMs, ...later] = pauses
-  await release().catch(() => {
-    if (pauseMs !== undefined) setTimeout(() => void releaseKey(release, later), pauseMs).unref()
-  })
 }
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
