@@ -97,7 +97,7 @@ function limitOpening(pool: pg.Pool, maxConnections: number, onError: (error: Er
   const connect: () => Promise<pg.PoolClient> = pool.connect.bind(pool)
   pool.on('acquire', () => {
     lent++
-    // The pool would open the next one for a new query alone. Those that wait now could wait for slow queries.
+    // The pool itself opens another one only when a new query comes; those that wait already may wait for slow ones.
     if (pool.waitingCount > opening() && pool.idleCount === 0 && pool.totalCount < max())
       connect().then((client) => client.release(), onError)
   })

@@ -287,9 +287,9 @@ describe('locks that cannot be read', () => {
     expect([await pass(true, { lock }), await pass(true, { lock })]).toEqual([false, true])
   })
 
-  it('are read again within seconds, also when it was not a full pass that failed', async () => {
+  it('are read again soon, also when it was not a full pass that failed', async () => {
     const { lock, reads } = unreadable(2)
-    let present = true
+    let present = false
     const wipeMark = {
       present: async () => present,
       set: async () => {
@@ -298,9 +298,10 @@ describe('locks that cannot be read', () => {
     }
     const reconciler = startReconciler(portsWith({ lock, wipeMark }))
     try {
-      await until(() => reads.count === 1, 'the first full pass')
+      await until(() => present, 'the first full pass')
       present = false
-      await until(() => reads.count === 3, 'reading again', 30_000)
+      await until(() => present, 'another restore', 30_000)
+      expect(reads.count).toBe(3)
     } finally {
       await reconciler.stop()
     }

@@ -1,7 +1,6 @@
 import { guardOff, type SwitchableGuard } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import { LACKING, type Lacking } from '../failure-reason.js'
-import { clearLocks } from './clear-locks.js'
 import { endOverdue, withPauses } from './end-overdue.js'
 import { enqueueMissing } from './enqueue-missing.js'
 import type { DutyLease, ReconcilePorts } from './ports.js'
@@ -19,17 +18,12 @@ const logFault =
 
 /**
  * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule stops no other.
- * @param pass `full`: check everything, not only what is new. `restore`: check Redis, also if it has its wipe mark.
- * `leasesCount`: an expired lease means a lost worker
+ * @param pass `full`: check everything, not only what is new. `leasesCount`: an expired lease means a lost worker
  * @returns whether Redis is known to follow Postgres; true if this pass did not check
  */
 export async function reconcile(
   ports: ReconcilePorts,
-  {
-    full,
-    restore = full,
-    leasesCount,
-  }: { readonly full: boolean; readonly restore?: boolean; readonly leasesCount: boolean },
+  { full, leasesCount }: { readonly full: boolean; readonly leasesCount: boolean },
   onFault = logFault(ports.log),
 ): Promise<boolean> {
   const { rows } = ports
@@ -52,15 +46,13 @@ export async function reconcile(
   await apply('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
   for (const lacking of Object.keys(LACKING) as Lacking[])
     await apply('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
-  const restores = restore || (await isWiped(ports))
+  const restores = full || (await isWiped(ports))
   const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
-  // Also after a wipe: a generation may have ended while its lock was being restored.
-  const cleared = !restores || (await apply('reconcile.clear_locks', () => clearLocks(ports)))
   if (full) {
     await apply('reconcile.sweep', () => sweepImages(ports))
     await apply('reconcile.clean', rows.clean)
   }
-  return restored && cleared
+  return restored
 }
 
 export type ReconcilerPorts = ReconcilePorts & { readonly duty: DutyLease }
@@ -71,8 +63,8 @@ const STALLED_MS = 4000
 /** Workers then get this long to renew their leases or to requeue their generations. */
 const GRACE_MS = 5000
 const FULL_EVERY_MS = 60_000
-/** The next try, after a pass that could not restore Redis or read its locks. */
-const RESTORE_AGAIN_MS = 5000
+/** The next full pass, after one that could not restore Redis. */
+const FULL_AGAIN_MS = 5000
 /** Well within the duty's lease. */
 const RENEW_MS = 700
 /** A longer pass hangs, and is no longer renewed: another process takes over. */
@@ -87,7 +79,6 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
   const onFault = rateLimited(logFault(ports.log))
   let stopped = false
   let fullAt = 0
-  let restoreAt = Number.POSITIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
   let renewedAt = performance.now()
@@ -106,13 +97,10 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
       if (await hold()) {
         const now = performance.now()
         const full = now >= fullAt
-        const restore = full || now >= restoreAt
         const endRenewal = renewing(hold)
-        const options = { full, restore, leasesCount: now >= graceUntil }
-        const restored = await reconcile({ ...ports, images, rows }, options, onFault).finally(endRenewal)
-        if (full) fullAt = now + FULL_EVERY_MS
-        if (!restored) restoreAt = performance.now() + RESTORE_AGAIN_MS
-        else if (restore) restoreAt = Number.POSITIVE_INFINITY
+        const leasesCount = now >= graceUntil
+        const restored = await reconcile({ ...ports, images, rows }, { full, leasesCount }, onFault).finally(endRenewal)
+        if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
       } else {
         // A process that takes over begins with a full pass.
         fullAt = 0

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint, guardOff } from '../../failpoint.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
+import { clearLocks } from './clear-locks.js'
 import type { ReconcilePorts } from './ports.js'
 
 /** Whether Redis has lost its keys. */
@@ -8,12 +9,13 @@ export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
   !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
 
 /**
- * Sets the locks of all active generations again and enqueues the first queued ones: a worker that gets a job claims
- * until nothing is left that it can do, so one job per backend that may be idle is enough. The wipe mark is set last,
- * so that a failed restore is retried.
+ * Sets the locks of all active generations again, enqueues the first queued ones, and clears locks of ended generations.
+ * A worker that gets a job claims until nothing is left that it can do, so one job per backend that may be idle is
+ * enough. The wipe mark is set last, so that a failed restore is retried.
  * @returns whether all of it is known to have worked
  */
-export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePorts): Promise<boolean> {
+export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
+  const { rows, lock, queue, wipeMark } = ports
   await failpoint('reconcile.before_locks')
   for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
     const begunAt = performance.now()
@@ -31,6 +33,8 @@ export async function restoreRedis({ rows, lock, queue, wipeMark }: ReconcilePor
   }
   const first = await rows.firstQueued()
   if (first.length > 0 && !(await queue.enqueue(first))) return false
+  // After the locks were set: a generation may have ended meanwhile.
+  if (!guardOff('reconcile.clear_locks')) await clearLocks(ports)
   await failpoint('reconcile.before_mark')
   await wipeMark.set()
   return true
