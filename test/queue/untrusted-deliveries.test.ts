@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cancelStore } from '../../src/db/failure-store.js'
 import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { createPatientRedis } from '../../src/redis/client.js'
@@ -48,7 +48,7 @@ afterAll(async () => {
   network?.close()
   inside?.disconnect()
 })
-beforeEach(() => gpu?.set({ latencyMs: 0 }))
+afterEach(() => gpu?.set({ held: false }))
 
 async function submit(user?: GivenUser) {
   const owner = user ?? (await givenUser(service.db))
@@ -58,25 +58,32 @@ async function submit(user?: GivenUser) {
   return { user: owner, id: submitted.id as string }
 }
 
-/** One that runs because of its delivery, which is in BullMQ's hands meanwhile. */
+/** One that runs because of its delivery, which is in BullMQ's hands until the GPU is let go on. */
 async function givenRunning() {
-  gpu.set({ latencyMs: 600 })
+  gpu.set({ held: true })
   return until(async () => {
     const asked = gpu.asked().length
     const running = await submit()
-    await until(async () => (await rowOf(service.db, running)).status === 'processing', 'the start')
+    await until(() => gpu.asked().length > asked, 'its inference')
     const lock = `{${service.namespace}}:generations:${running.id}-1:lock`
-    if (await inside.exists(lock)) return { ...running, asked, lock }
+    // Older than half a second: one that is only acknowledged does not keep it so long.
+    const isKept = async () => {
+      const left = await inside.pttl(lock)
+      return left < 0 ? 'no' : left < 9500 && 'yes'
+    }
+    if ((await until(isKept, 'its lock being kept or gone')) === 'yes') return { ...running, asked, lock }
     // A worker happened to look by itself.
+    gpu.set({ held: false })
     await endOf(service, running.user, running.id)
+    gpu.set({ held: true })
     return undefined
   }, 'a generation that was rung for')
 }
 
 /** One attempt, one charge, and its account is free for the next one. */
 async function expectOneRun({ user, id, asked }: Awaited<ReturnType<typeof givenRunning>>) {
+  gpu.set({ held: false })
   expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
-  gpu.set({ latencyMs: 0 })
   const next = await submit(user)
   expect(await endOf(service, user, next.id)).toMatchObject({ status: 'succeeded' })
   await heardOut()
@@ -123,6 +130,11 @@ describe.skipIf(!redisAvailable)('a delivery', () => {
     const running = await givenRunning()
     const again = ['1', '2', '3', '4'].map((attempt) => `${running.id}-${attempt}`)
     await deliveries.addBulk(again.map((jobId) => ({ name: 'generation', data: {}, opts: { jobId } })))
+    const allButItsOwn = async () => {
+      const { waiting, prioritized, active } = await deliveries.getJobCounts()
+      return waiting === 0 && prioritized === 0 && active === 1
+    }
+    await until(allButItsOwn, 'all others being heard')
     await expectOneRun(running)
   })
 
@@ -142,6 +154,7 @@ describe.skipIf(!redisAvailable)('a delivery', () => {
     const running = await givenRunning()
     // BullMQ's moveToFinished, told by its keys.
     network.cutReplies(/:stalled\r\n[\s\S]*:completed\r\n/, 1)
+    gpu.set({ held: false })
     await until(() => network.swallowed() > 0, 'the acknowledgement')
     await expectOneRun(running)
   })

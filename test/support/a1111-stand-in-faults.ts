@@ -35,6 +35,8 @@ export interface StandInSettings {
   sampler: string | null
   /** GPU time per image. */
   latencyMs: number
+  /** Whether an inference goes on beyond its time, until this is false again. */
+  held: boolean
   /** What the progress shows while an image is drawn and someone asks for it, as base64. */
   currentImage: string | null
   /** What loading another checkpoint takes. */

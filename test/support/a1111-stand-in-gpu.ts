@@ -92,6 +92,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     }
     try {
       if (job.takesMs > 0) await delay(job.takesMs, undefined, { signal: stop.signal }).catch(() => undefined)
+      while (settings.held && !stop.signal.aborted) await delay(5)
       return { status: 200, body: await reply(body, drawn, fault) }
     } finally {
       job = undefined

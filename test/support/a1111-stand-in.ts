@@ -75,6 +75,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     scope: 'txt2img',
     sampler: null,
     latencyMs: options.latencyMs ?? 0,
+    held: false,
     swapMs: options.swapMs ?? 0,
     currentImage: null,
   }

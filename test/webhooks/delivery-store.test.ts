@@ -213,34 +213,34 @@ describe('a look for what is due', () => {
   })
 
   it('reads the endpoints that are due and no others', async () => {
-    await query(
-      `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, secret)
-       SELECT 'wh_' || n, $1, 'account', 'https://x.example/' || n, '{}', 's' FROM generate_series(1, 3000) n`,
-      [user.id],
-    )
-    await query(
-      `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url, next_at)
-       SELECT id, 'evt', 'test', url, now() + interval '1 hour' FROM webhook_endpoints`,
-    )
-    const reads = await context.db.pool.connect()
+    const client = await context.db.pool.connect()
     try {
+      await client.query(
+        `INSERT INTO webhook_endpoints (id, user_id, kind, url, events, secret)
+         SELECT 'wh_' || n, $1, 'account', 'https://x.example/' || n, '{}', 's' FROM generate_series(1, 3000) n`,
+        [user.id],
+      )
+      // Those of this connection may be from when the table was nearly empty: each delivery would read all endpoints.
+      await client.query('DISCARD PLANS')
+      await client.query(
+        `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url, next_at)
+         SELECT id, 'evt', 'test', url, now() + interval '1 hour' FROM webhook_endpoints`,
+      )
       // The counters still hold what this connection has read in the last second: only the difference counts.
       const rowsRead = async () => {
-        const { rows } = await reads.query(
+        const { rows } = await client.query(
           `SELECT sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::integer AS n FROM pg_stat_xact_user_tables
             WHERE relname IN ('webhook_endpoints', 'webhook_deliveries')`,
         )
         return rows[0].n as number
       }
-      // Those of this connection may be from when the tables were nearly empty.
-      await reads.query('DISCARD PLANS')
-      await reads.query('BEGIN')
+      await client.query('BEGIN')
       const before = await rowsRead()
-      expect(await webhookDeliveryStore({ ...context.db, pool: reads as unknown as Pool }).claim([])).toBe(undefined)
+      expect(await webhookDeliveryStore({ ...context.db, pool: client as unknown as Pool }).claim([])).toBe(undefined)
       expect((await rowsRead()) - before).toBeLessThan(100)
     } finally {
-      await reads.query('ROLLBACK')
-      reads.release()
+      await client.query('ROLLBACK')
+      client.release()
     }
   })
 })
