@@ -32,6 +32,34 @@ export function joined<Item, Result>(
   return batched(async (items) => Array<Result>(items.length).fill(await act(items)), collected)
 }
 
+/** Like `batched`, for each group on its own, with one load of a group at a time: what comes meanwhile makes the next. */
+export function batchedInTurn<Key, Value>(
+  groupOf: (key: Key) => string,
+  load: (keys: readonly Key[]) => Promise<readonly (Value | Promise<Value>)[]>,
+): (key: Key) => Promise<Value> {
+  const groups = new Map<string, { asked: number; readonly get: (key: Key) => Promise<Value> }>()
+  const openGroup = () => {
+    let last: Promise<unknown> = nextTurn()
+    const loadNext: typeof load = (keys) => {
+      const values = load(keys)
+      last = values.catch(() => undefined)
+      return values
+    }
+    return { asked: 0, get: batched(loadNext, () => last) }
+  }
+  return async (key) => {
+    const name = groupOf(key)
+    const group = groups.get(name) ?? openGroup()
+    groups.set(name, group)
+    group.asked++
+    try {
+      return await group.get(key)
+    } finally {
+      if (--group.asked === 0) groups.delete(name)
+    }
+  }
+}
+
 /** Joins concurrent loads of one value. */
 export function shared<Value>(load: () => Promise<Value>): () => Promise<Value> {
   const get = joined(() => load())

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { batched, shared } from '../src/batch.js'
+import { batched, batchedInTurn, shared } from '../src/batch.js'
 
 it('concurrent loads are one, and each caller gets the value of its key', async () => {
   const loads: (readonly number[])[] = []
@@ -35,6 +35,27 @@ it('a load that fails fails for all of its callers, and the next one is tried an
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   works = true
   expect(await load(3)).toBe(3)
+})
+
+it('the loads of a group go in turn, whatever becomes of them, and those of another group beside them', async () => {
+  const loads: { keys: readonly string[]; end: (error?: Error) => void }[] = []
+  const load = batchedInTurn(
+    (key: string) => key.slice(0, 1),
+    (keys) =>
+      new Promise<string[]>((resolve, reject) => {
+        loads.push({ keys, end: (error) => (error ? reject(error) : resolve(keys.map((key) => key.toUpperCase()))) })
+      }),
+  )
+  const first = [load('a1'), load('a2')]
+  await expect.poll(() => loads.length).toBe(1)
+  const next = [load('a3'), load('b1'), load('a4')]
+  await expect.poll(() => loads.length).toBe(2)
+  loads[0]?.end(new Error('away'))
+  for (const { status } of await Promise.allSettled(first)) expect(status).toBe('rejected')
+  await expect.poll(() => loads.length).toBe(3)
+  expect(loads.map(({ keys }) => keys)).toEqual([['a1', 'a2'], ['b1'], ['a3', 'a4']])
+  for (const { end } of loads) end()
+  expect(await Promise.all(next)).toEqual(['A3', 'B1', 'A4'])
 })
 
 it('a shared value is never older than the request for it', async () => {

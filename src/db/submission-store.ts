@@ -2,51 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { batched, joined } from '../batch.js'
 import { serviceUnavailable } from '../errors.js'
-import { DRAWING, type Generation, type SubmittedGeneration } from '../generation/generation.js'
+import type { Generation, SubmittedGeneration } from '../generation/generation.js'
 import type { Delivery } from '../generation/shared-ports.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
-import { type Database, outcomeUnknown, sqlState, violatedConstraint, withTransaction } from './client.js'
+import { type Database, outcomeUnknown, sqlState, violatedConstraint } from './client.js'
 import { toView, VIEW, type ViewRow } from './generation-views.js'
+import { insertingMetered } from './metered-submissions.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
-import { creditLedger, generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
-import { assign, eachOf, insertInto, itemsOf, named, param, pick, statement, typesOf } from './statement.js'
-
-const STORED_AS_GIVEN = [
-  ...(['id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING, 'batchSize', 'seed'] as const),
-  ...(['slugs', 'cost', 'webhookUrl', 'requestId', 'traceparent'] as const),
-] as const
-
-/** A submit, as the statements take it. */
-interface Item extends Generation {
-  readonly deadlineSeconds: number
-  readonly idempotencyKey: string | undefined
-}
-/** Of what they read of it. */
-const ITEM_TYPES = {
-  ...typesOf(g, ...STORED_AS_GIVEN),
-  ...{ accountId: 'uuid', keyId: 'uuid', deadlineSeconds: 'float8', idempotencyKey: 'text' },
-} satisfies Partial<Record<keyof Item, string>>
-const its = (name: keyof typeof ITEM_TYPES) => sql`item.${sql.identifier(name)}`
-
-const STORE = insertInto(g, {
-  ...Object.fromEntries(STORED_AS_GIVEN.map((name) => [name, its(name)])),
-  userId: its('accountId'),
-  apiKeyId: its('keyId'),
-  deadlineAt: sql`now() + make_interval(secs => ${its('deadlineSeconds')})`,
-})
-const STORED = sql`${g.id}, ${g.attempt}, ${g.createdAt}`
-
-// Locks the reservation, then marks it: a request that takes it over either sees the mark or keeps this generation from
-// being stored.
-const OF_RESERVATION = sql`
-  ${r.userId} = ${its('accountId')} AND ${r.key} = ${its('idempotencyKey')} AND ${r.generationId} = ${its('id')}`
-const reserved = (ifLocked = sql``) => sql`
-  SELECT item.id FROM item CROSS JOIN LATERAL (
-    SELECT FROM ${r} WHERE ${OF_RESERVATION} OFFSET 0 FOR UPDATE ${ifLocked}) AS held
-   WHERE ${its('idempotencyKey')} IS NOT NULL`
-const MAY_STORE = sql`(${its('idempotencyKey')} IS NULL OR EXISTS (SELECT FROM reserved WHERE reserved.id = item.id))`
-const mark = (stored: string) => sql`
-  UPDATE ${r} SET ${assign(r, { stored: true })} FROM ${sql.identifier(stored)} AS item WHERE ${OF_RESERVATION}`
+import { creditLedger, generations as g, apiKeys as k, users as u } from './schema.js'
+import { assign, eachOf, insertInto, itemsOf, named, param, pick, statement } from './statement.js'
+import { ITEM_TYPES, type Item, its, MAY_STORE, mark, OPEN_KEY, reserved, STORE, STORED } from './submission-item.js'
 
 /** Active and charged: an account has at most one. */
 const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
@@ -105,25 +70,7 @@ const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(nam
 const INSERT_CHARGED_TOGETHER = insertCharged('insert_charged_together', sql`SKIP LOCKED`)
 const INSERT_CHARGED = insertCharged('insert_charged')
 
-const INSERT_METERED = statement<{ createdAt: Date }>('insert_metered')`
-  WITH item AS MATERIALIZED (SELECT * FROM ${itemsOf(ITEM_TYPES)}), reserved AS (${reserved()}), stored AS (
-    ${STORE} FROM item WHERE ${MAY_STORE} RETURNING ${STORED}
-  ), marked AS (${mark('item')} AND EXISTS (SELECT FROM stored)), noted AS (${noteMissingJob('stored')})
-  SELECT created_at AS "createdAt" FROM stored`
-
-/** The key, if it and its user are still valid: moderation may have taken long since the key was last read. */
-const OPEN_KEY = sql`
-  FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
-   WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
-
 const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
-
-// The key's row is the lock: two submits count one after the other; closing the key or its user waits.
-const LOCK_KEY = statement('lock_open_key')`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
-
-const COUNT_METERED = statement<{ active: number }>('count_active_metered')`
-  SELECT count(*) AS active FROM ${g}
-   WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered}`
 
 const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
   'active_generations',
@@ -151,13 +98,14 @@ export function submissionStore(db: Database): SubmissionStore {
   )
   const activeGeneration: FindActive = (accountId) => findActive({ accountId })
   const chargeTogether = chargingTogether(db)
+  const insertMetered = insertingMetered(db)
 
   return {
     async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
       const item: Item = { ...generation, deadlineSeconds, idempotencyKey }
       try {
         return generation.metered
-          ? await insertMetered(db, item, concurrency)
+          ? await insertMetered({ ...item, concurrency })
           : await chargeAndStore(db, item, chargeTogether, activeGeneration)
       } catch (error) {
         if (violatedConstraint(error) === 'generations_one_active')
@@ -230,19 +178,6 @@ function outcomeOf(charged: Charged | undefined): InsertOutcome | undefined {
   const { createdAt, creditsLeft, activeId } = charged ?? {}
   if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
   return activeId ? { outcome: 'active', generationId: activeId } : undefined
-}
-
-function insertMetered(db: Database, item: Item, limit: number): Promise<InsertOutcome> {
-  const { keyId } = item
-  return withTransaction(db, async (_tx, client) => {
-    if ((await LOCK_KEY.count(client, { keyId })) === 0) return { outcome: 'gone' }
-    const metered = await COUNT_METERED.first(client, { keyId })
-    if (metered && metered.active >= limit) return { outcome: 'too_many', limit }
-    const stored = await INSERT_METERED.first(client, { items: JSON.stringify([item]) })
-    return stored
-      ? { outcome: 'inserted', createdAt: stored.createdAt, creditsLeft: 0 }
-      : { outcome: 'reservation_lost' }
-  })
 }
 
 /** How long to query the outcome of a statement whose answer was lost; longer than the server's statement timeout. */

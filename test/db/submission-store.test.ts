@@ -6,7 +6,16 @@ import { idempotencyStore } from '../../src/db/idempotency-store.js'
 import { submissionStore } from '../../src/db/submission-store.js'
 import type { Generation } from '../../src/generation/generation.js'
 import { useDatabase } from '../support/database.js'
-import { aGeneration, chargesOf, creditsOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
+import {
+  aGeneration,
+  chargesOf,
+  creditsOf,
+  type GivenUser,
+  givenGeneration,
+  givenUser,
+  MODEL,
+  rowOf,
+} from '../support/givens.js'
 import { until } from '../support/until.js'
 
 const context = useDatabase()
@@ -23,14 +32,14 @@ async function holding(statement: string, values: unknown[]): Promise<() => Prom
   }
 }
 
-/** Resolves once so many wait for somebody's lock. */
-const waiting = (count: number) =>
-  until(async () => {
-    const { rows } = await context.db.pool.query(
-      `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    )
-    return rows[0].n === count
-  }, `${count} that wait for a lock`)
+/** How many wait for somebody's lock. */
+async function waitingNow(): Promise<number> {
+  const { rows } = await context.db.pool.query(
+    `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  )
+  return rows[0].n
+}
+const waiting = (count: number) => until(async () => (await waitingNow()) === count, `${count} that wait for a lock`)
 
 describe('storing a charged generation', () => {
   it('debits the price, stores the row and writes the ledger', async () => {
@@ -196,6 +205,67 @@ describe('storing a metered generation', () => {
     expect(outcomes.filter(({ outcome }) => outcome === 'inserted')).toHaveLength(3)
     expect(outcomes.filter(({ outcome }) => outcome === 'too_many')).toHaveLength(9)
     expect(await chargesOf(db, user)).toEqual([])
+  })
+})
+
+describe('metered generations of one key that are submitted at once', () => {
+  it('are stored together, each with the outcome that it would have had alone', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db, { developer: { concurrency: 3 } })
+    await givenGeneration(db, user)
+    const reserved = aGeneration(user)
+    await keys.reserve(user.id, 'k', Buffer.alloc(32), reserved.id)
+    const tooLate = aGeneration(user)
+    await keys.reserve(user.id, 'too late', Buffer.alloc(32), tooLate.id)
+    const store = submissionStore(db)
+    const options = { ...OPTIONS, concurrency: 3 }
+    const outcomes = await Promise.all([
+      store.insert(aGeneration(user), { ...options, idempotencyKey: 'never reserved' }),
+      store.insert(aGeneration(user), options),
+      store.insert(reserved, { ...options, idempotencyKey: 'k' }),
+      store.insert(tooLate, { ...options, idempotencyKey: 'too late' }),
+      store.insert(aGeneration(user), options),
+    ])
+    expect(outcomes).toEqual([
+      { outcome: 'reservation_lost' },
+      { outcome: 'inserted', createdAt: expect.any(Date), creditsLeft: 0 },
+      { outcome: 'inserted', createdAt: expect.any(Date), creditsLeft: 0 },
+      { outcome: 'too_many', limit: 3 },
+      { outcome: 'too_many', limit: 3 },
+    ])
+    // One transaction, and so one time.
+    expect(new Set(outcomes.flatMap((it) => ('createdAt' in it ? [+it.createdAt] : []))).size).toBe(1)
+    expect(await keys.find(user.id, 'k')).toBe(reserved.id)
+    expect(await keys.find(user.id, 'too late')).toBeUndefined()
+  })
+
+  it('hold one connection while they wait for the key, and nobody else up', async () => {
+    const { db } = context
+    const [busy, other] = [
+      await givenUser(db, { developer: { concurrency: 100 } }),
+      await givenUser(db, { developer: { concurrency: 100 } }),
+    ]
+    const store = submissionStore(db)
+    const insert = (user: GivenUser) => store.insert(aGeneration(user), { ...OPTIONS, concurrency: 100 })
+    const release = await holding('SELECT FROM api_keys WHERE user_id = $1 FOR UPDATE', [busy.id])
+    const first = insert(busy)
+    await waiting(1)
+    const storing = [first, ...Array.from({ length: 20 }, () => insert(busy))]
+    expect(await insert(other)).toMatchObject({ outcome: 'inserted' })
+    expect(await waitingNow()).toBe(1)
+    await release()
+    for (const outcome of await Promise.all(storing)) expect(outcome).toMatchObject({ outcome: 'inserted' })
+  })
+
+  it('do not suffer from one that Postgres refuses', async () => {
+    const { db } = context
+    const user = await givenUser(db, { developer: { concurrency: 3 } })
+    const store = submissionStore(db)
+    const refused = store.insert(aGeneration(user, { seed: 2 ** 32 }), OPTIONS)
+    const storing = [1, 2, 3].map(() => store.insert(aGeneration(user), { ...OPTIONS, concurrency: 3 }))
+    await expect(refused).rejects.toMatchObject({ constraint: 'generations_seed_check' })
+    for (const outcome of await Promise.all(storing)) expect(outcome).toMatchObject({ outcome: 'inserted' })
   })
 })
 
