@@ -14,13 +14,18 @@ const linesOf = (server: ServerProcess) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as { level: number; msg: string; reason?: string; dependency?: string })
 const told = (server: ServerProcess, msg: string) => linesOf(server).find((line) => line.msg === msg)
-const complaints = (server: ServerProcess) => linesOf(server).filter(({ level }) => level >= 40)
+/** Not those of its start, when a busy machine may be slow to connect. */
+const complaints = (server: ServerProcess, from: number) =>
+  linesOf(server)
+    .slice(from)
+    .filter(({ level }) => level >= 40)
 
 describe('an outage', () => {
   it.skipIf(!redisAvailable)('of Redis is one error in its own words, and one line at its end', async () => {
     const redis = await startOwnRedis()
     const server = await startServerProcess({ REDIS_URL: redis.url })
     try {
+      const from = linesOf(server).length
       const admin = new Redis(redis.url)
       await admin.config('SET', 'requirepass', 'changed')
       await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
@@ -32,7 +37,7 @@ describe('an outage', () => {
       await admin.config('SET', 'requirepass', '')
       admin.disconnect()
       await until(() => told(server, 'redis is back'), 'the end')
-      expect(complaints(server)).toEqual([
+      expect(complaints(server, from)).toEqual([
         expect.objectContaining({ level: 50, dependency: 'redis', reason: expect.stringContaining('NOAUTH') }),
       ])
     } finally {
@@ -46,12 +51,13 @@ describe('an outage', () => {
     const proxy = await startFaultProxy(url)
     const server = await startServerProcess({ DATABASE_URL: proxy.through(url) })
     try {
+      const from = linesOf(server).length
       await proxy.refuse()
       await until(() => told(server, 'postgres is away'), 'the error')
       for (let n = 0; n < 5; n++) expect((await fetch(`${server.url}/ready`)).status).toBe(503)
       await proxy.pass()
       await until(() => told(server, 'postgres is back'), 'the end')
-      expect(complaints(server)).toEqual([
+      expect(complaints(server, from)).toEqual([
         expect.objectContaining({ level: 50, dependency: 'postgres', reason: expect.stringContaining('ECONNREFUSED') }),
       ])
     } finally {

@@ -217,6 +217,10 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     const locker = await pool.connect()
     await locker.query('BEGIN; LOCK TABLE credit_ledger IN EXCLUSIVE MODE')
     const slow = submit(two)
+    const isWaiting = async () =>
+      (await pool.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
+        .rowCount
+    await until(isWaiting, 'its waiting for the lock')
     setTimeout(() => void locker.query('COMMIT').then(() => locker.release()), 1200)
     expect((await slow).status).toBe(201)
     for (const until = performance.now() + 1800; performance.now() < until; );
