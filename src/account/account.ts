@@ -26,8 +26,6 @@ export interface Caller {
   readonly account: Account
   readonly keyId: string
   readonly keyKind: ApiKeyKind
-  /** Developer keys: how many generations may be active at once. */
-  readonly concurrency: number
   /** The catalog's revision when the caller was looked up; null if unknown. It ages: see `catalogRevisionOf`. */
   readonly catalogRevision: string | null
 }

@@ -13,7 +13,6 @@ const SUBSCRIPTION = { status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
 
 /** What `toCaller` reads, of a key, its user and their subscription. */
 export const CALLER_COLUMNS = {
-  ...pick(k, 'concurrency'),
   keyId: k.id,
   keyKind: k.kind,
   ...pick(u, 'id', 'username', 'credits'),
@@ -62,16 +61,10 @@ export const accountStore = ({ pool }: Database): AccountStore => {
   return { findCaller: batched(findCallers), findCallers }
 }
 
-export function toCaller({
-  keyId,
-  keyKind,
-  concurrency,
-  catalogRevision,
-  ...row
-}: RowOf<typeof CALLER_COLUMNS>): Caller {
+export function toCaller({ keyId, keyKind, catalogRevision, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
   const { id, username, credits, deleted, status, plan, endDate } = row
   const subscription = status === null ? null : { status, plan, endDate }
-  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, concurrency, catalogRevision }
+  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, catalogRevision }
 }
 
 /** An account as the operator sees it: deleted ones too. */

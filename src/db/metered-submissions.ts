@@ -6,15 +6,11 @@ import { generations as g, apiKeys as k, users as u } from './schema.js'
 import { itemsOf, param, statement } from './statement.js'
 import { ITEM_TYPES, type Item, its, MAY_STORE, mark, OPEN_KEY, reserved, STORE, STORED } from './submission-item.js'
 
-interface MeteredItem extends Item {
-  /** How many its key may have active. */
-  readonly concurrency: number
-}
-
 // The key's row is the lock: submits count one after the other; closing the key or its user waits.
-const LOCK_KEY = statement('lock_open_key')`SELECT ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
+const LOCK_KEY = statement<{ concurrency: number }>('lock_open_key')`
+  SELECT ${k.concurrency} ${OPEN_KEY} FOR UPDATE OF ${k} FOR SHARE OF ${u}`
 
-interface Stored {
+interface Answer {
   readonly id: string
   readonly createdAt: Date | null
   readonly mayStore: boolean
@@ -24,13 +20,13 @@ interface Stored {
  * Stores as many of one key's submits as may be active. A statement after the lock's: it counts what others stored until
  * then. The condition on `metered` is for the planner, as in insert_charged.
  */
-const INSERT_METERED = statement<Stored>('insert_metered')`
+const INSERT_METERED = statement<Answer>('insert_metered')`
   WITH item AS MATERIALIZED (
-    SELECT * FROM ${itemsOf({ ...ITEM_TYPES, concurrency: 'integer' })} WHERE ${its('metered')}::integer = 1
+    SELECT * FROM ${itemsOf(ITEM_TYPES)} WHERE ${its('metered')}::integer = 1
   ), reserved AS (${reserved()}), allowed AS (
     SELECT item.*, row_number() OVER () AS place FROM item WHERE ${MAY_STORE}
   ), placed AS (
-    SELECT * FROM allowed WHERE concurrency >= place + (
+    SELECT * FROM allowed WHERE place <= ${param('limit')}::bigint - (
       SELECT count(*) FROM ${g}
        WHERE ${g.apiKeyId} = ${param('keyId')} AND ${g.status} IN ('queued', 'processing') AND ${g.metered})
   ), stored AS (
@@ -39,34 +35,44 @@ const INSERT_METERED = statement<Stored>('insert_metered')`
   SELECT item.id, stored.created_at AS "createdAt", ${MAY_STORE} AS "mayStore"
     FROM item LEFT JOIN stored ON stored.id = item.id`
 
-/** Stores metered submits: those of a key in turn, for each that waited for the key's lock would hold a connection. */
-export function insertingMetered(db: Database): (item: MeteredItem) => Promise<InsertOutcome> {
-  const insert = (items: readonly MeteredItem[]): Promise<InsertOutcome[]> =>
+/**
+ * Stores metered submits: those of a key in turn, for each that waited for the key's lock would hold a connection. Those
+ * that come while one transaction of their key hangs wait for its end, a query's time limit at most.
+ */
+export function insertingMetered(db: Database): (item: Item) => Promise<InsertOutcome> {
+  const insert = (items: readonly Item[]): Promise<InsertOutcome[]> =>
     withTransaction(db, async (_tx, client) => {
-      const { keyId } = items[0] as MeteredItem
-      if ((await LOCK_KEY.count(client, { keyId })) === 0) return items.map(() => ({ outcome: 'gone' }))
-      const rows = await INSERT_METERED.rows(client, { keyId, items: JSON.stringify(items) })
-      const stored = new Map(rows.map((row) => [row.id, row]))
-      return items.map((item) => outcomeOf(item, stored.get(item.id)))
+      const { keyId } = items[0] as Item
+      const key = await LOCK_KEY.first(client, { keyId })
+      if (!key) return items.map(() => ({ outcome: 'gone' }))
+      const limit = key.concurrency
+      const rows = await INSERT_METERED.rows(client, { keyId, limit, items: JSON.stringify(items) })
+      const answers = new Map(rows.map((row) => [row.id, row]))
+      return items.map(({ id }) => outcomeOf(answers.get(id) as Answer, limit))
     })
-  return batchedInTurn(
-    ({ keyId }) => keyId,
-    async (items) => {
-      try {
-        return await insert(items)
-      } catch (error) {
-        if (items.length === 1 || !isAboutValues(error)) throw error
-        // Of one item: the others are stored without it.
-        return items.map(async (item) => (await insert([item]))[0] as InsertOutcome)
+  return batchedInTurn(({ keyId }) => keyId, insertInHalves)
+
+  /** Where the cause of an error may be one item, each half is tried without the other. */
+  async function insertInHalves(items: readonly Item[]): Promise<(InsertOutcome | Promise<InsertOutcome>)[]> {
+    try {
+      return await insert(items)
+    } catch (error) {
+      if (items.length > 1 && mayBeOfOneItem(error)) {
+        const half = items.length >> 1
+        return [...(await insertInHalves(items.slice(0, half))), ...(await insertInHalves(items.slice(half)))]
       }
-    },
-  )
+      // Not a rejection of all: the other half may be stored.
+      const failed = Promise.reject<InsertOutcome>(error)
+      failed.catch(() => undefined)
+      return items.map(() => failed)
+    }
+  }
 }
 
-/** Data exceptions and violated constraints. */
-const isAboutValues = (error: unknown) => /^2[23]/.test(sqlState(error) ?? '')
+/** A data exception, a violated constraint or a deadlock. */
+const mayBeOfOneItem = (error: unknown) => /^(22|23|40P01)/.test(sqlState(error) ?? '')
 
-function outcomeOf({ concurrency }: MeteredItem, stored: Stored | undefined): InsertOutcome {
-  if (stored?.createdAt) return { outcome: 'inserted', createdAt: stored.createdAt, creditsLeft: 0 }
-  return stored?.mayStore ? { outcome: 'too_many', limit: concurrency } : { outcome: 'reservation_lost' }
+function outcomeOf({ createdAt, mayStore }: Answer, limit: number): InsertOutcome {
+  if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: 0 }
+  return mayStore ? { outcome: 'too_many', limit } : { outcome: 'reservation_lost' }
 }

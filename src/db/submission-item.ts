@@ -1,4 +1,4 @@
-/** A submit as the statements take it, which store any number of them, and the parts that those share. */
+/** A submit, as the statements that store any number of submits take it, and the parts that these statements share. */
 import { sql } from 'drizzle-orm'
 import { DRAWING, type Generation } from '../generation/generation.js'
 import { generations as g, apiKeys as k, idempotencyKeys as r, users as u } from './schema.js'
@@ -13,7 +13,7 @@ export interface Item extends Generation {
   readonly deadlineSeconds: number
   readonly idempotencyKey: string | undefined
 }
-/** The types of what they read of it. */
+/** The types of the values that these statements read. */
 export const ITEM_TYPES = {
   ...typesOf(g, ...STORED_AS_GIVEN),
   ...{ accountId: 'uuid', keyId: 'uuid', deadlineSeconds: 'float8', idempotencyKey: 'text' },

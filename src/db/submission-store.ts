@@ -101,11 +101,11 @@ export function submissionStore(db: Database): SubmissionStore {
   const insertMetered = insertingMetered(db)
 
   return {
-    async insert(generation, { deadlineSeconds, idempotencyKey, concurrency }) {
+    async insert(generation, { deadlineSeconds, idempotencyKey }) {
       const item: Item = { ...generation, deadlineSeconds, idempotencyKey }
       try {
         return generation.metered
-          ? await insertMetered({ ...item, concurrency })
+          ? await insertMetered(item)
           : await chargeAndStore(db, item, chargeTogether, activeGeneration)
       } catch (error) {
         if (violatedConstraint(error) === 'generations_one_active')

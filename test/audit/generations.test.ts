@@ -84,9 +84,13 @@ describe('jobs of one user', () => {
 
   it('are found when more are metered at once than the key may run', async () => {
     const { easel, developer } = audited
+    const allow = (concurrency: number) =>
+      easel.db.pool.query('UPDATE api_keys SET concurrency = $2 WHERE id = $1', [developer.keyId, concurrency])
+    await allow(2)
+    await givenGeneration(easel.db, developer)
     await givenGeneration(easel.db, developer)
     expect(await violated()).toEqual({})
-    await givenGeneration(easel.db, developer)
+    await allow(1)
     expect(await violated()).toEqual({ 'metered-jobs-keep-to-their-keys-limit': 1 })
   })
 })

@@ -181,7 +181,7 @@ function statements(db: Database, { filler, stored }: System) {
     submit: asking(
       (n) => {
         const generation = aGeneration({ id: accountId(n), keyId: keyId(n), username: '', key: '', developer: false })
-        const options = { deadlineSeconds: 3600, concurrency: 1, idempotencyKey: undefined }
+        const options = { deadlineSeconds: 3600, idempotencyKey: undefined }
         return submissions.insert(generation, options)
       },
       ({ outcome }, n) => {

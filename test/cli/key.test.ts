@@ -19,9 +19,12 @@ describe('key create', () => {
   it('makes a developer key that runs 4 at once, or as many as told', async () => {
     const { username } = await givenUser(easel.db)
     const usual = await easel.json(`key create ${username} --developer`)
-    expect(await callerOf(usual.key)).toMatchObject({ keyKind: 'developer', concurrency: 4 })
+    expect(await callerOf(usual.key)).toMatchObject({ keyKind: 'developer' })
     const wide = await easel.json(`key create ${username} --developer --concurrency 20`)
-    expect(await callerOf(wide.key)).toMatchObject({ keyKind: 'developer', concurrency: 20 })
+    expect(await callerOf(wide.key)).toMatchObject({ keyKind: 'developer' })
+    const keys: { id: string; concurrency: number }[] = await easel.json(`key list ${username}`)
+    const atOnce = (id: string) => keys.find((key) => key.id === id)?.concurrency
+    expect([atOnce(usual.id), atOnce(wide.id)]).toEqual([4, 20])
   })
 
   it('begins the key as KEY_PREFIX says', async () => {

@@ -153,7 +153,6 @@ export async function givenMachine(db: Database, credits: number): Promise<Machi
     const generation = aGeneration(user, { batchSize: 2 })
     const stored = await submissionStore(db).insert(generation, {
       deadlineSeconds: 3600,
-      concurrency: 1,
       idempotencyKey: undefined,
     })
     if (stored.outcome === 'inserted') return new Map([[generation.id, true]])

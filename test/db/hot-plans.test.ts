@@ -177,7 +177,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   const serves = { models: ['f1', 'f2'], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
   const page = { limit: 20, after: undefined }
   const insert = (user: GivenUser) =>
-    submissionStore(db).insert(aGeneration(user), { deadlineSeconds: 900, concurrency: 4, idempotencyKey: undefined })
+    submissionStore(db).insert(aGeneration(user), { deadlineSeconds: 900, idempotencyKey: undefined })
   const poor = await givenUser(context.db, { credits: 0 })
   const developer = await givenUser(context.db, { developer: { concurrency: 4 } })
   const { id } = await givenGeneration(context.db, await givenUser(context.db))

@@ -73,7 +73,6 @@ describe('credits and generations', () => {
     async function submit(user: GivenUser, batchSize: number) {
       await submissionStore(db).insert(aGeneration(user, { batchSize }), {
         deadlineSeconds: 600,
-        concurrency: 1,
         idempotencyKey: undefined,
       })
     }

@@ -12,7 +12,7 @@ import { aGeneration, chargesOf, givenGeneration, givenUser, rowOf } from '../su
 import { until } from '../support/until.js'
 
 const context = useDatabase()
-const OPTIONS = { deadlineSeconds: 60, concurrency: 4, idempotencyKey: undefined }
+const OPTIONS = { deadlineSeconds: 60, idempotencyKey: undefined }
 const ANYTHING = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const BY = { worker: 'w', backend: 'b' }
 const quiet = () => undefined
@@ -61,12 +61,14 @@ describe('a submit whose answer from Postgres is lost', () => {
     expect(await chargesOf(context.db, user)).toEqual([['charge', -2]])
   })
 
-  it('finds a metered generation likewise, whose transaction was committed', async () => {
-    const user = await givenUser(context.db, { developer: { concurrency: 1 } })
-    const generation = aGeneration(user)
-    const stored = await losingAnswer(/COMMIT/, () => submissionStore(db).insert(generation, OPTIONS))
-    expect(stored).toMatchObject({ outcome: 'inserted' })
-    expect(await rowOf(context.db, generation)).toMatchObject({ status: 'queued' })
+  it('finds metered generations likewise, whose transaction was committed', async () => {
+    const user = await givenUser(context.db, { developer: { concurrency: 3 } })
+    const generations = [aGeneration(user), aGeneration(user), aGeneration(user)]
+    const store = submissionStore(db)
+    const storing = () => Promise.all(generations.map((generation) => store.insert(generation, OPTIONS)))
+    for (const stored of await losingAnswer(/COMMIT/, storing)) expect(stored).toMatchObject({ outcome: 'inserted' })
+    for (const generation of generations)
+      expect(await rowOf(context.db, generation)).toMatchObject({ status: 'queued' })
   })
 
   it('is unavailable, and has paid nothing, where Postgres was never reached', async () => {

@@ -19,7 +19,7 @@ import {
 import { until } from '../support/until.js'
 
 const context = useDatabase()
-const OPTIONS = { deadlineSeconds: 60, concurrency: 4, idempotencyKey: undefined }
+const OPTIONS = { deadlineSeconds: 60, idempotencyKey: undefined }
 
 /** Runs a statement in a transaction that stays open until what this resolves to is called. */
 async function holding(statement: string, values: unknown[]): Promise<() => Promise<void>> {
@@ -200,7 +200,7 @@ describe('storing a metered generation', () => {
     const { db } = context
     const user = await givenUser(db, { credits: 0, subscription: null, developer: { concurrency: 3 } })
     const outcomes = await Promise.all(
-      Array.from({ length: 12 }, () => submissionStore(db).insert(aGeneration(user), { ...OPTIONS, concurrency: 3 })),
+      Array.from({ length: 12 }, () => submissionStore(db).insert(aGeneration(user), OPTIONS)),
     )
     expect(outcomes.filter(({ outcome }) => outcome === 'inserted')).toHaveLength(3)
     expect(outcomes.filter(({ outcome }) => outcome === 'too_many')).toHaveLength(9)
@@ -219,13 +219,12 @@ describe('metered generations of one key that are submitted at once', () => {
     const tooLate = aGeneration(user)
     await keys.reserve(user.id, 'too late', Buffer.alloc(32), tooLate.id)
     const store = submissionStore(db)
-    const options = { ...OPTIONS, concurrency: 3 }
     const outcomes = await Promise.all([
-      store.insert(aGeneration(user), { ...options, idempotencyKey: 'never reserved' }),
-      store.insert(aGeneration(user), options),
-      store.insert(reserved, { ...options, idempotencyKey: 'k' }),
-      store.insert(tooLate, { ...options, idempotencyKey: 'too late' }),
-      store.insert(aGeneration(user), options),
+      store.insert(aGeneration(user), { ...OPTIONS, idempotencyKey: 'never reserved' }),
+      store.insert(aGeneration(user), OPTIONS),
+      store.insert(reserved, { ...OPTIONS, idempotencyKey: 'k' }),
+      store.insert(tooLate, { ...OPTIONS, idempotencyKey: 'too late' }),
+      store.insert(aGeneration(user), OPTIONS),
     ])
     expect(outcomes).toEqual([
       { outcome: 'reservation_lost' },
@@ -247,7 +246,7 @@ describe('metered generations of one key that are submitted at once', () => {
       await givenUser(db, { developer: { concurrency: 100 } }),
     ]
     const store = submissionStore(db)
-    const insert = (user: GivenUser) => store.insert(aGeneration(user), { ...OPTIONS, concurrency: 100 })
+    const insert = (user: GivenUser) => store.insert(aGeneration(user), OPTIONS)
     const release = await holding('SELECT FROM api_keys WHERE user_id = $1 FOR UPDATE', [busy.id])
     const first = insert(busy)
     await waiting(1)
@@ -258,14 +257,27 @@ describe('metered generations of one key that are submitted at once', () => {
     for (const outcome of await Promise.all(storing)) expect(outcome).toMatchObject({ outcome: 'inserted' })
   })
 
-  it('do not suffer from one that Postgres refuses', async () => {
+  it('do not suffer from those that Postgres refuses, and wait for them in turn', async () => {
     const { db } = context
-    const user = await givenUser(db, { developer: { concurrency: 3 } })
+    const user = await givenUser(db, { developer: { concurrency: 100 } })
     const store = submissionStore(db)
-    const refused = store.insert(aGeneration(user, { seed: 2 ** 32 }), OPTIONS)
-    const storing = [1, 2, 3].map(() => store.insert(aGeneration(user), { ...OPTIONS, concurrency: 3 }))
-    await expect(refused).rejects.toMatchObject({ constraint: 'generations_seed_check' })
-    for (const outcome of await Promise.all(storing)) expect(outcome).toMatchObject({ outcome: 'inserted' })
+    let mostLent = 0
+    const watch = setInterval(() => {
+      mostLent = Math.max(mostLent, db.pool.totalCount - db.pool.idleCount)
+    }, 1)
+    try {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 50 }, (_, n) =>
+          store.insert(aGeneration(user, n === 7 || n === 30 ? { seed: 2 ** 32 } : {}), OPTIONS),
+        ),
+      )
+      const refused = outcomes.flatMap((it, n) => (it.status === 'rejected' ? [[n, it.reason.constraint]] : []))
+      expect(refused).toEqual([7, 30].map((n) => [n, 'generations_seed_check']))
+      for (const it of outcomes) if (it.status === 'fulfilled') expect(it.value).toMatchObject({ outcome: 'inserted' })
+      expect(mostLent).toBe(1)
+    } finally {
+      clearInterval(watch)
+    }
   })
 })
 

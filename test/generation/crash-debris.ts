@@ -33,7 +33,7 @@ async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene):
   if (active) await cancelGeneration(ports, active.id, 'Canceled.', { onlyQueued: false })
   const model = { ...(await submission.model()), filename }
   const generation = aGeneration(user, { ...submission.request, batchSize: 1, model })
-  await ports.submissions.insert(generation, { deadlineSeconds: 3600, concurrency: 1, idempotencyKey: undefined })
+  await ports.submissions.insert(generation, { deadlineSeconds: 3600, idempotencyKey: undefined })
   await db.pool.query(`UPDATE generations SET ${DEBRIS[kind]} WHERE id = $1`, [generation.id])
   // The lock and the job of this one are missing.
   if (kind === 'that has no job') {

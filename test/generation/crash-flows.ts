@@ -48,7 +48,6 @@ export async function givenScene({ db }: Stage, more: UserOptions & Partial<Subm
       account: { id: user.id, username: user.username, credits, subscription, deleted: false },
       keyId: user.keyId,
       keyKind: developer ? 'developer' : 'personal',
-      concurrency: developer?.concurrency ?? 1,
       catalogRevision: null,
     },
     submission: {

@@ -40,7 +40,7 @@ async function submitWith(
       submissions: submissionStore(context.db),
       ...ports,
     },
-    { account, keyId: user.keyId, keyKind: 'personal', concurrency: 1, catalogRevision: null },
+    { account, keyId: user.keyId, keyKind: 'personal', catalogRevision: null },
     { ...asked, active },
   )
 }
@@ -132,7 +132,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
 
   const submit: typeof submitWith = (user, ports) => submitWith(user, { lock, ...ports })
   const storeAndExtend = async ({ accountId, ...generation }: Generation) => {
-    const options = { deadlineSeconds: 900, concurrency: 1, idempotencyKey: undefined }
+    const options = { deadlineSeconds: 900, idempotencyKey: undefined }
     const { outcome } = await submissionStore(context.db).insert({ accountId, ...generation }, options)
     await lock.extend({ accountId, generationId: generation.id, ttlMs: STORED_TTL_MS })
     return outcome

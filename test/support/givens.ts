@@ -102,7 +102,6 @@ export async function givenGeneration(
   const generation = aGeneration(user, rest)
   const stored = await submissionStore(db).insert(generation, {
     deadlineSeconds,
-    concurrency: 1000,
     idempotencyKey: undefined,
   })
   if (stored.outcome !== 'inserted') throw new Error(`the given generation was not stored: ${stored.outcome}`)

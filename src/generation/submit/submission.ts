@@ -88,7 +88,7 @@ export interface SubmissionStore {
    */
   insert(
     generation: Generation,
-    options: { deadlineSeconds: number; concurrency: number; idempotencyKey: string | undefined },
+    options: { deadlineSeconds: number; idempotencyKey: string | undefined },
   ): Promise<InsertOutcome>
   /** The account's queued or processing charged generation, if it has one. */
   activeGeneration(accountId: string): Promise<GenerationView | undefined>

@@ -67,7 +67,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   let inserted: Inserted
   try {
     await failpoint('submit.before_insert')
-    inserted = await insert(ports, generation, caller.concurrency, submission.idempotency?.key)
+    inserted = await insert(ports, generation, submission.idempotency?.key)
   } catch (error) {
     if (!metered) await ports.lock.release(account.id, id)
     throw error
@@ -139,10 +139,9 @@ type Inserted = Extract<InsertOutcome, { outcome: 'inserted' }>
 async function insert(
   { submissions, timeLeft, generationDeadlineSeconds: deadlineSeconds }: SubmitPorts,
   generation: Generation,
-  concurrency: number,
   idempotencyKey: string | undefined,
 ): Promise<Inserted> {
-  const result = await submissions.insert(generation, { deadlineSeconds, concurrency, idempotencyKey })
+  const result = await submissions.insert(generation, { deadlineSeconds, idempotencyKey })
   switch (result.outcome) {
     case 'inserted':
       return result
