@@ -115,12 +115,14 @@ describe('the catalog’s revision', () => {
   })
 
   it('is written once by an import, however many versions it changes', async () => {
-    const written = async () => {
-      const { rows } = await context.db.pool.query('SELECT ctid FROM catalog_revision')
-      return Number(/,(\d+)\)/.exec(rows[0].ctid)?.[1])
-    }
-    await context.db.pool.query('VACUUM FULL catalog_revision')
+    const { pool } = context.db
+    await pool.query(
+      `CREATE TABLE written ();
+       CREATE FUNCTION count_written() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN INSERT INTO written DEFAULT VALUES; RETURN NULL; END $$;
+       CREATE TRIGGER written AFTER INSERT OR UPDATE ON catalog_revision FOR EACH ROW EXECUTE FUNCTION count_written()`,
+    )
     await operatorModelStore(context.db).import(versionsOf([2001, 2002, 2003]))
-    expect(await written()).toBe(2)
+    expect((await pool.query('SELECT FROM written')).rowCount).toBe(1)
   })
 })
