@@ -1,6 +1,6 @@
 /** The guards that are code. */
 import type { Guard } from './guard.js'
-import { LOST, plant, putBackIsEnqueued, rebuiltAfterWipe, takenOver } from './guard-probes.js'
+import { endedLockIsTakenOver, LOST, plant, putBackIsEnqueued, rebuiltAfterWipe, takenOver } from './guard-probes.js'
 
 const SOON = `now() + interval '8 seconds'`
 /** Below the ordinary deadline, so that what is stuck is seen soon; above two lost workers' leases. */
@@ -34,10 +34,7 @@ export const CODE_GUARDS: readonly Guard[] = [
     name: 'a lock whose generation has ended is taken over by the next submit',
     off: ['lock.verify'],
     noticedBy: ['blocked'],
-    blockedMs: 3000,
-    // Time for the reconciler's duty to reach a server: each time it changes hands, all such locks are cleared.
-    run: { forMs: 15_000 },
-    failpoints: KEEPS_LOCK,
+    probe: endedLockIsTakenOver,
   },
   {
     name: 'the lock of a submit that died expires',

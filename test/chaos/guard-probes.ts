@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import type { ModelVersion } from '../../src/catalog/model-version.js'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { cancelStore } from '../../src/db/failure-store.js'
 import type { Generation } from '../../src/generation/generation.js'
 import { aGeneration, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 import { until } from '../support/until.js'
@@ -33,6 +34,8 @@ const CLEARED_WITHIN_MS = 6000
 /** On average. An idle worker polls for work every 2 s; one that gets a job starts far sooner. */
 const RUNG_WITHIN_MS = 500
 const PUT_BACK = 7
+/** As a stored generation's lock: longer than a submit's. */
+const LOCKED_MS = 600_000
 /** What a probe must bring about first takes this long at most, on a busy machine. */
 const ARRANGED_MS = 30_000
 
@@ -103,6 +106,35 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
     rmSync(file, { force: true })
     await client.query('UPDATE generations SET filename = $2 WHERE id = $1', [waiting.id, MODEL.filename])
   }
+}
+
+/** The lock that a worker leaves which dies between the record of an end and the release refuses no submit. */
+export async function endedLockIsTakenOver(scene: Scene): Promise<Violation[]> {
+  const { stage } = scene
+  const url = stage.serverUrls[0]
+  await until(async () => (await fetch(`${url}/ready`).catch(() => undefined))?.ok, 'a server', ARRANGED_MS)
+  const user = await withDatabase(scene, async (db) => {
+    const owner = await givenUser(db)
+    const { id } = await givenGeneration(db, owner, { model: NOBODY_HAS, prompt: `planted plain ${randomUUID()}` })
+    await cancelStore(db).cancel(id, 'Canceled.', { onlyQueued: false })
+    const redis = new Redis(stage.redis.url())
+    await redis.set(lockOf(owner.id), id, 'PX', LOCKED_MS)
+    redis.disconnect()
+    return owner
+  })
+  const { status } = await fetch(`${url}/api/v1/generate`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      prompt: `planted plain ${randomUUID()}`,
+      model_version_id: MODEL.id,
+      width: SIZE,
+      height: SIZE,
+    }),
+  })
+  if (status === 201) return []
+  if (status !== 429) throw new Error(`the submit after a stale lock was answered with ${status}`)
+  return [{ invariant: 'blocked', what: 'a user was refused as busy for a lock whose generation has ended' }]
 }
 
 /** What a lost worker had is taken by an idle one as soon as it was put back, not only when that one looks by itself. */
