@@ -17,8 +17,8 @@ interface Answer {
 }
 
 /**
- * Stores as many of one key's submits as may be active. A statement after the lock's: it counts what others stored until
- * then. The condition on `metered` is for the planner, as in insert_charged.
+ * Stores as many of one key's submits as may be active. It runs after the key was locked, so that it counts all that
+ * others have stored. The condition on `metered` is for the planner, as in insert_charged.
  */
 const INSERT_METERED = statement<Answer>('insert_metered')`
   WITH item AS MATERIALIZED (
@@ -36,8 +36,8 @@ const INSERT_METERED = statement<Answer>('insert_metered')`
     FROM item LEFT JOIN stored ON stored.id = item.id`
 
 /**
- * Stores metered submits: those of a key in turn, for each that waited for the key's lock would hold a connection. Those
- * that come while one transaction of their key hangs wait for its end, a query's time limit at most.
+ * Stores metered submits. Those of one key go in turn: each that waited for the key's lock would hold a connection. If a
+ * transaction hangs, the next submits of its key wait until the time limit of its query ends it.
  */
 export function insertingMetered(db: Database): (item: Item) => Promise<InsertOutcome> {
   const insert = (items: readonly Item[]): Promise<InsertOutcome[]> =>
@@ -69,7 +69,7 @@ export function insertingMetered(db: Database): (item: Item) => Promise<InsertOu
   }
 }
 
-/** A data exception, a violated constraint or a deadlock. */
+/** A data exception, a violated constraint or a deadlock. Not a lock's time limit: each half would wait as long again. */
 const mayBeOfOneItem = (error: unknown) => /^(22|23|40P01)/.test(sqlState(error) ?? '')
 
 function outcomeOf({ createdAt, mayStore }: Answer, limit: number): InsertOutcome {

@@ -108,7 +108,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
   }
 }
 
-/** The lock that a worker leaves which dies between the record of an end and the release refuses no submit. */
+/** A worker that dies between the record of an end and the release leaves a lock: it must refuse no submit. */
 export async function endedLockIsTakenOver(scene: Scene): Promise<Violation[]> {
   const { stage } = scene
   const url = stage.serverUrls[0]
@@ -116,7 +116,8 @@ export async function endedLockIsTakenOver(scene: Scene): Promise<Violation[]> {
   const user = await withDatabase(scene, async (db) => {
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner, { model: NOBODY_HAS, prompt: `planted plain ${randomUUID()}` })
-    await cancelStore(db).cancel(id, 'Canceled.', { onlyQueued: false })
+    if (!(await cancelStore(db).cancel(id, 'Canceled.', { onlyQueued: false })))
+      throw new Error(`${id} was not canceled`)
     const redis = new Redis(stage.redis.url())
     await redis.set(lockOf(owner.id), id, 'PX', LOCKED_MS)
     redis.disconnect()

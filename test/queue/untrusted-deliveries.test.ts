@@ -66,7 +66,7 @@ async function givenRunning() {
     const running = await submit()
     await until(() => gpu.asked().length > asked, 'its inference')
     const lock = `{${service.namespace}}:generations:${running.id}-1:lock`
-    // Older than half a second: one that is only acknowledged does not keep it so long.
+    // BullMQ's lock lasts 10 s. A worker that only acknowledges the delivery does not keep it for half a second.
     const isKept = async () => {
       const left = await inside.pttl(lock)
       return left < 0 ? 'no' : left < 9500 && 'yes'
