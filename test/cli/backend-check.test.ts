@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
-import { type StandInOptions, startA1111StandIn } from '../support/a1111-stand-in.js'
-import { startComfyuiStandIn } from '../support/comfyui-stand-in.js'
-import { startOpenAiStandIn } from '../support/openai-stand-in.js'
-import { startSdCppStandIn } from '../support/sdcpp-stand-in.js'
+import { type StandInOptions, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
+import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
+import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
+import { startSdCppStandIn } from '../stand-ins/sdcpp/sdcpp-stand-in.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-check-'))
 const output = join(directory, 'image.png')

@@ -12,7 +12,7 @@ import {
   withTransaction,
 } from '../../src/db/client.js'
 import { users } from '../../src/db/schema.js'
-import { startProxy, type TcpProxy } from '../chaos/proxy.js'
+import { startProxy, type TcpProxy } from '../programs/chaos/proxy.js'
 import { createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
 

@@ -62,9 +62,9 @@ export async function expectUnavailable(
 export const probedAs = (fault: string | { readonly status: number }) =>
   fault === 'garbage' || (typeof fault === 'object' && [200, 404].includes(fault.status)) ? 'unusable' : 'unavailable'
 
-/** A stand-in of test/support as a process of its own. */
+/** A stand-in as a process of its own. */
 export async function startedProcess(file: string, args: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [compiled(`test/support/${file}`), ...args], {
+  const child: ChildProcess = spawn(process.execPath, [compiled(`test/stand-ins/${file}`), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [url] = (await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')) as [string]

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readRedis } from '../chaos/secrets.js'
+import { readRedis } from '../programs/chaos/secrets.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
 import { call, endOf } from '../support/client.js'
 import { givenUser } from '../support/givens.js'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
-import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from '../../src/redis/client.js'
-import { startProxy } from '../chaos/proxy.js'
+import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'

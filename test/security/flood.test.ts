@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newApiKey } from '../../src/account/api-key.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
-import { seeded } from '../chaos/seeded.js'
 import { call } from '../support/client.js'
 import { seedOf } from '../support/effort.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { type FloodAnswer, startFlood } from '../support/pipelining-client.js'
+import { seeded } from '../support/seeded.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
 

@@ -10,7 +10,7 @@ const SCRIPTS = { format: 'esm', platform: 'node', target: 'node20.19' } as cons
 /** What tests start most, packages and all in one file: half of a start is looking for a thousand small ones. */
 const PROCESSES = [
   ...['src/server.ts', 'src/worker.ts', 'src/cli.ts', 'src/local.ts', 'src/local/child.ts'],
-  ...['test/chaos/service-process.ts', 'test/chaos/gpu-process.ts'],
+  ...['test/programs/chaos/service-process.ts', 'test/programs/chaos/gpu-process.ts'],
 ]
 
 /**

@@ -8,7 +8,7 @@ import { finishImage } from '../../src/images/finish-image.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
 import { openFoundation } from '../../src/wiring.js'
-import { type A1111StandIn, startA1111StandIn } from './a1111-stand-in.js'
+import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { type Service, silentLog } from './service.js'
 
 export interface LoopsOptions {

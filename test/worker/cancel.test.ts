@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { cancelStore } from '../../src/db/failure-store.js'
-import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { chargesOf, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 import { type Service, startService } from '../support/service.js'
 import { until } from '../support/until.js'

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { parseConfig } from '../../src/config.js'
 import { createDatabase } from '../../src/db/client.js'
-import { startA1111StandIn } from '../support/a1111-stand-in.js'
+import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, PROMPT } from '../support/client.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'
 import { startServerProcess } from '../support/server-process.js'

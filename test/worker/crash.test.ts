@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startWorker } from '../../src/start-worker.js'
-import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'
 import { type Service, silentLog, startService } from '../support/service.js'

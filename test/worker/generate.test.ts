@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { startA1111StandIn } from '../support/a1111-stand-in.js'
+import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { chargesOf, givenUser } from '../support/givens.js'
 import { startService, useService } from '../support/service.js'

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
-import { seeded } from '../chaos/seeded.js'
 import { seedOf } from '../support/effort.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { type LoopsOptions, startLoops, startWatchedGpu, type WatchedGpu } from '../support/gpu-loops.js'
+import { seeded } from '../support/seeded.js'
 import { type Service, startService } from '../support/service.js'
 import { until } from '../support/until.js'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { pauseStore } from '../../src/db/pause-store.js'
 import type { Pausable } from '../../src/generation/oversight/pauses.js'
-import { startA1111StandIn } from '../support/a1111-stand-in.js'
+import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { type GivenUser, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { givenUser, rowOf } from '../support/givens.js'

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type A1111StandIn, startA1111StandIn } from '../support/a1111-stand-in.js'
+import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
+import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { endOf } from '../support/client.js'
 import { chargesOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
-import { startOpenAiStandIn } from '../support/openai-stand-in.js'
 import { type Service, startService } from '../support/service.js'
 import { until } from '../support/until.js'
 

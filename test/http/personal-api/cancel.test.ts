@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startOwnRedis } from '../../redis/own-redis.js'
-import { startA1111StandIn } from '../../support/a1111-stand-in.js'
+import { startA1111StandIn } from '../../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, expectPersonalError, PROMPT } from '../../support/client.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, MODEL, rowOf } from '../../support/givens.js'
 import { startService, useService } from '../../support/service.js'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
 import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/run/backend.js'
 import { type A1111Options, createA1111Backend } from '../../../src/inference/a1111/a1111-backend.js'
-import { type StandInOptions, startA1111StandIn } from '../../support/a1111-stand-in.js'
+import { type StandInOptions, startA1111StandIn } from '../../stand-ins/a1111/a1111-stand-in.js'
 
 export const PONY = 'ponyDiffusionV6XL.safetensors'
 export const SDXL = 'sd_xl_base_1.0.safetensors'

@@ -3,7 +3,7 @@ import { expect, onTestFinished } from 'vitest'
 import { BackendError, type InferenceOptions, type InferenceRequest } from '../../../src/generation/run/backend.js'
 import { type ComfyuiOptions, createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'
-import { type StandInOptions, startComfyuiStandIn } from '../../support/comfyui-stand-in.js'
+import { type StandInOptions, startComfyuiStandIn } from '../../stand-ins/comfyui/comfyui-stand-in.js'
 
 export const PONY = 'ponyDiffusionV6XL.safetensors'
 export const SDXL = 'sd_xl_base_1.0.safetensors'

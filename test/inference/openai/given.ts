@@ -1,5 +1,5 @@
 import { createOpenAiBackend } from '../../../src/inference/openai/openai-backend.js'
-import { type OpenAiStandInOptions, startOpenAiStandIn } from '../../support/openai-stand-in.js'
+import { type OpenAiStandInOptions, startOpenAiStandIn } from '../../stand-ins/openai/openai-stand-in.js'
 import { attached } from '../attached.js'
 
 export async function givenBackend(

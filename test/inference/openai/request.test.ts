@@ -111,7 +111,7 @@ describe('the address', () => {
 })
 
 it('the stand-in runs as a process of its own, is set over HTTP, and ends on SIGTERM', async () => {
-  const { url, set, end } = await startedProcess('openai-stand-in.ts', ['--model', 'pony', '--auth', ':key'])
+  const { url, set, end } = await startedProcess('openai/openai-stand-in.ts', ['--model', 'pony', '--auth', ':key'])
   const backend = createOpenAiBackend(`openai+${url.replace('://', '://:key@')}?sampler=euler_a`, { timeoutMs: 5_000 })
   const signal = new AbortController().signal
   const request = aRequest({ model: 'pony.safetensors', height: 64 })

@@ -102,7 +102,7 @@ it('a job whose turn does not come is taken back, and the server counts as busy'
 })
 
 it('the stand-in runs as a process of its own, is set over HTTP, and ends on SIGTERM', async () => {
-  const { url, set, end } = await startedProcess('sdcpp-stand-in.ts', ['--model', PONY, '--auth', 'u:p'])
+  const { url, set, end } = await startedProcess('sdcpp/sdcpp-stand-in.ts', ['--model', PONY, '--auth', 'u:p'])
   const backend = createSdCppBackend(`sdcpp+${url.replace('://', '://u:p@')}`, { timeoutMs: 5_000 })
   const signal = new AbortController().signal
   expect(await backend.generate(aRequest(), { signal })).toHaveLength(1)

@@ -1,5 +1,5 @@
 import { createSdCppBackend, type SdCppOptions } from '../../../src/inference/sdcpp/sdcpp-backend.js'
-import { type SdCppStandIn, type SdCppStandInOptions, startSdCppStandIn } from '../../support/sdcpp-stand-in.js'
+import { type SdCppStandIn, type SdCppStandInOptions, startSdCppStandIn } from '../../stand-ins/sdcpp/sdcpp-stand-in.js'
 import { attached } from '../attached.js'
 
 export async function givenBackend(standInOptions: SdCppStandInOptions = {}, options: Partial<SdCppOptions> = {}) {

@@ -1,0 +1,194 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Fault as StandInFault } from '../../stand-ins/a1111/faults.js'
+import type { Seeded } from '../../support/seeded.js'
+import type { Gpus } from './gpus.js'
+import type { ImageDirectory } from './image-directory.js'
+import type { AttackedPostgres } from './postgres.js'
+import type { TcpProxy } from './proxy.js'
+import type { AttackedRedis } from './redis.js'
+import { type Fault, type GpuFault, type Scheduled, WORKERS } from './schedule.js'
+import type { Supervised } from './supervised.js'
+import type { Windows } from './windows.js'
+
+export interface Victims {
+  readonly servers: readonly Supervised[]
+  readonly workers: readonly Supervised[]
+  readonly redis: AttackedRedis
+  readonly postgres: AttackedPostgres
+  readonly proxies: { readonly postgres: TcpProxy; readonly redis: TcpProxy }
+  readonly gpus: Gpus
+  readonly images: ImageDirectory
+  readonly windows: Windows
+}
+
+export interface FaultOptions {
+  readonly chance: Seeded
+  readonly onInjected: (kind: string) => void
+  /** Redis answers again, and is empty. */
+  readonly onRedisBack: () => void
+  readonly onPostgresBack: () => void
+  readonly onError: (kind: string, error: unknown) => void
+}
+
+/** The statements whose lost answers leave somebody in doubt about money or state. */
+const COMMITS = /insert_charged|insert_metered|succeed_generation|requeue_generation|claim_generation|WITH ended|COMMIT/
+/** How long an armed cut waits for such a statement. */
+const ARMED_MS = 3000
+
+/** Injects the scheduled faults, each lane one after the other; `stop` restores everything first. */
+export function startFaults(schedule: readonly Scheduled[], victims: Victims, options: FaultOptions) {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const begun = Date.now()
+  const pause = (ms: number) => delay(Math.max(0, ms), undefined, { signal }).catch(() => undefined)
+
+  const follow = async (lane: readonly Scheduled[]) => {
+    for (const fault of lane) {
+      await pause(begun + fault.atMs - Date.now())
+      if (signal.aborted) return
+      options.onInjected(fault.kind)
+      await inject(fault, victims, options, pause).catch((error) => options.onError(fault.kind, error))
+    }
+  }
+  const lanes = [...new Set(schedule.map(({ lane }) => lane))]
+  const done = Promise.all(lanes.map((name) => follow(schedule.filter(({ lane }) => lane === name))))
+  return {
+    done,
+    async stop() {
+      stopping.abort()
+      await done
+    },
+  }
+}
+
+type Pause = (ms: number) => Promise<void>
+
+async function inject(fault: Fault, victims: Victims, options: FaultOptions, pause: Pause): Promise<void> {
+  const { servers, workers, redis, postgres, proxies, gpus, images, windows } = victims
+  /** Postgres is out of order until it answers again. */
+  const withoutPostgres = async (work: () => Promise<void>) => {
+    const close = windows.open('postgres')
+    try {
+      await work()
+      await postgres.answers()
+      options.onPostgresBack()
+    } finally {
+      close()
+    }
+  }
+  const between = async (
+    what: string,
+    begin: () => void | Promise<void>,
+    forMs: number,
+    end: () => void | Promise<void>,
+  ) => {
+    const close = windows.open(what)
+    await begin()
+    await pause(forMs)
+    await end()
+    close()
+  }
+
+  switch (fault.kind) {
+    case 'server.kill':
+      return servers[fault.target]?.kill()
+    case 'worker.kill':
+      return workers[fault.target]?.kill()
+    case 'server.term':
+      return servers[fault.target]?.term()
+    case 'worker.term':
+      return workers[fault.target]?.term()
+    case 'server.stop':
+    case 'worker.stop': {
+      const victim = (fault.kind === 'server.stop' ? servers : workers)[fault.target]
+      victim?.pause()
+      await pause(fault.forMs)
+      return victim?.resume()
+    }
+    case 'redis.lose':
+      await between('redis', redis.kill, fault.forMs, redis.start)
+      return options.onRedisBack()
+    case 'redis.flush':
+      await redis.flush()
+      return options.onRedisBack()
+    case 'redis.pause':
+      return between('redis', redis.pause, fault.forMs, redis.resume)
+    case 'postgres.crash':
+      return withoutPostgres(async () => {
+        await postgres.crash()
+        await pause(fault.forMs)
+        await postgres.start()
+      })
+    case 'postgres.failover':
+      await postgres.replicate()
+      await withoutPostgres(async () => {
+        await postgres.lose()
+        await pause(fault.forMs)
+        await postgres.promote()
+      })
+      return postgres.replicate()
+    case 'postgres.pause':
+      return withoutPostgres(async () => {
+        await postgres.pause()
+        await pause(fault.forMs)
+        await postgres.resume()
+      })
+    case 'postgres.backend_kill':
+      return withoutPostgres(async () => {
+        await postgres.killBackend(options.chance.next())
+        await delay(100)
+      })
+    case 'postgres.terminate':
+      return withoutPostgres(() => postgres.terminate(fault.share))
+    case 'net.cut':
+      return between(fault.service, proxies[fault.service].cut, 0, () => undefined)
+    case 'net.cut_reply': {
+      const before = proxies.postgres.swallowed()
+      return between(
+        'postgres',
+        () => proxies.postgres.cutReplies(COMMITS, fault.times),
+        0,
+        async () => {
+          const until = Date.now() + ARMED_MS
+          while (proxies.postgres.swallowed() < before + fault.times && Date.now() < until) await delay(10)
+          proxies.postgres.cutReplies(COMMITS, 0)
+        },
+      )
+    }
+    case 'net.drop_replies': {
+      const proxy = proxies[fault.service]
+      return between(fault.service, proxy.dropReplies, fault.forMs, proxy.flow)
+    }
+    case 'net.stall': {
+      const proxy = proxies[fault.service]
+      return between(fault.service, proxy.stall, fault.forMs, proxy.flow)
+    }
+    case 'gpus.refuse': {
+      const all = Array.from({ length: WORKERS }, (_, gpu) => gpu)
+      for (const gpu of all) gpus.listen(gpu, false)
+      await pause(fault.forMs)
+      for (const gpu of all) gpus.listen(gpu, true)
+      return
+    }
+    case 'store.gone':
+      return between('store', images.takeAway, fault.forMs, images.bringBack)
+    case 'gpu.refuse':
+      gpus.listen(fault.target, false)
+      await pause(fault.forMs)
+      return gpus.listen(fault.target, true)
+    default:
+      gpus.set(fault.target, STAND_IN[fault.kind.slice('gpu.'.length) as Exclude<GpuFault, 'refuse'>])
+      await pause(fault.forMs)
+      return gpus.set(fault.target, 'none')
+  }
+}
+
+const STAND_IN: Readonly<Record<Exclude<GpuFault, 'refuse'>, StandInFault>> = {
+  hang: 'hang',
+  error: { status: 500 },
+  garbage: 'garbage',
+  drop: 'drop',
+  drop_mid_reply: 'drop_mid_reply',
+  wrong_size: 'wrong_size',
+  busy: { status: 503 },
+}

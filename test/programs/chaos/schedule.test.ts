@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest'
+import { FAILPOINTS } from '../../../src/failpoint.js'
+import { seeded } from '../../support/seeded.js'
+import { drawFailpoints } from './failpoint-draw.js'
+import { healTimes, spreadOf, wastedRuns } from './figures.js'
+import { scheduleOf } from './schedule.js'
+import { windows } from './windows.js'
+
+it('the same seed replays the same faults, another one others', () => {
+  expect(scheduleOf(7, 120_000)).toEqual(scheduleOf(7, 120_000))
+  expect(scheduleOf(7, 120_000)).not.toEqual(scheduleOf(8, 120_000))
+})
+
+it('a longer run begins like a shorter one', () => {
+  const short = scheduleOf(7, 60_000)
+  expect(scheduleOf(7, 600_000).filter(({ atMs }) => atMs < 60_000)).toEqual(short)
+})
+
+it('a lane has one fault at a time', () => {
+  for (const lane of ['redis', 'postgres', 'store']) {
+    let free = 0
+    for (const fault of scheduleOf(3, 600_000, 2, [lane])) {
+      expect(fault.atMs).toBeGreaterThanOrEqual(free)
+      free = fault.atMs + ('forMs' in fault ? fault.forMs : 0)
+    }
+  }
+})
+
+it('failpoints are drawn as the processes read them, and all of them in time', () => {
+  const chance = seeded(1)
+  const names = new Set<string>()
+  for (let i = 0; i < 60; i++) {
+    for (const entry of drawFailpoints(chance).split(',')) {
+      const [, name] = /^([a-z_.]+)=(?:kill|stop|throw|delay:\d+)@0\.\d+$/.exec(entry) ?? []
+      names.add(String(name))
+    }
+  }
+  expect([...names].sort()).toEqual([...FAILPOINTS].sort())
+})
+
+it('a window excuses what overlaps it, and what comes within its grace', () => {
+  let now = 1000
+  const spans = windows(() => now)
+  const close = spans.open('postgres')
+  now = 2000
+  close()
+  expect(spans.during(['postgres'], 0, 999)).toBe(false)
+  expect(spans.during(['postgres'], 0, 1000)).toBe(true)
+  expect(spans.during(['postgres'], 2500, 2600)).toBe(false)
+  expect(spans.during(['postgres'], 2500, 2600, 500)).toBe(true)
+  expect(spans.during(['redis'], 1500, 1600)).toBe(false)
+})
+
+const run = (gpu: number, tag: string, at: number, endedAt: number | undefined, answered = true) => ({
+  ...{ gpu, tag, kind: 'plain', at, endedAt, answered },
+})
+
+it('measures from a death to the next run of what was running', () => {
+  const runs = [run(0, 'a', 100, 150, false), run(1, 'b', 100, 140), run(1, 'a', 9100, 9140)]
+  expect(healTimes(runs, [{ gpu: 0, at: 120 }])).toEqual([8980])
+  expect(healTimes(runs, [{ gpu: 1, at: 5000 }])).toEqual([])
+})
+
+it('counts the images drawn for nobody', () => {
+  const runs = [run(0, 'a', 0, 1), run(1, 'a', 2, 3), run(0, 'b', 4, 5), run(0, 'c', 6, 7, false), run(0, 'c', 8, 9)]
+  expect(wastedRuns(runs, new Set(['a', 'c']))).toBe(2)
+})
+
+it('takes the quantiles of what was measured', () => {
+  expect(spreadOf([3, 1, 2])).toEqual({ count: 3, p50: 2, p99: 3, max: 3 })
+  expect(spreadOf([])).toEqual({ count: 0, p50: 0, p99: 0, max: 0 })
+})

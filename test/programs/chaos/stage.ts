@@ -1,0 +1,250 @@
+/** Everything a run needs, started and ended in order; nothing of it outlives this process. */
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { hashPassword } from '../../../src/account/password.js'
+import { SEED_MODELS } from '../../../src/catalog/seed.js'
+import { type Config, parseConfig } from '../../../src/config.js'
+import { createDatabase } from '../../../src/db/client.js'
+import { migrateDatabase } from '../../../src/db/migrate.js'
+import { credentialStore } from '../../../src/db/session-store.js'
+import { webhookEndpointStore } from '../../../src/db/webhook-endpoint-store.js'
+import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../../src/webhooks/webhook.js'
+import { compile } from '../../support/compile.js'
+import { givenUser } from '../../support/givens.js'
+import type { Seeded } from '../../support/seeded.js'
+import { named, recordEvents } from './event-checks.js'
+import type { Victims } from './faults.js'
+import { type Gpus, startGpus } from './gpus.js'
+import { imageDirectory } from './image-directory.js'
+import type { ChaosUser } from './load.js'
+import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
+import { startProxy, type TcpProxy } from './proxy.js'
+import { startReceiver, type WebhookReceiver } from './receiver.js'
+import { type AttackedRedis, startAttackedRedis } from './redis.js'
+import { SERVERS, WORKERS } from './schedule.js'
+import { Supervised, type SupervisedOptions } from './supervised.js'
+import type { Visitor } from './visitors.js'
+import { startWatchdog } from './watchdog.js'
+import type { Windows } from './windows.js'
+
+/** Long enough that no healthy generation meets it, short enough to wait for at the end. */
+export const DEADLINE_SECONDS = 60
+/** Longer than a heartbeat's interval, so that a hung GPU lets one happen. */
+const INFERENCE_TIMEOUT_SECONDS = 4
+const GPU_LATENCY_MS = 25
+const GRANTED = 1_000_000
+const POORLY_GRANTED = 30
+
+/** What every prompt holds and nothing else may say. */
+export const CANARY = 'quokkaverb'
+/** A prompt, or an API key. */
+export const SECRET = new RegExp(`${CANARY}|easel_[0-9A-Za-z]{38}`, 'i')
+/** The prompt's second and third word. */
+export const readPrompt = (prompt: string) => {
+  const [, kind = '', tag = ''] = prompt.split(' ')
+  return { kind, tag }
+}
+
+/** On the GPUs; the last one of the catalog's is on none. */
+const MODELS = [1, 10, 11]
+export const MISSING_MODEL = 13
+
+export interface StageOptions {
+  readonly chance: Seeded
+  readonly users: number
+  readonly windows: Windows
+  /** Of every server and worker, beside what a run always sets. */
+  readonly env: Readonly<Record<string, string>>
+  /** FAILPOINTS of one start; undefined for none. */
+  readonly failpoints: (chance: Seeded) => string | undefined
+  /** Whether the subscribers' receiver of webhooks fails now and then. */
+  readonly faulty: () => boolean
+  readonly onKilled: SupervisedOptions['onKilled']
+  readonly onUnexpectedEnd: SupervisedOptions['onUnexpectedEnd']
+}
+
+export interface Stage extends Victims {
+  readonly directory: string
+  readonly config: Config
+  readonly users: readonly ChaosUser[]
+  readonly visitors: readonly Visitor[]
+  readonly models: readonly number[]
+  readonly serverUrls: readonly string[]
+  readonly failpointsLog: string
+  readonly receiver: WebhookReceiver
+  /** One connection past the proxies. */
+  connect(): Promise<pg.Client>
+  close(): Promise<void>
+}
+
+export async function startStage(options: StageOptions): Promise<Stage> {
+  const directory = await realpath(await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-chaos-')))
+  await chmod(directory, 0o755) // as root the services' users must get through
+  const compiled = join(directory, 'compiled')
+  const watchdog = startWatchdog(directory)
+  const closing: (() => unknown)[] = []
+  const close = async () => {
+    for (const end of closing.reverse()) await end()
+    closing.length = 0
+    watchdog.dismiss()
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  }
+  const closedBy = <T extends { stop(): Promise<void> }>(opened: T): T => {
+    closing.push(() => opened.stop())
+    return opened
+  }
+
+  try {
+    const proxies: { postgres?: TcpProxy; redis?: TcpProxy } = {}
+    const [, postgres, redis] = await Promise.all([
+      compile(compiled),
+      startAttackedPostgres(directory, watchdog, (port) => proxies.postgres?.target(port)).then(
+        closedBy<AttackedPostgres>,
+      ),
+      startAttackedRedis(directory, watchdog, (port) => proxies.redis?.target(port)).then(closedBy<AttackedRedis>),
+    ])
+    proxies.postgres = await startProxy(postgres.port)
+    proxies.redis = await startProxy(Number(new URL(redis.url()).port))
+    closing.push(() => [proxies.postgres, proxies.redis].map((proxy) => proxy?.close()))
+    const files = SEED_MODELS.filter(({ id }) => MODELS.includes(id)).map(({ filename }) => filename)
+    const gpus: Gpus = closedBy(
+      await startGpus(join(compiled, 'test/programs/chaos/gpu-process.js'), {
+        count: WORKERS,
+        latencyMs: GPU_LATENCY_MS,
+        models: files,
+        read: readPrompt,
+      }),
+    )
+
+    await migrateDatabase(postgres.url)
+    const connect = async () => {
+      const client = new pg.Client({ connectionString: postgres.url })
+      client.on('error', () => undefined)
+      await client.connect()
+      return client
+    }
+    const client = await connect()
+    await recordEvents(client)
+    await client.end()
+    const receiver = await startReceiver(options.chance.fork('receiver'), options.faulty)
+    closing.push(() => receiver.close())
+    const users = await givenUsers(postgres.url, options.users, receiver)
+    const visitors = await givenVisitors(postgres.url, Math.ceil(options.users / 8))
+
+    const images = imageDirectory(directory)
+    const failpointsLog = join(directory, 'failpoints.log')
+    const ports = await freePorts(SERVERS)
+    const serverUrls = ports.map((port) => `http://127.0.0.1:${port}`)
+    const proxied = Object.assign(new URL(postgres.url), { port: String(proxies.postgres.port) }).href
+    const shared = {
+      REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
+      STORAGE_URL: `file:${images.path}`,
+      BASE_URL: serverUrls[0] as string,
+      INFERENCE_TIMEOUT_SECONDS: String(INFERENCE_TIMEOUT_SECONDS),
+      GENERATION_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
+      // Load is what a run is about; the limit has its own tests.
+      RATE_LIMIT_MAX: '1000000',
+      // Each visitor of the website has an address of their own.
+      TRUST_PROXY: '127.0.0.1',
+      ...{ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' },
+      ...options.env,
+    }
+    const supervise = (role: 'server' | 'worker', index: number, more: Record<string, string>) => {
+      const name = `${role}-${index}`
+      const chance = options.chance.fork(name)
+      const { windows, onKilled, onUnexpectedEnd } = options
+      const supervised = new Supervised({
+        ...{ name, watchdog, windows, onKilled, onUnexpectedEnd },
+        command: [join(compiled, 'test/programs/chaos/service-process.js'), role],
+        logFile: join(directory, `${name}.log`),
+        env: (incarnation) => {
+          const failpoints = options.failpoints(chance)
+          return {
+            ...shared,
+            ...more,
+            DATABASE_URL: named(proxied, `${name}.${incarnation}`),
+            ...(failpoints && { FAILPOINTS: failpoints, FAILPOINTS_LOG: failpointsLog }),
+          }
+        },
+      })
+      closing.push(() => supervised.close())
+      return supervised
+    }
+    const servers = ports.map((port, i) => supervise('server', i, { PORT: String(port) }))
+    const workers = gpus.urls.map((url, i) => supervise('worker', i, { INFERENCE_URL: url }))
+    await Promise.all([...servers, ...workers].map((each) => each.start()))
+    return {
+      ...{ directory, users, visitors, models: MODELS, serverUrls, failpointsLog, receiver, connect, close },
+      ...{ servers, workers, redis, postgres, gpus, images, windows: options.windows },
+      proxies: { postgres: proxies.postgres, redis: proxies.redis },
+      config: parseConfig({ ...shared, DATABASE_URL: postgres.url, PORT: String(ports[0]) }),
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Mostly rich ones, a few who run out of credits, a few with developer keys, and a few who are told by webhooks. */
+async function givenUsers(databaseUrl: string, count: number, receiver: WebhookReceiver): Promise<ChaosUser[]> {
+  const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+  const endpoints = webhookEndpointStore(db, newEndpointId, async () => undefined)
+  const users: ChaosUser[] = []
+  for (let i = 0; i < count; i++) {
+    const developer = i % 8 === 7
+    const granted = developer ? 0 : i % 8 === 6 ? POORLY_GRANTED : GRANTED
+    const { id, username, key } = await givenUser(db, {
+      credits: granted,
+      ...(developer && { developer: { concurrency: 4 } }),
+    })
+    users.push({ name: username, key, developer, granted })
+    if (i % 4 === 1 || developer) {
+      const [endpointId, secret] = [newEndpointId(), newWebhookSecret()]
+      const endpoint = {
+        id: endpointId,
+        url: receiver.url(endpointId),
+        description: '',
+        events: WEBHOOK_EVENTS,
+        secret,
+      }
+      await endpoints.create(id, endpoint, 1)
+      receiver.expect(endpointId, secret)
+    }
+  }
+  await db.pool.end()
+  return users
+}
+
+/** Rich subscribers of the website. */
+async function givenVisitors(databaseUrl: string, count: number): Promise<Visitor[]> {
+  const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
+  const password = randomUUID()
+  const passwordHash = await hashPassword(password)
+  const visitors: Visitor[] = []
+  for (let i = 0; i < count; i++) {
+    const { id, username: name } = await givenUser(db, { credits: GRANTED })
+    await credentialStore(db).setPassword(id, passwordHash, undefined)
+    visitors.push({ name, password, mark: `visitor${i}mark`, address: `10.0.0.${i + 1}` })
+  }
+  await db.pool.end()
+  return visitors
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  return Promise.all(
+    probes.map(
+      (probe) =>
+        new Promise<number>((resolve) => {
+          probe.once('listening', () => {
+            const address = probe.address()
+            probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+          })
+        }),
+    ),
+  )
+}

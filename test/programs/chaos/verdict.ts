@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import type pg from 'pg'
+import { DEADLINE_PASSED } from '../../../src/generation/failure-reason.js'
+import type { ChaosClient } from './client.js'
+import { eventViolations } from './event-checks.js'
+import { auditViolations, finalGenerations, queueLeftovers, strayFiles, untilQuiet } from './final-checks.js'
+import { finalProbes } from './final-probes.js'
+import type { Violation } from './history.js'
+import type { Observer } from './observer.js'
+import { internalErrors, readLog, readRedis } from './secrets.js'
+import { CANARY, SECRET, type Stage } from './stage.js'
+import { webhookViolations } from './webhook-checks.js'
+
+export interface VerdictOptions {
+  readonly healMs: number
+  readonly mayExpire: boolean
+}
+
+/** Every check there is, once everything has had its time to heal. */
+export async function verdict(stage: Stage, client: ChaosClient, seen: Observer, options: VerdictOptions) {
+  const { redis, servers, workers } = stage
+  const postgres = await stage.connect()
+  const { credits, nextSubmit } = await finalProbes(client, stage.users, CANARY)
+  await untilQuiet(postgres, options.healMs)
+  const generations = await finalGenerations(postgres)
+  const left = await credits()
+  const webhooks = await webhookViolations(postgres, client, stage.users, stage.receiver)
+  seen.end()
+  seen.checker.finish({ generations, credits: left, nextSubmit })
+
+  const violations: Violation[] = [
+    ...seen.violations,
+    ...seen.checker.violations,
+    ...webhooks,
+    ...(await eventViolations(postgres)),
+    ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),
+    ...(await queueLeftovers(redis.url())),
+    ...(await strayFiles(postgres, stage.images.path)),
+    ...(await readRedis(redis.url(), SECRET)),
+    ...(options.mayExpire ? [] : await expired(postgres)),
+  ]
+  await postgres.end()
+  const internals: string[] = []
+  for (const { name } of [...servers, ...workers]) {
+    const log = join(stage.directory, `${name}.log`)
+    violations.push(...(await readLog(log, SECRET)))
+    internals.push(...(await internalErrors(log)))
+  }
+  return { violations, internals, generations: [...generations.values()] }
+}
+
+async function expired(postgres: pg.Client): Promise<Violation[]> {
+  const { rows } = await postgres.query('SELECT id FROM generations WHERE error = $1', [DEADLINE_PASSED])
+  return rows.map(({ id }) => ({
+    invariant: 'I8',
+    what: `${id} missed its deadline, though nothing was away for so long`,
+  }))
+}

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { MIGRATIONS } from '../../../src/release.js'
+import { PREVIOUS_RELEASE } from './previous-release.js'
+
+/** What takes something away from code that reads and writes as before. */
+const CONTRACTIONS: Readonly<Record<string, RegExp>> = {
+  'drops something': /\bDROP (TABLE|COLUMN|TYPE|VIEW|FUNCTION|SCHEMA|DEFAULT)\b/i,
+  'renames something': /\bRENAME\b/i,
+  'changes a type': /\bALTER (COLUMN )?\w+ (SET DATA )?TYPE\b/i,
+  'forbids null': /\bSET NOT NULL\b/i,
+  'adds a column that must be given':
+    /\bADD COLUMN (?:\([^)]*\)|[^,;(])*?\bNOT NULL\b(?!(?:\([^)]*\)|[^,;(])*\bDEFAULT\b)/i,
+  'adds a condition': /\bADD (CONSTRAINT|CHECK|UNIQUE|PRIMARY|FOREIGN)\b/i,
+}
+
+const partsOf = (version: string) => version.split('.').map(Number)
+const isAtMost = (one: string, other: string): boolean => {
+  const [a, b] = [partsOf(one), partsOf(other)]
+  const first = a.findIndex((part, n) => part !== b[n])
+  return first < 0 || (a[first] as number) < (b[first] as number)
+}
+
+/** What a migration does that the previous release may not survive, statement by statement. */
+function contractionsOf(migration: string): string[] {
+  return migration.split('--> statement-breakpoint').flatMap((statement) => {
+    const since = /^-- unused since (\d+\.\d+\.\d+): \S/m.exec(statement)?.[1]
+    if (since && isAtMost(since, PREVIOUS_RELEASE.version)) return []
+    const code = statement
+      .replace(/--.*$/gm, '')
+      // A default behind the words, too.
+      .replace(/\b(DEFAULT (?:\([^)]*\)|'[^']*'|[^\s,;]+)) NOT NULL\b/gi, 'NOT NULL $1')
+      .replace(/\s+/g, ' ')
+    return Object.keys(CONTRACTIONS).filter((what) => CONTRACTIONS[what]?.test(code))
+  })
+}
+
+describe('what a release migrates while the one before serves', () => {
+  it('takes nothing away that the release before still uses', () => {
+    const files = readdirSync(MIGRATIONS).filter((name) => /^\d+_.*\.sql$/.test(name))
+    const newer = files.filter((name) => name > `${PREVIOUS_RELEASE.lastMigration}.sql`)
+    const found = newer.flatMap((name) =>
+      contractionsOf(readFileSync(join(MIGRATIONS, name), 'utf8')).map((what) => `${name} ${what}`),
+    )
+    expect(found).toEqual([])
+  })
+
+  it.each([
+    ['DROP TABLE notes', ['drops something']],
+    ['ALTER TABLE users DROP COLUMN email', ['drops something']],
+    ['ALTER TABLE users ALTER COLUMN role DROP DEFAULT', ['drops something']],
+    ['ALTER TABLE users RENAME COLUMN email TO mail', ['renames something']],
+    ['ALTER TABLE users ALTER COLUMN credits TYPE integer', ['changes a type']],
+    ['ALTER TABLE users ALTER email SET NOT NULL', ['forbids null']],
+    ['ALTER TABLE users ADD COLUMN a text, ADD COLUMN b text NOT NULL', ['adds a column that must be given']],
+    [
+      'ALTER TABLE users ADD COLUMN b numeric(4, 2) NOT NULL,\n  ADD COLUMN a text DEFAULT 1',
+      ['adds a column that must be given'],
+    ],
+    ["ALTER TABLE users ADD COLUMN b text NOT NULL DEFAULT ''", []],
+    ["ALTER TABLE users ADD COLUMN b text DEFAULT 'a b' NOT NULL, ADD COLUMN c text", []],
+    ['ALTER TABLE users ADD CONSTRAINT positive CHECK (credits > 0)', ['adds a condition']],
+    ['CREATE TABLE notes (id text PRIMARY KEY, note text NOT NULL UNIQUE)', []],
+    ['-- It may DROP COLUMN later.\nALTER TABLE users ADD COLUMN a text', []],
+    [`-- unused since ${PREVIOUS_RELEASE.version}: the mails are in a table\nALTER TABLE users DROP COLUMN email`, []],
+    ['-- unused since 99.0.0: it is too early\nALTER TABLE users DROP COLUMN email', ['drops something']],
+    [
+      `-- unused since ${PREVIOUS_RELEASE.version}: this one\nDROP TABLE a;\n--> statement-breakpoint\nDROP TABLE b`,
+      ['drops something'],
+    ],
+  ])('is looked at statement by statement: %s', (migration, found) => {
+    expect(contractionsOf(migration)).toEqual(found)
+  })
+})

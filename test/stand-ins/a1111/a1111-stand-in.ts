@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type SwitchableServer, startSwitchableServer } from '../../support/switchable-server.js'
+import { createJournal, type Journal } from '../journal.js'
+import { authorizationFor, cutOff, inferenceUrlOf, json, objectIn, untilSignal } from '../stand-in-server.js'
+import { errorBody, type StandInDialect, type StandInModel } from './dialects.js'
+import { answer } from './endpoints.js'
+import type { Fault, StandInSettings } from './faults.js'
+import { createGpu } from './gpu.js'
+
+export interface StandInOptions {
+  readonly port?: number
+  readonly dialect?: StandInDialect
+  /** File names of its checkpoints; the first one is loaded. */
+  readonly models?: readonly string[]
+  /** `user:password`, as `--api-auth` takes it. */
+  readonly auth?: string
+  readonly latencyMs?: number
+  /** What loading another checkpoint takes. */
+  readonly swapMs?: number
+  /** Told of each inference when it is asked for; `ended` resolves to whether its answer was sent whole. */
+  readonly onTxt2img?: (body: Record<string, unknown>, ended: Promise<boolean>) => void
+}
+
+export interface JournalEntry {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: Record<string, unknown> | undefined
+}
+
+export interface A1111StandIn extends Omit<SwitchableServer, 'server'> {
+  /** The same as an entry of INFERENCE_URL, with its credentials. */
+  readonly inferenceUrl: string
+  /** Every request. */
+  readonly journal: Journal<JournalEntry>['entries']
+  readonly seen: Journal<JournalEntry>['seen']
+  /** The bodies of the txt2img requests so far. */
+  readonly asked: () => Record<string, unknown>[]
+  /** The file name of the loaded checkpoint. */
+  readonly loaded: () => string
+  /** The most inferences that were ever at work at once; 1, or the lock is broken. */
+  readonly mostAtOnce: () => number
+  readonly set: (settings: Partial<StandInSettings>) => void
+  readonly close: () => Promise<void>
+}
+
+const OUT_OF_MEMORY = {
+  error: 'OutOfMemoryError',
+  detail: '',
+  body: '',
+  errors: 'CUDA out of memory. Tried to allocate 9.00 GiB',
+}
+
+const toModel = (filename: string): StandInModel => ({
+  filename,
+  hash: createHash('sha256').update(filename).digest('hex').slice(0, 10),
+})
+
+/** A server that speaks /sdapi like A1111 and its relatives, draws noise instead of images, and fails on request. */
+export async function startA1111StandIn(options: StandInOptions = {}): Promise<A1111StandIn> {
+  const {
+    dialect = 'a1111',
+    auth,
+    models: filenames = ['ponyDiffusionV6XL.safetensors', 'sd_xl_base_1.0.safetensors'],
+  } = options
+  const models = filenames.map(toModel)
+  const settings: StandInSettings = {
+    fault: 'none',
+    times: Number.POSITIVE_INFINITY,
+    scope: 'txt2img',
+    sampler: null,
+    latencyMs: options.latencyMs ?? 0,
+    held: false,
+    swapMs: options.swapMs ?? 0,
+    currentImage: null,
+  }
+  const journal = createJournal<JournalEntry>()
+  // Nobody gets as far as drawing through this API of sd-server's.
+  const gpu = createGpu(dialect === 'sdcpp' ? 'a1111' : dialect, models, settings)
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '/').replace(/\?.*$/, '')
+    const sent = await readText(request)
+    const body = objectIn(sent)
+    if (path === '/stand-in/set') return json(response, { status: 200, body: set(body ?? {}) })
+    if (path === '/stand-in/journal') return json(response, { status: 200, body: journal.entries })
+    journal.add({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
+    if (auth && request.headers.authorization !== authorizationFor(auth)) {
+      response.setHeader('www-authenticate', 'Basic')
+      return json(response, {
+        status: 401,
+        body: errorBody(dialect, 401, 'HTTPException', 'Incorrect username or password'),
+      })
+    }
+    const isTxt2img = path === '/sdapi/v1/txt2img' && request.method === 'POST'
+    if (isTxt2img)
+      options.onTxt2img?.(
+        body ?? {},
+        once(response, 'close').then(() => response.writableFinished),
+      )
+    const isHit = settings.sampler === null || body?.sampler_name === settings.sampler
+    const fault = isHit && (isTxt2img || settings.scope === 'all') ? takeFault() : 'none'
+    if (await failed(fault, response)) return
+    const showsImage = request.url?.includes('skip_current_image=false') ?? false
+    if (!isTxt2img)
+      return json(response, answer(`${request.method} ${path}`, body, { dialect, models, gpu, showsImage }))
+    const reply = await gpu.txt2img(sent, typeof fault === 'string' ? fault : 'none')
+    if (fault === 'drop_mid_reply') return cutOff(response, JSON.stringify(reply.body))
+    return json(response, reply)
+  }
+
+  function takeFault(): Fault {
+    const { fault } = settings
+    if (fault !== 'none' && --settings.times <= 0) set({ fault: 'none' })
+    return fault
+  }
+
+  /** Whether the fault has dealt with the request. */
+  async function failed(fault: Fault, response: ServerResponse): Promise<boolean> {
+    if (typeof fault === 'object') {
+      const { status, body = errorBody(dialect, status, 'HTTPException', 'broken on request') } = fault
+      json(response, { status, body })
+    } else if (fault === 'out_of_memory') json(response, { status: 500, body: OUT_OF_MEMORY })
+    else if (fault === 'garbage') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Gradio</html>')
+    else if (fault === 'drop') response.destroy()
+    else if (fault === 'hang') await once(response, 'close')
+    else return false
+    return true
+  }
+
+  function set(changes: Partial<StandInSettings>): StandInSettings {
+    if (changes.fault !== undefined && changes.times === undefined) settings.times = Number.POSITIVE_INFINITY
+    return Object.assign(settings, changes)
+  }
+
+  const { server: _, ...server } = await startSwitchableServer(handle, options.port)
+  return {
+    ...server,
+    inferenceUrl: inferenceUrlOf('a1111', server.url, auth),
+    journal: journal.entries,
+    seen: journal.seen,
+    asked: () => journal.entries.flatMap(({ path, body }) => (path === '/sdapi/v1/txt2img' && body ? [body] : [])),
+    loaded: gpu.loaded,
+    mostAtOnce: gpu.mostAtOnce,
+    set: (changes) => void set(changes),
+    close: async () => {
+      gpu.close()
+      await server.refuse()
+    },
+  }
+}
+
+/** `tsx test/stand-ins/a1111/a1111-stand-in.ts --port 7860`: prints its URL and runs until it is told to end. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string' },
+      dialect: { type: 'string' },
+      model: { type: 'string', multiple: true },
+      auth: { type: 'string' },
+      'latency-ms': { type: 'string' },
+    },
+  })
+  const standIn = await startA1111StandIn({
+    port: Number(values.port ?? 0),
+    latencyMs: Number(values['latency-ms'] ?? 0),
+    ...(values.dialect && { dialect: values.dialect as StandInDialect }),
+    ...(values.model && { models: values.model }),
+    ...(values.auth && { auth: values.auth }),
+  })
+  untilSignal(standIn)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

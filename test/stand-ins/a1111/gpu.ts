@@ -1,0 +1,212 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Drawing,
+  type Drawn,
+  errorBody,
+  infoOf,
+  infotextOf,
+  modelListing,
+  type StandInModel,
+  samplersOf,
+  scheduleListing,
+} from './dialects.js'
+import type { Fault, StandInSettings } from './faults.js'
+import { drawImage } from './images.js'
+
+export interface Reply {
+  readonly status: number
+  readonly body: unknown
+}
+
+interface Job {
+  readonly task: string
+  readonly steps: number
+  readonly startedAt: number
+  readonly takesMs: number
+}
+
+type Body = Record<string, unknown>
+
+/** The part of a server that there is one of: the lock, the loaded checkpoint, and the state that progress shows. */
+export function createGpu(dialect: Drawing, models: readonly StandInModel[], settings: StandInSettings) {
+  let loaded = models[0] as StandInModel
+  let queue: Promise<unknown> = Promise.resolve()
+  let job: Job | undefined
+  let interrupted = false
+  let stop = new AbortController()
+  const count = { now: 0, most: 0 }
+
+  const known = (name: unknown) =>
+    models.find((model) => {
+      const { title, model_name } = modelListing(dialect, model)
+      return [title, model_name, model.filename, model.hash].includes(name as string)
+    })
+
+  /** Validation comes before the lock, as in the real servers. */
+  async function txt2img(text: string, fault: Exclude<Fault, object>): Promise<Reply> {
+    let body: Body
+    try {
+      body = JSON.parse(text) as Body
+    } catch {
+      const detail = [{ loc: ['body'], msg: 'Expecting value', type: 'value_error.jsondecode' }]
+      return { status: 422, body: { detail } }
+    }
+    const refused = refusal(body)
+    if (refused) return refused
+    const turn = queue.then(() => run(body, fault))
+    queue = turn.catch(() => undefined)
+    return turn
+  }
+
+  function refusal(body: Body): Reply | undefined {
+    for (const field of ['width', 'height', 'steps', 'seed', 'batch_size']) {
+      if (body[field] === undefined || Number.isInteger(body[field])) continue
+      const detail = [{ loc: ['body', field], msg: 'value is not a valid integer', type: 'type_error.integer' }]
+      return { status: 422, body: { detail } }
+    }
+    const strict = dialect === 'legacy' || dialect === 'sdnext'
+    if (strict && !samplersOf(dialect).includes(body.sampler_name as string))
+      return { status: 404, body: errorBody(dialect, 404, 'HTTPException', 'Sampler not found') }
+    const checkpoint = overrides(body).sd_model_checkpoint
+    if (dialect === 'forge' && checkpoint !== undefined && !known(checkpoint))
+      return { status: 500, body: 'Internal Server Error' }
+    return undefined
+  }
+
+  async function run(body: Body, fault: Exclude<Fault, object>): Promise<Reply> {
+    count.most = Math.max(count.most, ++count.now)
+    const before = loaded
+    loaded = known(overrides(body).sd_model_checkpoint) ?? loaded
+    if (fault === 'wrong_model')
+      loaded = models.find((model) => model !== loaded) ?? { filename: 'other.safetensors', hash: '0123456789' }
+    const drawn = toDrawn(body, fault)
+    interrupted = false
+    stop = new AbortController()
+    if (loaded !== before && settings.swapMs > 0)
+      await delay(settings.swapMs, undefined, { signal: stop.signal }).catch(() => undefined)
+    job = {
+      task: String(body.force_task_id ?? ''),
+      steps: drawn.steps,
+      startedAt: Date.now(),
+      takesMs: settings.latencyMs * drawn.seeds.length,
+    }
+    try {
+      if (job.takesMs > 0) await delay(job.takesMs, undefined, { signal: stop.signal }).catch(() => undefined)
+      while (settings.held && !stop.signal.aborted) await delay(5)
+      return { status: 200, body: await reply(body, drawn, fault) }
+    } finally {
+      job = undefined
+      count.now--
+      if (body.override_settings_restore_afterwards !== false) loaded = before
+    }
+  }
+
+  function toDrawn(body: Body, fault: string): Drawn {
+    const batch = Math.max(1, Number(body.batch_size ?? 1)) - (fault === 'wrong_count' ? 1 : 0)
+    const seed = keptSeed(Number(body.seed ?? -1) + (fault === 'wrong_seeds' ? 1 : 0))
+    const isKnown = samplersOf(dialect).includes(body.sampler_name as string) && fault !== 'default_sampler'
+    return {
+      prompt: String(body.prompt ?? ''),
+      negativePrompt: String(body.negative_prompt ?? ''),
+      width: Number(body.width ?? 512) + (fault === 'wrong_size' ? 8 : 0),
+      height: Number(body.height ?? 512),
+      steps: Number(body.steps ?? 20),
+      cfgScale: Number(body.cfg_scale ?? 7),
+      sampler: isKnown ? String(body.sampler_name) : (samplersOf(dialect)[0] as string),
+      schedule: schedule(body),
+      seeds: Array.from({ length: batch }, (_, n) => seed + n),
+      model: loaded,
+    }
+  }
+
+  const keptSeed = (seed: number) => (seed < 0 ? Math.floor(Math.random() * 2 ** 31) : seed)
+
+  function schedule(body: Body): string | undefined {
+    if (dialect === 'sdnext') return String(overrides(body).schedulers_sigma ?? 'default')
+    const listed = scheduleListing(dialect)?.some((entry) => Object.values(entry).includes(body.scheduler as string))
+    return listed ? String(body.scheduler) : dialect === 'legacy' ? undefined : 'Automatic'
+  }
+
+  async function reply(body: Body, drawn: Drawn, fault: string) {
+    const { prompt, negativePrompt, width, height, steps, cfgScale, sampler, model } = drawn
+    const look = fault === 'black' ? 'black' : interrupted ? 'unfinished' : 'finished'
+    const pngs = await Promise.all(
+      drawn.seeds.map((seed, n) =>
+        drawImage({
+          width,
+          height,
+          look,
+          key: JSON.stringify([
+            prompt,
+            negativePrompt,
+            seed,
+            model.filename,
+            width,
+            height,
+            steps,
+            cfgScale,
+            sampler,
+            drawn.schedule,
+          ]),
+          parameters: infotextOf(dialect, drawn, n),
+        }),
+      ),
+    )
+    const images = pngs.map(
+      (png) => `${fault === 'data_urls' ? 'data:image/png;base64,' : ''}${png.toString('base64')}`,
+    )
+    const info = infoOf(dialect, drawn)
+    if (fault === 'broken_image') images[0] = Buffer.from('not an image').toString('base64')
+    if (fault === 'grid_and_extra' && images[0]) {
+      const grid = await drawImage({ width: width * 2, height, look, key: 'grid', parameters: '' })
+      images.unshift(grid.toString('base64'))
+      images.push(grid.toString('base64'))
+      ;(info.infotexts as string[]).unshift(infotextOf(dialect, drawn, 0))
+      info.index_of_first_image = 1
+    }
+    return { images, parameters: body, info: JSON.stringify(info) }
+  }
+
+  function progress(showsImage: boolean): object {
+    const step = job
+      ? Math.min(job.steps, Math.floor(((Date.now() - job.startedAt) / Math.max(1, job.takesMs)) * job.steps))
+      : 0
+    return {
+      ...(dialect === 'sdnext' && { id: job?.task ?? null }),
+      progress: job ? Math.min(1, 0.01 + step / job.steps) : 0,
+      eta_relative: 0,
+      state: {
+        skipped: false,
+        interrupted,
+        job: job ? 'scripts_txt2img' : '',
+        job_count: job ? 1 : 0,
+        job_no: 0,
+        sampling_step: step,
+        sampling_steps: job?.steps ?? 0,
+      },
+      current_image: job && showsImage ? settings.currentImage : null,
+      textinfo: null,
+      ...((dialect === 'a1111' || dialect === 'forge') && { current_task: job?.task || null }),
+    }
+  }
+
+  return {
+    txt2img,
+    progress,
+    /** Only the running job is stopped; a flag set before it begins is forgotten when it does. */
+    interrupt: () => {
+      interrupted = true
+      stop.abort()
+    },
+    load: (checkpoint: unknown) => {
+      loaded = known(checkpoint) ?? loaded
+    },
+    loaded: () => loaded.filename,
+    mostAtOnce: () => count.most,
+    close: () => stop.abort(),
+  }
+}
+
+export type Gpu = ReturnType<typeof createGpu>
+
+const overrides = (body: Body) => (body.override_settings ?? {}) as Body
