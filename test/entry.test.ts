@@ -52,7 +52,7 @@ it.each([
   const url = new URL(inject('services').postgresAdminUrl)
   if (database) url.pathname = database
   const env = { PATH: process.env.PATH, DATABASE_URL: url.href, ...variables }
-  const child = spawn(process.execPath, [compiled(script)], {
+  const child = spawn(process.execPath, [await compiled(script)], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -65,7 +65,7 @@ it.each([
 })
 
 it('what `npm run bundle` makes of server and worker holds all that they load when they start', async () => {
-  const directory = join(dirname(compiled('src/server.ts')), '../bundle')
+  const directory = join(dirname(await compiled('src/server.ts')), '../bundle')
   await promisify(execFile)('npm', ['run', '-s', 'bundle', '--', `--outdir=${directory}`], { cwd: ROOT })
   // `npm run build` has them there already.
   await cp(join(ROOT, 'src/web/assets'), join(directory, 'web/assets'), { recursive: true })
@@ -99,7 +99,7 @@ it('a worker whose Postgres has no address yet starts, and ends when it is told 
 it('a process is stopped as one that crashed after an uncaught error alone', async () => {
   const stoppedBy = async (what: string) => {
     const code = `
-      import { runProcess } from '${compiled('src/entry.ts')}'
+      import { runProcess } from '${await compiled('src/entry.ts')}'
       await runProcess('test', 5000, async () => ({ stop: async (crashed) => void process.stdout.write('crashed: ' + crashed) }))
       setInterval(() => {}, 1000)
       setTimeout(() => { ${what} })`

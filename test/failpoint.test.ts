@@ -70,15 +70,15 @@ describe('the variables of a process', () => {
       encoding: 'utf8',
     })
 
-  it('let it die at the place they name', () => {
-    const code = `import { failpoint } from '${compiled('src/failpoint.ts')}'
+  it('let it die at the place they name', async () => {
+    const code = `import { failpoint } from '${await compiled('src/failpoint.ts')}'
       await failpoint('run.after_infer'); console.log('alive'); await failpoint('run.after_put'); console.log('still')`
     const { signal, stdout } = run(code, { FAILPOINTS: 'run.after_put=kill@1' })
     expect({ signal, stdout }).toEqual({ signal: 'SIGKILL', stdout: 'alive\n' })
   })
 
-  it('take away the guards they name', () => {
-    const code = `import { guardOff } from '${compiled('src/failpoint.ts')}'
+  it('take away the guards they name', async () => {
+    const code = `import { guardOff } from '${await compiled('src/failpoint.ts')}'
       console.log(guardOff('lock.verify'), guardOff('lock.expiry'))`
     expect(run(code, { GUARDS_OFF: 'lock.expiry' }).stdout).toBe('false true\n')
   })

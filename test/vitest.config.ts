@@ -31,5 +31,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
+    // What Vite makes of a module is kept for the next run in node_modules, by its content.
+    experimental: { fsModuleCache: true },
   },
 })

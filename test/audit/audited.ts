@@ -8,6 +8,7 @@ import { type Easel, useEasel } from '../cli/easel.js'
 import { givenImage, givenProcessing, SIDE } from '../cli/given-images.js'
 import { type GivenUser, givenGeneration, givenUser } from '../support/givens.js'
 import { redisUrl } from '../support/services.js'
+import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
 
 export interface Audited {
@@ -55,11 +56,7 @@ export function useAudited(): Audited {
     await easel.json(`user delete ${gone.username} --purge`)
   })
 
-  const breaking: Audited['breaking'] = async (statement, values = []) => {
-    const { pool } = easel.db
-    await pool.query('ALTER TABLE credit_ledger DISABLE TRIGGER USER; ALTER TABLE generations DISABLE TRIGGER USER')
-    await pool.query(statement, values)
-  }
+  const breaking: Audited['breaking'] = (statement, values = []) => unguarded(easel.db, statement, values)
   return Object.assign(given, {
     easel,
     breaking,

@@ -217,7 +217,7 @@ describe('without DATABASE_URL', () => {
 
 describe('as a process', () => {
   const start = async (args: readonly string[], env: Record<string, string> = {}) => {
-    const child = spawn(process.execPath, [compiled('src/cli.ts'), ...args], {
+    const child = spawn(process.execPath, [await compiled('src/cli.ts'), ...args], {
       env: { PATH: process.env.PATH, ...easel.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

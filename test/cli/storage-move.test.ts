@@ -140,7 +140,7 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   // Killed in the midst.
   let puts = 0
   s3.fault = ({ method }) => (method === 'PUT' && ++puts > 12 ? 'handled' : 'pass')
-  const killed = spawn(process.execPath, [compiled('src/cli.ts'), 'storage', 'move', from, to], {
+  const killed = spawn(process.execPath, [await compiled('src/cli.ts'), 'storage', 'move', from, to], {
     env: { PATH: process.env.PATH, ...common, ...env },
     stdio: 'ignore',
   })

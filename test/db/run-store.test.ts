@@ -12,6 +12,7 @@ import {
   MODEL,
   rowOf,
 } from '../support/givens.js'
+import { unguarded } from '../support/unguarded.js'
 
 const context = useDatabase()
 const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
@@ -20,10 +21,9 @@ const runs = () => runStore(context.db, { refundFailed: true })
 const claim = (serves = ANYTHING) => runs().claim(BY, serves)
 
 beforeEach(async () => {
+  await unguarded(context.db, 'DELETE FROM credit_ledger WHERE generation_id IS NOT NULL')
   await context.db.pool.query(
-    `DELETE FROM images; DELETE FROM usage; ALTER TABLE credit_ledger DISABLE TRIGGER USER;
-     DELETE FROM credit_ledger WHERE generation_id IS NOT NULL; ALTER TABLE credit_ledger ENABLE TRIGGER USER;
-     DELETE FROM generations; UPDATE queue_turn SET create_image_streak = 0`,
+    'DELETE FROM images; DELETE FROM usage; DELETE FROM generations; UPDATE queue_turn SET create_image_streak = 0',
   )
 })
 
@@ -214,10 +214,7 @@ describe('a claimed attempt', () => {
   it('starts and ends no earlier than it was submitted, also by a clock that is behind', async () => {
     const user = await givenUser(context.db, { developer: { concurrency: 1 } })
     await givenGeneration(context.db, user)
-    await context.db.pool.query(
-      `ALTER TABLE generations DISABLE TRIGGER USER; UPDATE generations SET created_at = now() + interval '1 minute';
-       ALTER TABLE generations ENABLE TRIGGER USER`,
-    )
+    await unguarded(context.db, `UPDATE generations SET created_at = now() + interval '1 minute'`)
     const claimed = (await claim()) as ClaimedGeneration
     expect(await runs().succeed(claimed, images(claimed))).toBe(true)
     const { created_at: createdAt, started_at: startedAt, finished_at: finishedAt } = await rowOf(context.db, claimed)

@@ -14,6 +14,7 @@ import type { Delivery } from '../../src/generation/shared-ports.js'
 import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
 import { chargesOf, givenGeneration, givenUser, givenWaiting, MODEL, rowOf } from '../support/givens.js'
+import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
 
 const context = useDatabase()
@@ -21,8 +22,7 @@ const query = (text: string, values?: unknown[]) => context.db.pool.query(text, 
 /** As if it had happened so long ago; no trigger would let anybody change that. */
 const age = async (table: string, columns: readonly string[], seconds: number) => {
   const earlier = columns.map((column) => `${column} = ${column} - interval '${seconds} seconds'`)
-  await query(`ALTER TABLE ${table} DISABLE TRIGGER USER; UPDATE ${table} SET ${earlier};
-    ALTER TABLE ${table} ENABLE TRIGGER USER`)
+  await unguarded(context.db, `UPDATE ${table} SET ${earlier}`)
 }
 const end = (ids: readonly string[]) => query(`UPDATE generations SET deadline_at = now() WHERE id = ANY ($1)`, [ids])
 

@@ -13,6 +13,7 @@ import { redisWipeMark } from '../../src/redis/wipe-mark.js'
 import { useDatabase } from '../support/database.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
+import { unguarded } from '../support/unguarded.js'
 
 const context = useDatabase()
 const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
@@ -110,9 +111,7 @@ describe('a queued generation whose delivery was lost', () => {
     const { id } = await givenGeneration(context.db, await givenUser(context.db))
     await pass()
     expect(rung).toEqual([]) // it is young: its own delivery is on the way
-    await context.db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
-    await set(id, `created_at = now() - interval '5 seconds'`)
-    await context.db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+    await unguarded(context.db, `UPDATE generations SET created_at = now() - interval '5 seconds' WHERE id = $1`, [id])
     const version = await versionOf(id)
     reachable = false
     await pass()
@@ -163,9 +162,7 @@ describe('images of a generation that failed', () => {
     const long = await givenClaimed()
     const now = await givenClaimed()
     for (const generation of [long, now]) await runStore(db, { refundFailed: true }).fail(generation, 'It failed.')
-    await db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
-    await set(long.id, `finished_at = now() - interval '40 seconds'`)
-    await db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+    await unguarded(db, `UPDATE generations SET finished_at = now() - interval '40 seconds' WHERE id = $1`, [long.id])
     const removed: string[] = []
     const images = {
       remove: async (slug: string) => {

@@ -76,7 +76,7 @@ describe('the file store', () => {
   it('rejects and cleans up when the disk takes only the beginning', async () => {
     // A limit on file sizes stands for the full disk: the write fails half-way. The shell must not let its signal kill.
     const script = `
-      import { createImageStore } from '${compiled('src/images/open-image-store.ts')}'
+      import { createImageStore } from '${await compiled('src/images/open-image-store.ts')}'
       const store = await createImageStore({ storage: { kind: 'file', path: process.argv[1] }, cdnBaseUrl: '' })
       await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.code))`
     const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"`

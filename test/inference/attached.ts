@@ -64,7 +64,7 @@ export const probedAs = (fault: string | { readonly status: number }) =>
 
 /** A stand-in as a process of its own. */
 export async function startedProcess(file: string, args: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [compiled(`test/stand-ins/${file}`), ...args], {
+  const child: ChildProcess = spawn(process.execPath, [await compiled(`test/stand-ins/${file}`), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [url] = (await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')) as [string]

@@ -9,7 +9,7 @@ import { type LocalPostgres, type LocalPostgresOptions, startLocalPostgres } fro
 import { runsWith } from '../../src/local/processes.js'
 import { compiled } from '../support/services.js'
 
-const STARTER = compiled('test/local/start-postgres.ts')
+const STARTER = await compiled('test/local/start-postgres.ts')
 
 /** One database for most tests, made once; each leaves its server stopped. */
 let dataDir: string

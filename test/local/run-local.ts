@@ -13,6 +13,8 @@ import { until } from '../support/until.js'
 /** As it is called from a checkout; it takes longer to start. */
 export const UNBUILT = ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/local.ts')]
 
+const BUILT = [await compiled('src/local.ts')]
+
 export interface LocalRun {
   readonly pid: number
   /** So far; complete once `exit` has settled. */
@@ -47,7 +49,7 @@ export function runLocal(
   cwd: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  script: readonly string[] = [compiled('src/local.ts')],
+  script: readonly string[] = BUILT,
 ): LocalRun {
   const child = spawn(process.execPath, [...script, ...args], {
     cwd,

@@ -5,8 +5,10 @@ import { expect, it } from 'vitest'
 import { compiled } from '../support/services.js'
 import { within } from '../support/until.js'
 
+const LOGGER = JSON.stringify(await compiled('src/logger.ts'))
+
 const program = (then: string) => `
-  import { createLogger } from ${JSON.stringify(compiled('src/logger.ts'))}
+  import { createLogger } from ${LOGGER}
   const log = createLogger('info', 'test')
   process.stdin.once('data', () => { for (let n = 0; n < 500; n++) log.info({ n }, 'a line'); ${then} })
   process.stdout.write('ready')`

@@ -17,6 +17,7 @@ import { findPrometheus } from '../support/programs.js'
 import { freePort } from '../support/server-process.js'
 import { type Service, startService } from '../support/service.js'
 import { redisAvailable } from '../support/services.js'
+import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js'
 import { CONFIG, DASHBOARD, type Prometheus, promtool, RULES, startPrometheus } from './prometheus.js'
@@ -231,11 +232,7 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     const { body: waiting } = await submit(one)
     await until(async () => /retries_total\{.*\} [1-9]/.test(await scrape(ports.worker)), 'what was put back')
     await gpu.refuse()
-    await pool.query(
-      `ALTER TABLE generations DISABLE TRIGGER USER;
-       UPDATE generations SET created_at = now() - interval '20 minutes' WHERE id = '${waiting.id}';
-       ALTER TABLE generations ENABLE TRIGGER USER`,
-    )
+    await unguarded(service.db, `UPDATE generations SET created_at = now() - interval '20 minutes' WHERE id = $1`, [waiting.id])
     await fires('EaselBackendDown', 'EaselQueueStuck')
 
     // The same, of audits and repairs that nobody can do any more.

@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterEach, describe, expect, inject } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
 import type { Database } from '../../src/db/client.js'
 import { sessionStore } from '../../src/db/session-store.js'
+import { findChromium } from './programs.js'
 
-const executablePath = inject('services').chromium
+const executablePath = await findChromium()
 
 /** `describe` for tests that need a browser: skipped where there is none, after a line that says so. */
 export const describeInBrowser: ReturnType<typeof describe.skipIf> = describe.skipIf(executablePath === undefined)

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,8 +17,9 @@ export interface RedisServer {
 /**
  * Starts a Redis of our own on a free loopback port, its log and process ID (`redis.pid`) in `directory`.
  * Undefined, after one line that says why, where there is none and none can be had without a question.
+ * @param options.outlives it goes on when this process ends, also by Ctrl-C
  */
-export async function startRedis(directory: string): Promise<RedisServer | undefined> {
+export async function startRedis(directory: string, { outlives = false } = {}): Promise<RedisServer | undefined> {
   const program = findRedis() ?? (await installRedis())
   if (!program) {
     const missing = `No ${PROGRAMS.join(' or ')} on the PATH, and none could be installed`
@@ -27,10 +29,21 @@ export async function startRedis(directory: string): Promise<RedisServer | undef
   }
   for (let attempt = 1; attempt <= 3; attempt++) {
     const port = await freePort()
-    const child = spawn(program, redisArguments(directory, port), { stdio: 'ignore' })
-    if (await answers(child, port)) return { url: `redis://127.0.0.1:${port}`, stop: () => stopRedis(child) }
+    const child = spawn(program, redisArguments(directory, port), { stdio: 'ignore', detached: outlives })
+    if (outlives) child.unref()
+    if (!(await answers(child, port))) continue
+    await writeFile(join(directory, 'redis.port'), String(port))
+    return { url: `redis://127.0.0.1:${port}`, stop: () => stopRedis(child) }
   }
   throw new Error(`${program} doesn't start; its log is in ${directory}/redis.log.`)
+}
+
+/** The one that `startRedis` has started with this directory, by this process or another, if it still answers. */
+export async function runningRedis(directory: string): Promise<RedisServer | undefined> {
+  const port = Number(await readFile(join(directory, 'redis.port'), 'utf8').catch(() => ''))
+  if (!port || !(await ping(port))) return undefined
+  const pid = Number(await readFile(join(directory, 'redis.pid'), 'utf8'))
+  return { url: `redis://127.0.0.1:${port}`, stop: async () => void process.kill(pid, 'SIGKILL') }
 }
 
 const redisArguments = (directory: string, port: number): string[] => [

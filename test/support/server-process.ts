@@ -38,7 +38,8 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
   const logFile = join(directory, 'server.log')
   const storagePath = join(directory, 'images')
   const log = openSync(logFile, 'a')
-  const child: ChildProcess = spawn(process.execPath, [compiled('src/server.ts')], {
+  const script = await compiled('src/server.ts')
+  const child: ChildProcess = spawn(process.execPath, [script], {
     // To a file: a pipe that nobody empties in time would hold up what is measured.
     stdio: ['ignore', log, log],
     env: {

@@ -55,7 +55,12 @@ async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void>
 export const redisAvailable: boolean = inject('services').redisUrl !== undefined
 
 /** The compiled form of a script of src/ or test/, to be run as a process of its own. */
-export const compiled = (script: string): string => join(inject('services').compiled, script.replace(/\.ts$/, '.js'))
+export async function compiled(script: string): Promise<string> {
+  const answer = await fetch(inject('services').compilerUrl)
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`src/ and test/ could not be compiled: ${text}`)
+  return join(text, script.replace(/\.ts$/, '.js'))
+}
 
 /** By test file: the files of a process share this module. */
 const ownDatabases = new Map<string, Promise<number>>()

@@ -18,9 +18,9 @@ export interface WorkerProcess {
 export async function startWorkerProcess(
   config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'storage' | 'baseUrl'>,
   env: Record<string, string>,
-  script = compiled('src/worker.ts'),
+  script?: string,
 ): Promise<WorkerProcess> {
-  const child: ChildProcess = spawn(process.execPath, [script], {
+  const child: ChildProcess = spawn(process.execPath, [script ?? (await compiled('src/worker.ts'))], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,

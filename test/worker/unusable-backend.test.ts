@@ -4,6 +4,7 @@ import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { endOf } from '../support/client.js'
 import { chargesOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
 import { type Service, startService } from '../support/service.js'
+import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
 
 let service: Service
@@ -27,9 +28,7 @@ async function givenWaiting(up: boolean, backends = 1) {
   const user = await givenUser(db)
   const { id } = await givenGeneration(db, user, { width: 256, height: 256 })
   await db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
-  await db.pool.query('ALTER TABLE generations DISABLE TRIGGER USER')
-  await db.pool.query(`UPDATE generations SET created_at = now() - interval '70 seconds' WHERE id = $1`, [id])
-  await db.pool.query('ALTER TABLE generations ENABLE TRIGGER USER')
+  await unguarded(db, `UPDATE generations SET created_at = now() - interval '70 seconds' WHERE id = $1`, [id])
   return { user, id }
 }
 

@@ -3,6 +3,7 @@ import { call, expectPersonalError } from '../../support/client.js'
 import { type GivenUser, givenGeneration, givenUser, givenWaiting, MODEL } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
+import { unguarded } from '../../support/unguarded.js'
 
 const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
 const worker = () => standInWorker(context.service.db)
@@ -100,13 +101,11 @@ describe('GET /api/v1/generations', () => {
     const user = await givenUser(db)
     const { personal: rows } = await givenWaiting(db, user, { personal: 4, create_image: 0 })
     const [first, second, third, fourth] = rows as [string, string, string, string]
-    const set = (id: string, what: string) => db.pool.query(`UPDATE generations SET ${what} WHERE id = $1`, [id])
+    const set = (id: string, what: string) => unguarded(db, `UPDATE generations SET ${what} WHERE id = $1`, [id])
     // The order of submits is also that of times.
-    await db.pool.query('ALTER TABLE generations DISABLE TRIGGER generations_guard')
     for (const [n, id] of rows.entries()) await set(id, `created_at = '2026-01-0${n + 1}T00:00:00Z'`)
     await set(second, `status = 'failed', error = 'It failed.', finished_at = now()`)
     await set(third, 'model_version_id = 12')
-    await db.pool.query('ALTER TABLE generations ENABLE TRIGGER generations_guard')
     const found = async (query: string) => ids((await get(user, `/generations?${query}`)).body.generations)
     expect(await found('status=failed')).toEqual([second])
     expect(await found('status=queued')).toEqual([fourth, third, first])

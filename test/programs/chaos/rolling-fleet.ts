@@ -35,7 +35,7 @@ const PATIENCE_MS = 150_000
 
 export class Fleet {
   /** Where the scripts are of what is started from here on: another release's, to upgrade to this one. */
-  program = compiled
+  program: (script: string) => string | Promise<string> = compiled
   readonly #options: FleetOptions
   #servers: ServerProcess[] = []
   #workers: WorkerProcess[] = []
@@ -111,7 +111,8 @@ export class Fleet {
   /** Resolves once the balancer sends requests there. */
   async #server(port?: number): Promise<ServerProcess> {
     const { client, config, env } = this.#options
-    const server = startServerProcess(this.program('src/server.ts'), config, port ?? (await freePort()), env)
+    const script = await this.program('src/server.ts')
+    const server = startServerProcess(script, config, port ?? (await freePort()), env)
     this.#keep(server, 'src/server.js')
     if (port === undefined) client.join(server.url)
     await Promise.race([until(() => client.isReady(server.url), 'the server being ready', PATIENCE_MS), server.failed])
@@ -119,7 +120,11 @@ export class Fleet {
   }
 
   async #worker(gpu: string): Promise<WorkerProcess> {
-    const starting = startWorkerProcess(this.#options.config, { INFERENCE_URL: gpu }, this.program('src/worker.ts'))
+    const starting = startWorkerProcess(
+      this.#options.config,
+      { INFERENCE_URL: gpu },
+      await this.program('src/worker.ts'),
+    )
     this.#begun.push(starting)
     const worker = await starting
     this.#keep(worker, 'src/worker.js')
