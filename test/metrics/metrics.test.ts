@@ -232,7 +232,9 @@ describe.skipIf(program === undefined)('what Prometheus gets', () => {
     const { body: waiting } = await submit(one)
     await until(async () => /retries_total\{.*\} [1-9]/.test(await scrape(ports.worker)), 'what was put back')
     await gpu.refuse()
-    await unguarded(service.db, `UPDATE generations SET created_at = now() - interval '20 minutes' WHERE id = $1`, [waiting.id])
+    await unguarded(service.db, `UPDATE generations SET created_at = now() - interval '20 minutes' WHERE id = $1`, [
+      waiting.id,
+    ])
     await fires('EaselBackendDown', 'EaselQueueStuck')
 
     // The same, of audits and repairs that nobody can do any more.
