@@ -31,6 +31,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
+    coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary', 'html'], reportOnFailure: true },
     // What Vite makes of a module is kept for the next run in node_modules, by its content.
     experimental: { fsModuleCache: true },
   },
