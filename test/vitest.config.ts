@@ -30,7 +30,7 @@ export default defineConfig({
     // For a busy machine: a wait ends with its condition, whatever its limit.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
     coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary', 'html'], reportOnFailure: true },
     // What Vite makes of a module is kept for the next run in node_modules, by its content.
     experimental: { fsModuleCache: true },

@@ -3,9 +3,6 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterEach, describe, expect } from 'vitest'
-import { hashToken, newToken } from '../../src/account/session.js'
-import type { Database } from '../../src/db/client.js'
-import { sessionStore } from '../../src/db/session-store.js'
 import { findChromium } from './programs.js'
 
 const executablePath = await findChromium()
@@ -22,13 +19,6 @@ const IMAGES = 'http://easel.test/cdn/'
 /** Colours that are still changing would be measured as they are then. */
 const STILL = { reducedMotion: 'reduce' } as const
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** A session cookie, as a browser has it that signed in. */
-export async function givenSession(db: Database, { id }: { readonly id: string }): Promise<string> {
-  const token = newToken()
-  if (!(await sessionStore(db).begin(id, hashToken(token), 'test'))) throw new Error('the account was deleted')
-  return `easel=${token}`
-}
 
 export interface Tab {
   readonly page: Page
@@ -65,6 +55,8 @@ export function useBrowser() {
         ...options,
       })
       contexts.push(context)
+      // For a busy machine: a wait ends with its condition, whatever its limit.
+      context.setDefaultTimeout(90_000)
       if (cookie) {
         const [name = '', value = ''] = cookie.split('=')
         await context.addCookies([{ name, value, url: origin, httpOnly: true, sameSite: 'Lax' }])

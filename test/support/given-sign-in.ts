@@ -1,8 +1,8 @@
 /** People who can sign in, or have. */
 import { scryptSync } from 'node:crypto'
+import { hashToken, newToken } from '../../src/account/session.js'
 import type { Database } from '../../src/db/client.js'
-import { credentialStore } from '../../src/db/session-store.js'
-import { givenSession } from './browser.js'
+import { credentialStore, sessionStore } from '../../src/db/session-store.js'
 import { type GivenUser, givenUser } from './givens.js'
 
 export const PASSWORD = 'correct horse battery'
@@ -18,6 +18,13 @@ function hashed(password: string): Buffer {
 /** Lets them sign in with PASSWORD. */
 export const givenPassword = (db: Database, { id }: Pick<GivenUser, 'id'>): Promise<void> =>
   credentialStore(db).setPassword(id, CHEAP, undefined)
+
+/** A session cookie, as a browser has it that signed in. */
+export async function givenSession(db: Database, { id }: { readonly id: string }): Promise<string> {
+  const token = newToken()
+  if (!(await sessionStore(db).begin(id, hashToken(token), 'test'))) throw new Error('the account was deleted')
+  return `easel=${token}`
+}
 
 /** An operator in a browser. */
 export async function givenOperator(db: Database): Promise<GivenUser & { readonly cookie: string }> {

@@ -1,9 +1,9 @@
 /** Webhooks of a service whose receivers are on this machine. */
 import { expect } from 'vitest'
 import { call } from './client.js'
-import { type GivenUser, givenGeneration } from './givens.js'
+import type { GivenUser } from './givens.js'
 import type { Service } from './service.js'
-import { standInWorker } from './stand-in-worker.js'
+import { givenEndedGeneration } from './stand-in-worker.js'
 
 /** What an operator sets who has receivers of their own: here, of this machine. */
 export const INSIDE = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', RATE_LIMIT_MAX: '1000' }
@@ -26,11 +26,7 @@ export async function givenWebhook(
 
 /** A generation that ends, with whatever that tells. @returns its ID */
 export async function givenEnded({ db }: Pick<Service, 'db'>, user: GivenUser, how: 'succeed' | 'fail' = 'succeed') {
-  const { id } = await givenGeneration(db, user)
-  const worker = standInWorker(db)
-  const claimed = await worker.claim()
-  await (how === 'succeed' ? worker.succeed(claimed) : worker.fail(claimed, 'The model broke.'))
-  return id
+  return (await givenEndedGeneration(db, user, {}, how)).id
 }
 
 /** The log of an endpoint, newest first. */

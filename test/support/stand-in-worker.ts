@@ -1,8 +1,10 @@
 /** What a worker writes about the generations it runs, without running any. */
 import type { Database } from '../../src/db/client.js'
 import { runStore } from '../../src/db/run-store.js'
+import type { Generation } from '../../src/generation/generation.js'
 import type { ClaimedGeneration, Serves } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
+import { type GivenUser, givenGeneration } from './givens.js'
 import { until } from './until.js'
 
 const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
@@ -31,4 +33,18 @@ export function standInWorker(db: Database) {
       if (!(await runs.fail(generation, reason))) throw new Error(`${generation.id} is no longer this worker's`)
     },
   }
+}
+
+/** A generation of the user's that has ended. Nothing else may wait to be claimed. */
+export async function givenEndedGeneration(
+  db: Database,
+  user: GivenUser,
+  asked: Parameters<typeof givenGeneration>[2] = {},
+  how: 'succeed' | 'fail' = 'succeed',
+): Promise<Generation> {
+  const generation = await givenGeneration(db, user, asked)
+  const worker = standInWorker(db)
+  const claimed = await worker.claim()
+  await (how === 'succeed' ? worker.succeed(claimed) : worker.fail(claimed, 'The model broke.'))
+  return generation
 }

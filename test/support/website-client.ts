@@ -33,3 +33,13 @@ export async function visit(url: string, path: string, { body, cookie, headers }
 export const formsOf = (origin: () => string) => ({
   send: (method: string, path: string, sent?: Sent) => visit(origin(), path, sent, method),
 })
+
+/** What a person reads of a page, without its tags. */
+export const textOf = (html: string): string =>
+  html
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')

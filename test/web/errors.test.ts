@@ -9,7 +9,7 @@ async function ask(method: string, path: string, accept = 'text/html,*/*') {
   return { status, headers, text: await answer.text() }
 }
 
-describe('an error of the website', () => {
+describe('an error page', () => {
   it('is a page with the request’s ID for people, and JSON for programs', async () => {
     const { status, headers, text } = await ask('GET', '/nothing')
     expect(status).toBe(404)
@@ -19,7 +19,7 @@ describe('an error of the website', () => {
     expect(JSON.parse(program.text)).toEqual({ error: 'No such endpoint: GET /nothing.' })
   })
 
-  it('says which methods an address takes: as a page, and in Allow', async () => {
+  it('says on a page and in Allow which methods an address takes', async () => {
     const { status, headers, text } = await ask('GET', '/sign-out')
     expect([status, headers.get('allow')]).toEqual([405, 'POST'])
     expect(text).toContain('<h1>Not this way</h1>')
@@ -29,7 +29,7 @@ describe('an error of the website', () => {
     expect(JSON.parse(program.text)).toEqual({ error: 'Method DELETE is not allowed on /docs: use GET, HEAD.' })
   })
 
-  it('tells a HEAD the same without the page', async () => {
+  it('gives a HEAD the status of a GET, without the page', async () => {
     for (const [path, status] of [
       ['/', 200],
       ['/docs', 200],
@@ -41,7 +41,7 @@ describe('an error of the website', () => {
     }
   })
 
-  it('shows an over-long or hostile address as text, and no more of it than fits', async () => {
+  it('shows a long or hostile address as text, cut to what fits', async () => {
     const { status, text } = await ask('GET', `/${'<script>'.repeat(1000)}`)
     expect(status).toBe(404)
     expect(text).not.toContain('<script>')
@@ -49,7 +49,7 @@ describe('an error of the website', () => {
     expect([program.status, program.text.length < 200]).toEqual([404, true])
   })
 
-  it('tells nothing internal when it is the server’s own', async () => {
+  it('tells nothing internal if the server itself has failed', async () => {
     const { db } = context.service
     await db.pool.query('ALTER TABLE images RENAME COLUMN removed_at TO elsewhere')
     try {

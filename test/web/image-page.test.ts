@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
 import { type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { standInWorker } from '../support/stand-in-worker.js'
+import { givenEndedGeneration, standInWorker } from '../support/stand-in-worker.js'
+import { textOf } from '../support/website-client.js'
 
 const context = useService({ env: { CDN_BASE_URL: 'https://cdn.test/images' } })
 const HOSTILE = `</title><script>alert(1)</script> "onload='x' & <b>${'é'.repeat(3)}`
@@ -14,8 +15,7 @@ beforeAll(async () => {
 
 /** The slug of an image that has been made. */
 async function givenImage(modelName = 'Pony Diffusion'): Promise<string> {
-  const { db } = context.service
-  const { slugs } = await givenGeneration(db, owner, {
+  const { slugs } = await givenEndedGeneration(context.service.db, owner, {
     prompt: 'a secret garden',
     negativePrompt: 'no weeds',
     model: { ...MODEL, modelName },
@@ -23,8 +23,6 @@ async function givenImage(modelName = 'Pony Diffusion'): Promise<string> {
     height: 768,
     seed: 123456789,
   })
-  const worker = standInWorker(db)
-  await worker.succeed(await worker.claim())
   return slugs[0] as string
 }
 
@@ -49,7 +47,7 @@ describe('GET /image/<slug>', () => {
     expect(html).toContain('AI-generated')
   })
 
-  it('has Open Graph tags for those who share its link', async () => {
+  it('has Open Graph tags, for previews where its link is shared', async () => {
     const slug = await givenImage()
     const { html } = await page(slug)
     expect(propertyOf(html, 'og:title')).toBe('Image made with Pony Diffusion')
@@ -62,12 +60,12 @@ describe('GET /image/<slug>', () => {
     expect(propertyOf(html, 'og:description')).toContain('seed 123456789')
   })
 
-  it('tells neither the prompt nor the user', async () => {
+  it('shows neither the prompt nor the user', async () => {
     const { html } = await page(await givenImage())
     for (const secret of ['secret garden', 'weeds', owner.username, owner.id]) expect(html).not.toContain(secret)
   })
 
-  it('loads nothing but what is ours and the image', async () => {
+  it('lets the browser load nothing but the website’s own files and the image', async () => {
     const { headers } = await page(await givenImage())
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy.split('; ').sort()).toEqual([
@@ -93,11 +91,11 @@ describe('GET /image/<slug>', () => {
     expect(html).toContain('&lt;/title>&lt;script>alert(1)')
     // No quote ends an attribute early.
     const title = propertyOf(html, 'og:title') ?? ''
-    expect(asText(title)).toBe(`Image made with ${HOSTILE}`)
+    expect(textOf(title)).toBe(`Image made with ${HOSTILE}`)
     expect(html.match(/<title>/g)).toHaveLength(1)
   })
 
-  it('tells a HEAD the same, without the page', async () => {
+  it('answers a HEAD like a GET, without the page', async () => {
     const { status, headers, html } = await page(await givenImage(), 'HEAD')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -144,17 +142,9 @@ describe('GET /image/<slug>', () => {
     expect(html).not.toContain('Pony Diffusion')
   })
 
-  it('needs no key and is in nobody’s rate limit', async () => {
+  it('needs no key and counts towards no rate limit', async () => {
     const slug = await givenImage()
     const answers = await Promise.all(Array.from({ length: 30 }, () => page(slug)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   })
 })
-
-const asText = (text: string): string =>
-  text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&')

@@ -1,15 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
 import { credentialStore, sessionStore } from '../../src/db/session-store.js'
-import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { call } from '../support/client.js'
-import { givenOperator } from '../support/given-sign-in.js'
+import { givenOperator, givenSession } from '../support/given-sign-in.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { visit } from '../support/website-client.js'
 
 const context = useService()
-const browser = useBrowser()
 let operator: Awaited<ReturnType<typeof givenOperator>>
 let cookie: string
 
@@ -37,7 +35,7 @@ async function recordedOf({ username }: GivenUser): Promise<string[]> {
 }
 
 describe('the operator’s pages of users', () => {
-  it('do not exist for subscribers, who can do nothing there, and ask others to sign in', async () => {
+  it('do not exist for subscribers, who can do nothing there, and ask whoever is not signed in to sign in', async () => {
     const { db, url } = context.service
     const [subscriber, other] = [await givenUser(db), await givenUser(db)]
     const theirs = await givenSession(db, subscriber)
@@ -52,7 +50,7 @@ describe('the operator’s pages of users', () => {
     expect(await recordedOf(other)).toEqual([])
   })
 
-  it('find users by a part of the name or address, and by the end of a key, ignoring case', async () => {
+  it('find users by a part of the name or address in capital or small letters, and by the end of a key', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const email = `Some.Body+${user.id}@Example.com`
@@ -70,7 +68,7 @@ describe('the operator’s pages of users', () => {
     }
   })
 
-  it('list everybody once, page by page, and deleted accounts apart', async () => {
+  it('list every user once, page by page, and deleted accounts separately', async () => {
     const { db } = context.service
     await db.pool.query(
       `INSERT INTO users (username, deleted_at)
@@ -98,7 +96,7 @@ describe('the operator’s pages of users', () => {
     expect((await see('/operator/users/paged-1')).html).not.toContain('>deleted<')
   })
 
-  it('say that there is no such user', async () => {
+  it('answer 404 in words if there is no such user', async () => {
     for (const name of ['nobody', '..%2f', '%00', 'a'.repeat(90)]) {
       const { status, html } = await see(`/operator/users/${name}`)
       expect(status).toBe(404)
@@ -106,7 +104,7 @@ describe('the operator’s pages of users', () => {
     }
   })
 
-  it('escape what users and their browsers say', async () => {
+  it('show what users and their browsers have written as text', async () => {
     const { db } = context.service
     const plan = `"><img src=x onerror=alert(1)>`
     const user = await givenUser(db, { subscription: { plan } })
@@ -123,7 +121,7 @@ describe('the operator’s pages of users', () => {
 })
 
 describe('granting credits', () => {
-  it('moves balance, ledger and record once, however often the form is sent', async () => {
+  it('changes the balance, the ledger and the log once, however often the form is sent', async () => {
     const { db } = context.service
     const user = await givenUser(db, { credits: 10 })
     const [, ref] = /name="ref" value="([\w-]{43})"/.exec((await see(pageOf(user))).html) ?? []
@@ -140,7 +138,7 @@ describe('granting credits', () => {
     expect(html).not.toContain(ref)
   })
 
-  it('refuses what is no positive whole number or has no reason, and keeps what was typed', async () => {
+  it('is refused without a positive whole number and a reason, and keeps what was typed', async () => {
     const { db } = context.service
     const user = await givenUser(db, { credits: 1 })
     const wrong = [
@@ -168,7 +166,7 @@ describe('granting credits', () => {
 })
 
 describe('an operator', () => {
-  it('revokes a key, which is refused at the next request, and no key of somebody else', async () => {
+  it('revokes a key of the user, which is refused at the next request, and no key of anybody else', async () => {
     const { db, url } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
     const answer = () => call(url, 'GET', '/api/v1/account', { key: user.key })
@@ -180,7 +178,7 @@ describe('an operator', () => {
     expect(await recordedOf(user)).toEqual([`revoked the key …${user.key.slice(-4)}: Asked for by mail`])
   })
 
-  it('ends all sessions', async () => {
+  it('ends all sessions of a user', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const theirs = await givenSession(db, user)
@@ -189,7 +187,7 @@ describe('an operator', () => {
     expect(await sessionStore(db).list(user.id)).toEqual([])
   })
 
-  it('cancels an active generation with its refund, and none of somebody else', async () => {
+  it('cancels an active generation of the user with its refund, and no generation of anybody else', async () => {
     const { db } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
     const [mine, theirs] = [await givenGeneration(db, user, { batchSize: 2 }), await givenGeneration(db, other)]
@@ -205,7 +203,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('begins, changes and takes away a subscription; the same day keeps the moment', async () => {
+  it('begins, changes and removes a subscription, whose end keeps its time of day if the day is not changed', async () => {
     const { db, url } = context.service
     const user = await givenUser(db, { subscription: null })
     const shown = async () => (await call(url, 'GET', '/api/v1/account', { key: user.key })).body.subscription
@@ -223,7 +221,7 @@ describe('an operator', () => {
     expect(await recordedOf(user)).toHaveLength(3)
   })
 
-  it('makes operators and subscribers, but not of themselves', async () => {
+  it('makes a user an operator and a subscriber again, but changes no role of their own', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const theirs = await givenSession(db, user)
@@ -240,7 +238,7 @@ describe('an operator', () => {
     expect((await see('/operator/users')).status).toBe(200)
   })
 
-  it('changes the email address, unless another account has it', async () => {
+  it('changes the email address of a user, unless another account has it', async () => {
     const { db, url } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
     const email = `${user.username}@example.com`
@@ -257,7 +255,7 @@ describe('an operator', () => {
     expect((await see(pageOf(user))).html).not.toContain(email)
   })
 
-  it('deletes an account once its name is typed; its keys and sessions end, what is active is given back', async () => {
+  it('deletes an account after typing its name, which ends its sessions and gives back what is active', async () => {
     const { db, url } = context.service
     const user = await givenUser(db, { credits: 10 })
     const theirs = await givenSession(db, user)
@@ -275,37 +273,5 @@ describe('an operator', () => {
         'nothing about it can be changed',
       )
     expect(await recordedOf(user)).toEqual(['deleted user: Asked for by mail'])
-  })
-})
-
-describeInBrowser('in a browser', () => {
-  it('an operator finds a user and grants credits with the keyboard; a double click grants once', async () => {
-    const { db, url } = context.service
-    const user = await givenUser(db, { credits: 7 })
-    await givenGeneration(db, user)
-    await givenSession(db, user)
-    const { page, violations, scrollsSideways } = await browser.open(url, cookie, { reducedMotion: 'reduce' })
-    await page.goto('/operator/users')
-    await page.getByLabel('Name, email or the end of a key').fill(user.username)
-    await page.keyboard.press('Enter')
-    await page.getByRole('link', { name: user.username, exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: user.username }).waitFor()
-    for (const summary of await page.locator('details.act > summary').all()) await summary.click()
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      expect(await violations()).toEqual([])
-    }
-    await page.setViewportSize({ width: 390, height: 800 })
-    expect(await scrollsSideways()).toBe(false)
-    await page.getByLabel('Amount').fill('35')
-    await page.getByLabel('Reason').fill('Sorry for the outage')
-    await page.getByRole('button', { name: 'Grant credits' }).dblclick()
-    await page.getByRole('status').waitFor()
-    expect(await page.getByRole('status').textContent()).toMatch(/credits were granted/)
-    expect(await creditsOf(db, user)).toBe(41)
-    expect(await recordedOf(user)).toEqual(['granted 35 credits: Sorry for the outage'])
-    await page.goto('/operator/users')
-    expect(await scrollsSideways()).toBe(false)
-    expect(await violations()).toEqual([])
   })
 })

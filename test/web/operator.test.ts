@@ -1,21 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { backendRegistry } from '../../src/db/backend-store.js'
 import { operatorActionStore } from '../../src/db/operator-action-store.js'
 import { pauseStore } from '../../src/db/pause-store.js'
-import { runStore } from '../../src/db/run-store.js'
-import { SAMPLERS } from '../../src/generation/sampler.js'
-import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
-import { givenOperator } from '../support/given-sign-in.js'
+import { givenOperator, givenSession } from '../support/given-sign-in.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { standInWorker } from '../support/stand-in-worker.js'
-import { until } from '../support/until.js'
-import { visit } from '../support/website-client.js'
+import { givenEndedGeneration, standInWorker } from '../support/stand-in-worker.js'
+import { textOf, visit } from '../support/website-client.js'
+import { givenBackend, HOSTILE, OPERATOR_PAGES, workerClaims } from './given-console.js'
 
 const context = useService()
-const browser = useBrowser()
-const HOSTILE = '<img src=x onerror=alert(1)>\u202e gpu'
-const PAGES = ['/operator', '/operator/models', `/operator/models/${MODEL.id}`, '/operator/log']
 let operator: Awaited<ReturnType<typeof givenOperator>>
 let cookie: string
 
@@ -32,15 +25,22 @@ const actions = async (target: string) =>
     .filter((it) => it.target === target)
     .map(({ actor, action, reason }) => [actor, action, reason])
 
-async function givenFailed(user: GivenUser) {
-  const generation = await givenGeneration(context.service.db, user)
-  const worker = standInWorker(context.service.db)
-  await worker.fail(await worker.claim(), 'The GPU ran out of memory.')
-  return generation
+const givenFailed = (user: GivenUser) => givenEndedGeneration(context.service.db, user, {}, 'fail')
+
+/** Pages of a server that has not looked yet: what one shows of the queue may be some seconds old. */
+async function freshServer() {
+  const { url } = await context.service.server()
+  return async (path: string) => (await visit(url, path, { cookie })).html
 }
 
-describe('for who is no operator', () => {
-  it('none of the console exists, and nothing is done', async () => {
+/** The rows of a table, as text. */
+const rowsIn = (html: string, caption: string): string[] => {
+  const [table = ''] = new RegExp(`<caption>${caption}</caption>.*?</table>`, 's').exec(html) ?? []
+  return table.split('<tr>').slice(2).map(textOf)
+}
+
+describe('the console', () => {
+  it('does not exist for a subscriber, for whom nothing is done', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const subscriber = await givenSession(db, user)
@@ -53,7 +53,7 @@ describe('for who is no operator', () => {
       [`/operator/generations/${id}/run-again`, { reason }],
       [`/operator/models/${MODEL.id}`, { reason, price: '9', enabled: 'no' }],
     ]
-    for (const path of [...PAGES, '/operator/live', `/operator/generations/${id}`])
+    for (const path of [...OPERATOR_PAGES, '/operator/live', `/operator/generations/${id}`])
       expect((await send('GET', path, undefined, subscriber)).status).toBe(404)
     for (const [path, body] of posts) expect((await send('POST', path, body, subscriber)).status).toBe(404)
     expect((await send('GET', '/operator', undefined, '')).location).toBe('/sign-in?next=%2Foperator')
@@ -64,7 +64,7 @@ describe('for who is no operator', () => {
 })
 
 describe('a generation', () => {
-  it('is canceled with its refund and the reason on record, and a second time refused', async () => {
+  it('is canceled once, with its refund and with the reason in the log', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const { id } = await givenGeneration(db, user)
@@ -79,7 +79,7 @@ describe('a generation', () => {
     expect(await actions(id)).toEqual([[operator.username, 'canceled generation', 'asked to']])
   })
 
-  it('that failed is run again: the same request, charged anew; never while another one is active', async () => {
+  it('that failed is run again as the same request, charged anew, but not while another one is active', async () => {
     const { db } = context.service
     const user = await givenUser(db, { credits: 5 })
     const failed = await givenFailed(user)
@@ -95,7 +95,7 @@ describe('a generation', () => {
     await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
   })
 
-  it('of a revoked key is not run again, and neither is one that has not failed', async () => {
+  it('that has not failed, or whose key was revoked, is not run again', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const failed = await givenFailed(user)
@@ -109,8 +109,42 @@ describe('a generation', () => {
   })
 })
 
+describe('the page of a generation', () => {
+  it('shows how it stands without its prompt, and offers to cancel it or, if it has failed, to run it again', async () => {
+    const { db } = context.service
+    const user = await givenUser(db)
+    const { id, prompt } = await givenGeneration(db, user)
+    const path = `/operator/generations/${id}`
+    const queued = await send('GET', path)
+    expect(textOf(queued.html)).toContain(`ID${id}Account${user.username}InterfacePersonal API`)
+    expect(queued.html).toContain(`action="${path}/cancel"`)
+    expect(queued.html).not.toContain(prompt)
+    const worker = standInWorker(db)
+    await worker.fail(await worker.claim(), 'The GPU ran out of memory.')
+    const failed = await send('GET', path)
+    expect(textOf(failed.html)).toContain('The GPU ran out of memory.')
+    expect(textOf(failed.html)).toContain('Backendstand-in:, stand-in')
+    expect(failed.html).toContain(`action="${path}/run-again"`)
+    const succeeded = await givenEndedGeneration(db, user)
+    expect((await send('GET', `/operator/generations/${succeeded.id}`)).html).not.toContain('Reason')
+    expect((await send('GET', '/operator/generations/gen_nothing')).status).toBe(404)
+  })
+})
+
 describe('a model version', () => {
-  it('is turned off and gets a price, and only what changed is recorded', async () => {
+  it('is shown with its file, its price and the live backends that serve it', async () => {
+    await givenBackend(context.service.db)
+    const look = await freshServer()
+    const rows = rowsIn(await look('/operator/models'), 'Model versions')
+    expect(rows.find((row) => row.includes(MODEL.filename))).toMatch(/on1a1111\+http:\/\/gpu/)
+    expect(rows.filter((row) => row.includes('no live backend'))).toHaveLength(rows.length - 1)
+    const page = await look(`/operator/models/${MODEL.id}`)
+    expect(page).toContain(MODEL.filename)
+    expect(page).toMatch(/<input id="price"[^>]* value="1"/)
+    expect((await send('GET', '/operator/models/987')).status).toBe(404)
+  })
+
+  it('gets another price or is disabled, and the log has only what changed', async () => {
     const path = `/operator/models/${MODEL.id}`
     expect((await send('POST', path, { reason: 'dearer', price: '3', enabled: 'yes' })).location).toBe(
       '/operator/models',
@@ -130,8 +164,49 @@ describe('a model version', () => {
   })
 })
 
+describe('the overview', () => {
+  it('shows what waits, what runs, what failed and the backends, with hostile names as text', async () => {
+    const { db } = context.service
+    await givenBackend(db)
+    await givenFailed(await givenUser(db))
+    const user = await givenUser(db)
+    const running = await givenGeneration(db, user)
+    await standInWorker(db).claim()
+    const waiting = await givenGeneration(db, await givenUser(db))
+    const look = await freshServer()
+    for (const path of ['/operator', '/operator/live']) {
+      const html = await look(path)
+      expect(rowsIn(html, 'Queue')).toEqual([expect.stringMatching(`^Personal API${MODEL.filename}1`)])
+      expect(rowsIn(html, 'Running')).toEqual([expect.stringContaining(`${user.username}${MODEL.filename}stand-in:`)])
+      expect(html).toContain(`href="/operator/generations/${running.id}"`)
+      expect(rowsIn(html, 'Backends')).toEqual([expect.stringContaining(`a1111+http://gpu${HOSTILE}up${HOSTILE}1`)])
+      expect(html).toContain('The model broke.')
+      expect(html).not.toContain('<img')
+    }
+    for (const { id } of [running, waiting])
+      await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
+  })
+})
+
 describe('pausing', () => {
-  it('names what is wrong: no reason, a model or backend that nobody knows, what is paused already', async () => {
+  it('keeps workers from a model until it is resumed, and shows the reason', async () => {
+    const { db } = context.service
+    const { id } = await givenGeneration(db, await givenUser(db))
+    const what = `model ${MODEL.filename}`
+    expect((await send('POST', '/operator/pause', { what, reason: 'it draws in green' })).location).toBe('/operator')
+    const look = await freshServer()
+    const paused = await look('/operator/live')
+    expect(textOf(paused)).toContain(`Paused${MODEL.filename}it draws in green`)
+    expect(rowsIn(paused, 'Queue')).toEqual([expect.stringMatching(/paused$/)])
+    expect(await workerClaims(db)).toBe(false)
+    expect((await send('POST', '/operator/resume', { what, reason: 'mended' })).location).toBe('/operator')
+    expect(await pauseStore(db).list()).toEqual([])
+    expect(rowsIn(await look('/operator/live'), 'Queue')).toEqual([expect.not.stringContaining('paused')])
+    expect(await workerClaims(db)).toBe(true)
+    await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
+  })
+
+  it('is refused in words without a reason, for an unknown model or backend, and for what is paused already', async () => {
     const pause = async (what: string, reason = 'because') =>
       (await send('POST', '/operator/pause', { what, reason })).html
     expect(await pause('all', '')).toContain('Say why')
@@ -145,8 +220,8 @@ describe('pausing', () => {
   })
 })
 
-describe('the log', () => {
-  it('goes back to the first act, newest first', async () => {
+describe('the operators’ log', () => {
+  it('shows the newest act first, and older ones page by page', async () => {
     const store = operatorActionStore(context.service.db)
     for (let n = 0; n < 60; n++)
       await store.record({ actor: 'alice', action: `counted to ${n}.`, target: HOSTILE, reason: HOSTILE })
@@ -158,82 +233,3 @@ describe('the log', () => {
     expect((await send('GET', older)).html).toContain('counted to 9.')
   })
 })
-
-describeInBrowser('the console in a browser', () => {
-  const announce = () =>
-    backendRegistry(context.service.db).announce(
-      HOSTILE,
-      'a1111+http://gpu',
-      true,
-      { models: [MODEL.filename], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 },
-      { loaded: HOSTILE, error: HOSTILE },
-    )
-
-  it('shows what waits, pauses a model and resumes it, by keyboard', async () => {
-    const { db, url } = context.service
-    await announce()
-    const { id } = await givenGeneration(db, await givenUser(db))
-    const { page } = await browser.open(url, cookie)
-    await page.goto('/operator')
-    const queue = page.getByRole('table', { name: 'Queue' })
-    await queue.getByText(MODEL.filename).waitFor()
-    await page.getByRole('table', { name: 'Backends' }).getByText('a1111+http://gpu').waitFor()
-    await queue.getByRole('link', { name: `Pause… ${MODEL.filename}` }).press('Enter')
-    await page.waitForURL('**/operator?what=*')
-    await page.getByLabel('Reason').focus()
-    await page.keyboard.type('it draws in green')
-    await page.keyboard.press('Enter')
-    await page.getByText('it draws in green').waitFor()
-    expect(await standInClaims(db)).toBe(false)
-    await queue.getByText('paused').waitFor()
-    await page.getByRole('button', { name: 'Resume' }).press('Enter')
-    await page.getByRole('heading', { name: 'Paused' }).waitFor({ state: 'detached' })
-    expect(await pauseStore(db).list()).toEqual([])
-    await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
-  })
-
-  it('refreshes itself without taking the focus or what is being typed', async () => {
-    const { db, url } = context.service
-    await pauseStore(db).pause({ scope: 'all', target: '' }, { actor: 'alice', reason: 'new GPUs' })
-    const { page } = await browser.open(url, cookie)
-    await page.goto('/operator')
-    const why = page.getByLabel('Why resume everything')
-    await why.fill('they are')
-    await page.getByLabel('Reason').fill('half a sen')
-    await why.focus()
-    const { id } = await givenGeneration(db, await givenUser(db))
-    await page.getByRole('table', { name: 'Queue' }).getByText(MODEL.filename).waitFor()
-    await page.keyboard.press('End')
-    await page.keyboard.type(' built in')
-    expect(await why.inputValue()).toBe('they are built in')
-    expect(await page.getByLabel('Reason').inputValue()).toBe('half a sen')
-    await page.keyboard.press('Enter')
-    await until(async () => (await pauseStore(db).list()).length === 0, 'the end of the pause')
-    await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
-  })
-
-  it('is accessible in light and dark, fits a phone, and believes no name', async () => {
-    const { db, url } = context.service
-    await announce()
-    await pauseStore(db).pause({ scope: 'backend', target: 'a1111+http://gpu' }, { actor: 'alice', reason: HOSTILE })
-    const failed = await givenFailed(await givenUser(db))
-    const { page, violations, scrollsSideways } = await browser.open(url, cookie)
-    for (const path of [...PAGES, `/operator/generations/${failed.id}`]) {
-      await page.setViewportSize({ width: 1280, height: 850 })
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        await page.goto(path)
-        expect(await violations(), path).toEqual([])
-      }
-      await page.setViewportSize({ width: 390, height: 800 })
-      expect(await scrollsSideways(), path).toBe(false)
-      expect(await page.locator('img').count()).toBe(0)
-    }
-  })
-})
-
-/** Whether a worker that can do anything finds something now. */
-async function standInClaims(db: typeof context.service.db): Promise<boolean> {
-  const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
-  return (await runStore(db, { refundFailed: true }).claim({ worker: 'w', backend: 'b' }, serves)) !== undefined
-}

@@ -1,263 +1,124 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
-import { Redis } from 'ioredis'
-import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { postgresPreviewBoard, postgresProgressBoard } from '../../src/db/live-boards.js'
 import { sessionStore } from '../../src/db/session-store.js'
-import { redisPreviewBoard, redisProgressBoard } from '../../src/redis/live-boards.js'
-import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
-import { creditsOf, type GivenUser, givenGeneration, givenUser, MODEL, type UserOptions } from '../support/givens.js'
+import { creditsOf, MODEL, type UserOptions } from '../support/givens.js'
 import { useService } from '../support/service.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
-import { standInWorker } from '../support/stand-in-worker.js'
+import { givenEndedGeneration, standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
-import { visit } from '../support/website-client.js'
+import { textOf, visit } from '../support/website-client.js'
+import { activeOf, boardsOf, endAll, HOSTILE, signedIn as signedInTo } from './given-playground.js'
 
-const context = useService({ env: { INFERENCE_URL: 'preview:', RATE_LIMIT_MAX: '1000' } })
-const browser = useBrowser()
+const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
 const worker = () => standInWorker(context.service.db)
-const HOSTILE = `</textarea><script>alert(1)</script>\n"it's" <b>$HOME \`id\`\\ & \u202Edlrow`
-const run = promisify(execFile)
+const signedIn = (options?: UserOptions) => signedInTo(context.service, options)
 
-beforeEach(async () => {
-  await context.service.db.pool.query(
-    `UPDATE generations SET status = 'failed', error = 'x', finished_at = now() WHERE status IN ('queued', 'processing')`,
-  )
-})
-
-/** Where a worker of this service shows progress and previews. */
-async function boards() {
-  const { db, namespace } = context.service
-  if (!redisAvailable) return { progress: postgresProgressBoard(db), previews: postgresPreviewBoard(db) }
-  const redis = new Redis(await redisUrl())
-  onTestFinished(() => redis.disconnect())
-  return { progress: redisProgressBoard(redis, namespace), previews: redisPreviewBoard(redis, namespace) }
-}
-
-async function signedIn(options: UserOptions = {}) {
-  const user = await givenUser(context.service.db, options)
-  return { user, cookie: await givenSession(context.service.db, user) }
-}
-
-async function openAs(options: UserOptions = {}, path = '/playground') {
-  const { user, cookie } = await signedIn(options)
-  const tab = await browser.open(context.service.url, cookie)
-  await tab.page.goto(path)
-  return { ...tab, user, cookie, ...partsOf(tab.page) }
-}
-
-const partsOf = (page: Page) => ({
-  prompt: page.getByRole('textbox', { name: 'Prompt', exact: true }),
-  generate: page.getByRole('button', { name: /^Generate/ }),
-  stage: page.getByRole('status', { name: 'Generation' }),
-  seed: page.getByRole('spinbutton', { name: 'Seed' }),
-  choose: (group: string, name: string | RegExp) =>
-    page.getByRole('radiogroup', { name: group }).getByRole('radio', { name }).check(),
-  heading: (name: string | RegExp) => page.getByRole('heading', { name }).waitFor(),
-})
+beforeEach(() => endAll(context.service))
 
 const send = (cookie: string, method: string, path: string, body?: Readonly<Record<string, string>>) =>
   visit(context.service.url, path, { body, cookie }, method)
+/** As the page's script sends the form: the answer is what changes on the page. */
+const sendInPlace = (cookie: string, path: string, body: Readonly<Record<string, string>> = {}) =>
+  visit(context.service.url, path, { body, cookie, headers: { 'hx-request': 'true' } }, 'POST')
 
 /** As the form sends it. */
 const FORM = { prompt: 'a lighthouse', model_version_id: `${MODEL.id}`, shape: '1024x1024', batch_size: '2', seed: '7' }
 
-const activeOf = async ({ id }: GivenUser) => {
-  const { rows } = await context.service.db.pool.query(
-    `SELECT id, prompt, width, batch_size, seed, lane FROM generations
-      WHERE user_id = $1 AND status IN ('queued', 'processing')`,
-    [id],
-  )
-  return rows[0]
+/** The stream of a generation's fragments: what has come of it so far. */
+async function openStream(cookie: string, id: string) {
+  const gone = new AbortController()
+  onTestFinished(() => gone.abort())
+  const { signal } = gone
+  const answer = await fetch(`${context.service.url}/playground/${id}/events`, { headers: { cookie }, signal })
+  const stream = { text: '', ended: false }
+  const read = async () => {
+    const decoder = new TextDecoder()
+    for await (const part of answer.body as never as AsyncIterable<Uint8Array>)
+      stream.text += decoder.decode(part, { stream: true })
+    stream.ended = true
+  }
+  read().catch(() => undefined) // the test is over
+  return {
+    type: answer.headers.get('content-type'),
+    seen: (part: string) => until(() => stream.text.includes(part), `“${part}” in the stream`),
+    ended: () => until(() => stream.ended, 'the end of the stream'),
+  }
 }
 
-describeInBrowser('the playground', () => {
-  it('is one key press away from the first image', async () => {
-    const { page, prompt, stage, user, violations } = await openAs()
-    const example = await prompt.inputValue()
-    expect(example).not.toBe('')
-    expect(await violations()).toEqual([])
-    const real = await context.service.worker()
-    await page.keyboard.press('Control+Enter')
-    const image = stage.getByRole('img', { name: example })
-    await image.waitFor()
-    await until(() => image.evaluate((img) => 'naturalWidth' in img && img.naturalWidth === 832), 'the image')
-    await real.stop()
-    expect(await page.locator('#credits').innerText()).toBe('99 credits')
-    expect(await creditsOf(context.service.db, user)).toBe(99)
-    const slug = (await stage.getByRole('link', { name: example }).getAttribute('href'))?.split('/').at(-1)
-    expect(await stage.getByRole('link', { name: 'Remix' }).getAttribute('href')).toBe(`/playground?from=${slug}`)
-    expect(await stage.getByRole('link', { name: 'Download' }).getAttribute('download')).toBe(`${slug}.png`)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      expect(await violations()).toEqual([])
-    }
-  })
-
-  it('follows a generation through a reload to its end, and shows it to nobody else', async () => {
-    const { page, cookie, prompt, generate, stage, heading } = await openAs()
-    const stranger = await openAs()
-    await prompt.fill(HOSTILE)
-    await generate.click()
-    await heading('First in the queue')
-    expect(await generate.innerText()).toContain('1 running')
-    // Scripts that come one by one: htmx begins before the page has all of them.
-    let scripts = 0
-    await page.route('**/*.js', async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 100 * scripts++))
-      await route.continue()
-    })
-    await page.reload()
-    await heading('First in the queue')
-    expect(await prompt.inputValue()).toBe(HOSTILE)
-    // Another window of the same person: in a window's hidden tab nothing is drawn.
-    const { page: second } = await browser.open(context.service.url, cookie)
-    await second.goto('/playground')
+describe('a generation of the playground', () => {
+  it('is shown on the page and in its stream while it waits, is drawn, and ends', async () => {
+    const { user, cookie } = await signedIn()
+    expect((await sendInPlace(cookie, '/playground', { ...FORM, prompt: HOSTILE })).html).toContain('1 running')
+    const { id } = await activeOf(context.service, user)
+    const page = await send(cookie, 'GET', '/playground')
+    expect(page.html).toContain('First in the queue')
+    expect(page.html).toContain(`hx-sse:connect="/playground/${id}/events"`)
+    expect(page.html).not.toContain('<script>alert')
+    const stream = await openStream(cookie, id)
+    expect(stream.type).toBe('text/event-stream')
+    await stream.seen('First in the queue')
 
     const claimed = await worker().claim()
-    await heading('Drawing…')
-    const { progress, previews } = await boards()
+    await stream.seen('Drawing…')
+    const { progress, previews } = await boardsOf(context.service)
     await progress.set(claimed.id, claimed.attempt, 0.4)
-    await until(async () => (await stage.getByRole('progressbar').getAttribute('value')) === '0.4', 'the progress')
+    await stream.seen('value="0.4"')
     await previews.set(claimed.id, claimed.attempt, Buffer.from('a preview'))
-    await page.locator(`#preview img[src="data:image/webp;base64,${btoa('a preview')}"]`).waitFor({ state: 'attached' })
-
-    await stranger.page.reload()
-    expect(await stranger.page.content()).not.toContain('dlrow')
-    for (const [method, path] of [
-      ['GET', `/playground/${claimed.id}/events`],
-      ['POST', `/playground/${claimed.id}/cancel`],
-    ] as const)
-      expect((await send(stranger.cookie, method, path)).status).toBe(404)
-
+    await stream.seen(`src="data:image/webp;base64,${btoa('a preview')}"`)
     await worker().succeed(claimed)
-    for (const tab of [page, second]) {
-      const parts = partsOf(tab)
-      const image = parts.stage.getByRole('img')
-      await image.waitFor()
-      expect(await image.getAttribute('alt')).toBe(HOSTILE)
-      expect(await parts.generate.innerText()).toContain('1 credit')
-    }
-    await stage.getByRole('link', { name: /^Use seed/ }).click()
-    expect(await partsOf(page).seed.inputValue()).toBe(`${claimed.seed}`)
+    await stream.seen('event: close')
+    await stream.ended()
+
+    const [slug] = claimed.slugs
+    const { html } = await send(cookie, 'GET', '/playground')
+    for (const part of [
+      `href="/image/${slug}"`,
+      `href="/playground?from=${slug}"`,
+      `download="${slug}.png"`,
+      `data-seed="${claimed.seed}"`,
+      '<b>98</b> credits',
+    ])
+      expect(html).toContain(part)
   })
 
-  it('cancels, gives the credits back, and says so', async () => {
-    const { page, user, generate, choose, heading, stage } = await openAs({ credits: 5 })
-    await choose('Images', '3')
-    expect(await generate.innerText()).toContain('3 credits')
-    await generate.click()
-    await heading('First in the queue')
-    expect(await page.locator('#credits').innerText()).toBe('2 credits')
-    await page.getByRole('button', { name: 'Cancel' }).click()
-    await heading('Canceled')
-    expect(await stage.innerText()).toContain('3 credits were given back')
-    expect(await page.locator('#credits').innerText()).toBe('5 credits')
+  it('is neither shown to nor canceled by anybody else', async () => {
+    const { user, cookie } = await signedIn()
+    const stranger = await signedIn()
+    await send(cookie, 'POST', '/playground', { ...FORM, prompt: HOSTILE })
+    const { id } = await activeOf(context.service, user)
+    expect((await send(stranger.cookie, 'GET', '/playground')).html).not.toContain('dlrow')
+    expect((await send(stranger.cookie, 'GET', `/playground/${id}/events`)).status).toBe(404)
+    expect((await send(stranger.cookie, 'POST', `/playground/${id}/cancel`)).status).toBe(404)
+    expect(await activeOf(context.service, user)).toMatchObject({ id })
+  })
+
+  it('is canceled with its credits given back', async () => {
+    const { user, cookie } = await signedIn({ credits: 5 })
+    await send(cookie, 'POST', '/playground', { ...FORM, batch_size: '3' })
+    expect((await send(cookie, 'GET', '/playground')).html).toContain('<b>2</b> credits')
+    const { id } = await activeOf(context.service, user)
+    const changes = textOf((await sendInPlace(cookie, `/playground/${id}/cancel`)).html)
+    expect(changes).toContain('Canceled')
+    expect(changes).toContain('3 credits were given back to you.')
+    expect(changes).toContain('5 credits')
     expect(await creditsOf(context.service.db, user)).toBe(5)
-    await generate.click()
-    await heading('First in the queue')
   })
 
-  it('says in place why nothing was drawn, and the way out', async () => {
-    const { page, user, prompt, generate, choose, violations } = await openAs({ credits: 1 })
-    const problem = page.locator('#problem')
-    await choose('Images', '2')
-    await page.getByText('costs more credits than you have').waitFor()
-    await generate.click()
-    await problem.getByRole('link', { name: 'See your credits.' }).waitFor()
-    await choose('Images', '1')
-    await prompt.fill('a naked child')
-    await page.getByText('Moderation would refuse this prompt').waitFor()
-    await generate.click()
-    await problem.getByText('flagged by moderation').waitFor()
-    expect(await violations()).toEqual([])
-    await prompt.fill(' ')
-    await generate.click()
-    await problem.getByText('prompt is required').waitFor()
-    expect(await prompt.evaluate((field) => field.matches(':focus'))).toBe(true)
-    await prompt.fill('a lighthouse')
-    await page.context().setOffline(true)
-    await generate.click()
-    await problem.getByText('could not be reached').waitFor()
-    await page.context().setOffline(false)
-    browser.problems.splice(0)
-    expect(await activeOf(user)).toBeUndefined()
-  })
-
-  it('works with the keyboard alone, on a phone, too', async () => {
-    const { page, prompt, generate, heading, scrollsSideways, user, violations } = await openAs()
-    await page.getByRole('radio', { name: /^Portrait/ }).focus()
-    await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('/')
-    await page.keyboard.press('Control+A')
-    await page.keyboard.type('a/b')
-    expect(await prompt.inputValue()).toBe('a/b')
-    await page.getByRole('tab', { name: 'curl' }).focus()
-    await page.keyboard.press('ArrowRight')
-    expect(await page.locator('#code-text').innerText()).toMatch(/^import os/)
-    await generate.focus()
-    await page.keyboard.press('Enter')
-    await heading('First in the queue')
-    expect(await activeOf(user)).toMatchObject({ prompt: 'a/b', width: 1024, lane: 'personal' })
-    // It does nothing while one runs, and keeps the focus.
-    await page.keyboard.press('Enter')
-    expect(await generate.evaluate((button) => button.matches(':focus'))).toBe(true)
-    await page.setViewportSize({ width: 390, height: 800 })
-    expect(await scrollsSideways()).toBe(false)
-    expect(await violations()).toEqual([])
-    await page.reload()
-    expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Python')
-  })
-
-  it('shows the same request as code that the API accepts', async () => {
-    const { page, prompt, choose, seed, user } = await openAs()
-    await prompt.fill(HOSTILE)
-    await choose('Shape', /^Wide/)
-    await choose('Model', /^Plant Milk/)
-    await page.getByText('Fine tuning').click()
-    await seed.fill('0')
-    const expected = { prompt: HOSTILE, model_version_id: 6, width: 1344, height: 768, seed: 0 }
-    const code = (language: string) =>
-      page
-        .getByRole('tab', { name: language })
-        .click()
-        .then(async () => (await page.locator('#code-text').textContent()) as string)
-
-    // What a shell hands to curl.
-    const shell = `curl() { while [ "$1" != -d ] && [ $# -gt 0 ]; do shift; done; printf %s "$2"; }\n${await code('curl')}`
-    const { stdout } = await run('bash', ['-c', shell])
-    expect(JSON.parse(stdout)).toEqual(expected)
-    const answer = await fetch(`${context.service.url}/api/v1/generate?dry_run=true`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' },
-      body: stdout,
-    })
-    expect([answer.status, await answer.json()]).toMatchObject([200, { credits_needed: 1, model_version_id: 6 }])
-
-    const jsonIn = (text: string, before: string, after: string) =>
-      JSON.parse(text.slice(text.indexOf(before) + before.length, text.indexOf(after)))
-    expect(jsonIn(await code('Python'), 'json=', ')\nanswer.raise')).toEqual(expected)
-    expect(jsonIn(await code('TypeScript'), 'JSON.stringify(', ')\nconst answer')).toEqual(expected)
-  })
-
-  it('leads to the sign-in once its session has ended, from an open tab, too', async () => {
-    const { page, user, generate, heading } = await openAs()
-    await generate.click()
-    await heading('First in the queue')
+  it('is no longer followed by a session that has ended', async () => {
+    const { user, cookie } = await signedIn()
+    await send(cookie, 'POST', '/playground', FORM)
+    const stream = await openStream(cookie, (await activeOf(context.service, user)).id)
+    await stream.seen('First in the queue')
     await sessionStore(context.service.db).endAll(user.id)
-    await page.waitForURL('**/sign-in?next=%2Fplayground')
+    await stream.seen('event: signed-out')
+    await stream.ended()
+    expect((await send(cookie, 'GET', '/playground')).location).toBe('/sign-in?next=%2Fplayground')
   })
 })
 
 describe('the form of the playground', () => {
-  it('is filled from an own image: all but the seed, or with it', async () => {
+  it('is filled from an image of the account: without its seed, or with it', async () => {
     const { user, cookie } = await signedIn()
-    const generation = await givenGeneration(context.service.db, user, {
-      ...{ prompt: 'a "quoted" fox', negativePrompt: 'fog', width: 640, height: 896, steps: 44, seed: 1234567 },
-    })
-    await worker().succeed(await worker().claim())
-    const [slug] = generation.slugs
+    const asked = { prompt: 'a "quoted" fox', negativePrompt: 'fog', width: 640, height: 896, steps: 44, seed: 1234567 }
+    const [slug] = (await givenEndedGeneration(context.service.db, user, asked)).slugs
     const filled = async (query: string, as = cookie) => (await send(as, 'GET', `/playground?${query}`)).html
     const remix = await filled(`from=${slug}`)
     for (const part of ['a "quoted" fox</textarea>', 'fog</textarea>', 'value="640x896" checked', 'value="44"'])
@@ -269,7 +130,31 @@ describe('the form of the playground', () => {
     expect(stranger).not.toMatch(/quoted|1234567/)
   })
 
-  it('takes a model and a prompt from its address, and says so where the model is not on offer', async () => {
+  it('has an example as its prompt until something was drawn', async () => {
+    const { cookie } = await signedIn()
+    const { html } = await send(cookie, 'GET', '/playground')
+    expect(/<textarea id="prompt"[^>]*data-example[^>]*>([^<]+)</.exec(html)?.[1]).toMatch(/./)
+  })
+
+  it('says in place why nothing was drawn, about which field, and what to do', async () => {
+    const { user, cookie } = await signedIn({ credits: 1 })
+    const refusalOf = async (fields: Readonly<Record<string, string>>) =>
+      (await sendInPlace(cookie, '/playground', { ...FORM, batch_size: '1', ...fields })).html
+    expect(await refusalOf({ batch_size: '2' })).toContain('<a href="/account">See your credits.</a>')
+    expect(await refusalOf({ prompt: 'a naked child' })).toMatch(/^<p class="problem"[^>]*>[^<]*flagged by moderation/)
+    expect(await refusalOf({ prompt: ' ' })).toContain('<p class="problem" data-field="prompt">prompt is required')
+    expect(await activeOf(context.service, user)).toBeUndefined()
+  })
+
+  it('says of a prompt that is still being written whether moderation would refuse it', async () => {
+    const { cookie } = await signedIn()
+    const hintFor = async (prompt: string) =>
+      textOf((await sendInPlace(cookie, '/playground/check', { ...FORM, prompt })).html)
+    expect(await hintFor('a naked child')).toContain('Moderation would refuse this prompt')
+    for (const prompt of ['a lighthouse', ' ']) expect(await hintFor(prompt)).toBe('')
+  })
+
+  it('takes a model and a prompt from its address, and says if the model is not on offer', async () => {
     const { cookie } = await signedIn()
     const page = async (query: string) => (await send(cookie, 'GET', `/playground?${query}`)).html
     const given = await page(`model=12&prompt=${encodeURIComponent('<i>fox')}`)
@@ -278,11 +163,11 @@ describe('the form of the playground', () => {
     expect(await page('model=999')).toContain('not on offer any more')
   })
 
-  it('works without a script', async () => {
+  it('submits, refuses and cancels without scripts', async () => {
     const { user, cookie } = await signedIn()
     const sent = await send(cookie, 'POST', '/playground', { ...FORM, prompt: 'a\r\nb' })
     expect([sent.status, sent.location]).toEqual([303, '/playground'])
-    const active = await activeOf(user)
+    const active = await activeOf(context.service, user)
     expect(active).toMatchObject({ prompt: 'a\nb', width: 1024, batch_size: 2, seed: 7 })
     expect((await send(cookie, 'GET', '/playground')).html).toContain('http-equiv="refresh"')
     const again = await send(cookie, 'POST', '/playground', { ...FORM, prompt: 'kept <words>' })
@@ -295,23 +180,23 @@ describe('the form of the playground', () => {
   })
 
   it.each([
-    [{ batch_size: '9' }, 'batch_size must be an integer from 1 to 4.'],
-    [{ steps: 'many' }, 'steps must be an integer from 1 to 100.'],
-    [{ shape: '' }, 'width must be an integer'],
-    [{ seed: '1.5' }, 'seed must be an integer'],
-    [{ model_version_id: '' }, 'model_version_id is required.'],
-    [{ model_version_id: '4711' }, 'This model is not on offer any more.'],
-    [{ prompt: 'x'.repeat(2001) }, 'prompt must be at most 2000 characters.'],
-  ])('says what is wrong with %j', async (wrong, sentence) => {
+    ['nine images', { batch_size: '9' }, 'batch_size must be an integer from 1 to 4.'],
+    ['steps that are no number', { steps: 'many' }, 'steps must be an integer from 1 to 100.'],
+    ['no shape', { shape: '' }, 'width must be an integer'],
+    ['half a seed', { seed: '1.5' }, 'seed must be an integer'],
+    ['no model', { model_version_id: '' }, 'model_version_id is required.'],
+    ['an unknown model', { model_version_id: '4711' }, 'This model is not on offer any more.'],
+    ['2001 letters', { prompt: 'x'.repeat(2001) }, 'prompt must be at most 2000 characters.'],
+  ])('says in one sentence what is wrong with %s, and draws nothing', async (_, wrong, sentence) => {
     const { user, cookie } = await signedIn()
     const { status, html } = await send(cookie, 'POST', '/playground', { ...FORM, ...wrong })
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
     expect(html).toContain(sentence)
-    expect(await activeOf(user)).toBeUndefined()
+    expect(await activeOf(context.service, user)).toBeUndefined()
   })
 
-  it('draws nothing without an active subscription, and says so before', async () => {
+  it('says that the account has no active subscription before anything is sent, and draws nothing', async () => {
     const { cookie } = await signedIn({ subscription: null })
     const page = await send(cookie, 'GET', '/playground')
     expect(page.html).toContain('No active subscription')

@@ -115,7 +115,7 @@ const sessionIn = async (back: string, cookie: string | undefined) => {
 }
 
 describe('signing in through the provider', () => {
-  it('is offered, and uses PKCE, state and nonce, which the browser keeps out of sight', async () => {
+  it('is offered, and uses PKCE, a state and a nonce, kept in a cookie that scripts cannot read', async () => {
     const { html } = await send('GET', '/sign-in?next=/gallery')
     expect(html).toContain(`href="/sign-in/oidc?next=%2Fgallery"`)
     expect(html).toContain(`Sign in with ${new URL(issuer).host}`)
@@ -130,7 +130,7 @@ describe('signing in through the provider', () => {
     expect(attributes).toMatch(/^easel-oidc=.*Max-Age=600;.*HttpOnly; SameSite=Lax/)
   })
 
-  it('signs in to the account with the verified address, and from then on whatever the address is', async () => {
+  it('leads to the account with the verified address, and later to the same account whatever the address is', async () => {
     const user = await givenReader()
     person = { sub: `sub-${user.id}`, email: user.email.toUpperCase(), email_verified: true }
     const first = await goThere('/sign-in/oidc?next=/gallery')
@@ -142,7 +142,7 @@ describe('signing in through the provider', () => {
     expect(await whoHas((await sessionIn(again.back, again.cookie)).cookie)).toMatchObject({ username: user.username })
   })
 
-  it('refuses an address that is not verified, one of a person who has left, and people without an account', async () => {
+  it('is refused with an unverified address, with one that is another person’s already, and without an account', async () => {
     const user = await givenReader()
     const { answer } = await signInAs({ sub: 'unverified', email: user.email, email_verified: false })
     expect(answer.status).toBe(403)
@@ -157,7 +157,7 @@ describe('signing in through the provider', () => {
     expect(lookalike.answer.status).toBe(403)
   })
 
-  it('makes an account where sign-up is open, with a name that is free and looks like no address', async () => {
+  it('makes an account if sign-up is open, with a free username that does not look like an address', async () => {
     const { url } = await context.service.server({}, { SIGN_UP: 'open' })
     const open = formsOf(() => url)
     const signUp = async (someone: Person) => {
@@ -182,8 +182,8 @@ describe('signing in through the provider', () => {
   })
 })
 
-describe('what comes back', () => {
-  it('is refused with a wrong state, without the cookie, and with a cookie that was changed', async () => {
+describe('the answer of the provider', () => {
+  it('is refused with a wrong state, without the cookie, and with a changed cookie', async () => {
     person = { sub: 'someone' }
     const { back, cookie } = await goThere()
     const wrong = await send('GET', back.replace(/state=[^&]+/, 'state=wrong'), { cookie })
@@ -194,7 +194,7 @@ describe('what comes back', () => {
     }
   })
 
-  it('works once, even with a copy of the cookie', async () => {
+  it('signs in once, even with a copy of the cookie', async () => {
     const user = await givenReader()
     const { back, cookie, answer } = await signInAs({ sub: 'once', email: user.email, email_verified: true })
     expect(answer.status).toBe(303)
@@ -203,7 +203,7 @@ describe('what comes back', () => {
     expect((await send('GET', back, { cookie })).status).toBe(401)
   })
 
-  it('may be an error, whose words are not shown', async () => {
+  it('is not quoted if it is an error', async () => {
     const { answer } = await signInAs(undefined)
     expect(answer.status).toBe(401)
     expect(answer.html).toContain('did not sign you in. Begin again, or sign in another way.')
@@ -212,7 +212,7 @@ describe('what comes back', () => {
 })
 
 describe('a provider that is down', () => {
-  it('leaves the server and the other ways to sign in alone, and is found again when it is back', async () => {
+  it('does not disturb the server or the other ways to sign in, and is used again once it is back', async () => {
     const port = Number(new URL(issuer).port)
     person = { sub: 'patient' }
     const begun = await goThere()

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hashToken, newToken } from '../../src/account/session.js'
 import { credentialStore } from '../../src/db/session-store.js'
-import { givenSession } from '../support/browser.js'
-import { givenPassword, PASSWORD } from '../support/given-sign-in.js'
+import { givenPassword, givenSession, PASSWORD } from '../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { formsOf } from '../support/website-client.js'
@@ -21,7 +20,7 @@ const signIn = (username: string, password = PASSWORD, more: Readonly<Record<str
   send('POST', '/sign-in', { body: { username, password, ...more } })
 
 describe('signing in', () => {
-  it('with the right password begins a session and leads to where one came from', async () => {
+  it('with the right password begins a session and leads back to the page that asked for it', async () => {
     const { status, location, cookie, attributes } = await signIn(user.username.toUpperCase(), PASSWORD, {
       next: '/gallery?q=a',
     })
@@ -31,7 +30,7 @@ describe('signing in', () => {
     expect((await send('GET', '/', { cookie })).location).toBe('/playground')
   })
 
-  it('with a wrong password, an unknown name or no password is refused in the same words, and keeps the name', async () => {
+  it('with a wrong password, an unknown name or no password is refused in the same words, and keeps the name that was typed', async () => {
     const wrong = await signIn(user.username, 'wrong')
     const unknown = await signIn('nobody-of-this-name')
     const { username } = await givenUser(context.service.db)
@@ -49,7 +48,7 @@ describe('signing in', () => {
       expect((await signIn(user.username, PASSWORD, { next })).location).toBe('/playground')
   })
 
-  it('is refused after too many tries, with the right password too, but not elsewhere and for nobody else', async () => {
+  it('is refused after too many tries even with the right password, but not from another address or for another user', async () => {
     const { db } = context.service
     const target = await givenUser(db)
     await givenPassword(db, target)
@@ -66,7 +65,7 @@ describe('signing in', () => {
     expect((await from('192.0.2.2', PASSWORD)).status).toBe(303)
   })
 
-  it('from another website does nothing', async () => {
+  it('is refused if another website sends the form', async () => {
     const body = { username: user.username, password: PASSWORD }
     const refused = [
       { 'sec-fetch-site': 'cross-site' },
@@ -80,7 +79,7 @@ describe('signing in', () => {
   })
 })
 
-describe('a link', () => {
+describe('a link to sign in', () => {
   it('signs in once, and only when its button is pressed', async () => {
     const token = newToken()
     await credentialStore(context.service.db).addLink(user.id, hashToken(token))
@@ -107,7 +106,7 @@ describe('a link', () => {
 })
 
 describe('a session', () => {
-  it('ends with signing out, and so does every copy of its cookie', async () => {
+  it('ends with signing out, for every copy of its cookie', async () => {
     const { cookie } = await signIn(user.username)
     expect((await send('POST', '/sign-out', { cookie })).location).toBe('/')
     expect((await send('GET', '/', { cookie })).status).toBe(200)
@@ -125,7 +124,7 @@ describe('a session', () => {
     expect((await send('GET', '/', { cookie: after })).status).toBe(200)
   })
 
-  it('that has ended leads to the sign-in page at the next act, and back to the page one was on', async () => {
+  it('that has ended leads to the sign-in page at the next click, and from there back to the page before', async () => {
     const path = '/confirm-email?token=x'
     const back = `/sign-in?next=${encodeURIComponent(path)}`
     const sent = await send('POST', '/confirm-email', {
@@ -139,7 +138,7 @@ describe('a session', () => {
     expect((await signIn(user.username, PASSWORD, { next: path })).location).toBe(path)
   })
 
-  it('has no key that anybody could use or sees', async () => {
+  it('adds one key of the website to the account, however many sessions there are', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     await givenSession(db, owner)
@@ -150,7 +149,7 @@ describe('a session', () => {
 })
 
 describe('an address that no page has', () => {
-  it('is a page for people, and an answer of its interface for programs', async () => {
+  it('is answered with a page for people, and as its interface answers for programs', async () => {
     const page = await send('GET', '/no-such-page')
     expect(page.status).toBe(404)
     expect(page.html).toContain('<h1>Nothing here</h1>')

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { describeInBrowser, givenSession, useBrowser } from '../support/browser.js'
 import { call } from '../support/client.js'
+import { givenSession } from '../support/given-sign-in.js'
 import { givenEnded, givenWebhook, INSIDE, timePasses } from '../support/given-webhook.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { until } from '../support/until.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 import { visit } from '../support/website-client.js'
 
 const context = useService({ env: INSIDE })
-const browser = useBrowser()
-const HOSTILE = '<b>Production</b> \u202E& "more"'
 const HOOK = 'https://example.com/hook'
 
 type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[]
@@ -27,58 +26,13 @@ async function given() {
   }
 }
 
-describeInBrowser('the webhooks page', () => {
-  it('adds an endpoint, shows its secret once, follows a test, and deletes it', async () => {
-    const { service } = context
-    const receiver = await givenReceiver(500)
-    const { cookie, list } = await given()
-    const { page, violations, scrollsSideways } = await browser.open(service.url, cookie)
-    await page.goto('/webhooks')
-    await page.getByRole('textbox', { name: 'URL' }).fill(receiver.url)
-    await page.getByRole('textbox', { name: 'Description' }).fill(HOSTILE)
-    await page.getByRole('checkbox', { name: 'image.completed' }).uncheck()
-    await page.getByRole('button', { name: 'Add webhook' }).click()
-    const secret = await page.getByLabel('Signing secret').inputValue()
-    expect(secret).toMatch(/^whsec_/)
-    expect(await violations()).toEqual([])
-    expect(await list()).toMatchObject([
-      { url: receiver.url, description: HOSTILE, events: ['generation.succeeded', 'generation.failed'] },
-    ])
-
-    await page.getByRole('link', { name: receiver.url }).click()
-    await page.getByRole('button', { name: 'Send a test' }).click()
-    expect(page.url()).toMatch(/\/webhooks\/whe_/)
-    expect(await page.content()).not.toContain(secret)
-    // Without a reload: the list asks for itself while something waits.
-    await page.getByText('HTTP 500').waitFor()
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      expect(await violations()).toEqual([])
-    }
-    receiver.behaviour = 200
-    await timePasses(service)
-    await page.getByText('delivered').waitFor()
-    await page.setViewportSize({ width: 390, height: 800 })
-    expect(await scrollsSideways()).toBe(false)
-
-    await page.getByRole('button', { name: 'Rotate secret' }).click()
-    await page.getByRole('button', { name: 'Make a new secret?' }).click()
-    expect(await page.getByLabel('Signing secret').inputValue()).not.toBe(secret)
-    await page.getByRole('button', { name: 'Delete' }).click()
-    expect(await list()).toHaveLength(1)
-    await page.getByRole('button', { name: 'Delete for good?' }).click()
-    await page.getByText('No webhooks yet.').waitFor()
-    expect(await list()).toEqual([])
-  })
-})
-
-describe('adding an endpoint', () => {
+describe('adding a webhook endpoint', () => {
   it.each([
     [{ url: 'no url', events: 'generation.failed' }],
     [{ url: 'https://10.0.0.1/', events: 'generation.failed' }],
     [{ url: HOOK, events: 'nonsense' }],
     [{ url: HOOK, events: 'generation.failed', description: 'x'.repeat(201) }],
-  ])('refuses what the API refuses, in its words, and keeps what was typed: %j', async (asked) => {
+  ])('is refused in the API’s words and keeps what was typed: %j', async (asked) => {
     const { user, post, list } = await given()
     const body = { ...asked, events: [asked.events] }
     const api = await call(context.service.url, 'POST', '/api/v1/webhooks', { key: user.key, body })
@@ -89,7 +43,7 @@ describe('adding an endpoint', () => {
     expect(await list()).toEqual([])
   })
 
-  it('needs an event, takes several, and works as a plain form; nothing keeps the secret', async () => {
+  it('works without scripts, with one event or several, and shows the secret once', async () => {
     const { post, list, get } = await given()
     expect((await post('/webhooks', { url: HOOK })).html).toContain('events must be an array of one or more of')
     const added = await post('/webhooks', [
@@ -103,7 +57,7 @@ describe('adding an endpoint', () => {
     expect((await get('/webhooks')).html).not.toContain(secret)
   })
 
-  it('stops at ten', async () => {
+  it('stops at ten endpoints', async () => {
     const { user, post, get } = await given()
     for (let n = 0; n < 10; n++) await givenWebhook(context.service, user, `${HOOK}/${n}`)
     const refused = await post('/webhooks', { url: HOOK, events: 'generation.failed' })
@@ -112,8 +66,33 @@ describe('adding an endpoint', () => {
   })
 })
 
-describe('an endpoint', () => {
-  it('of another account, or none, is no page, and nothing is done to it', async () => {
+describe('a webhook endpoint', () => {
+  it('is tested, gets a new secret, and is deleted by the buttons of its page', async () => {
+    const receiver = await givenReceiver(500)
+    const { user, get, post, list } = await given()
+    const { id, secret } = await givenWebhook(context.service, user, receiver.url)
+    const path = `/webhooks/${id}`
+    expect((await post(`${path}/test`)).location).toBe(path)
+    const shown = async () => (await get(`${path}/deliveries`)).html
+    // The part asks for itself again only while something waits.
+    await until(async () => (await shown()).includes('HTTP 500'), 'the answer 500 in the list of deliveries')
+    expect(await shown()).toMatch(/^<div id="deliveries"[^>]* hx-trigger="every 2s"/)
+    receiver.behaviour = 200
+    await timePasses(context.service)
+    await until(async () => (await shown()).includes('>delivered<'), 'the delivery')
+    expect(await shown()).not.toContain('hx-trigger')
+
+    const rotated = await post(`${path}/rotate-secret`)
+    const [fresh] = /whsec_[\w+/=]+/.exec(rotated.html) as RegExpExecArray
+    expect(fresh).not.toBe(secret)
+    expect(rotated.headers.get('cache-control')).toBe('no-store')
+    expect((await get(path)).html).not.toContain('whsec_')
+    expect((await post(`${path}/delete`)).location).toBe('/webhooks')
+    expect(await list()).toEqual([])
+    expect((await get('/webhooks')).html).toContain('No webhooks yet.')
+  })
+
+  it('of another account has no page, and nothing can be done to it', async () => {
     const { get, post } = await given()
     const other = await given()
     const hook = await givenWebhook(context.service, other.user, HOOK)
@@ -127,7 +106,7 @@ describe('an endpoint', () => {
     expect((await get('/webhooks')).html).not.toContain(HOOK)
   })
 
-  it('says why it is disabled and offers no test', async () => {
+  it('that is disabled says why, and offers no test', async () => {
     const { user, get, post } = await given()
     const { db } = context.service
     const { id } = await givenWebhook(context.service, user, HOOK)
@@ -141,7 +120,7 @@ describe('an endpoint', () => {
     expect((await post(`/webhooks/${id}/test`)).status).toBe(400)
   })
 
-  it('shows its deliveries in pages', async () => {
+  it('shows its deliveries page by page', async () => {
     const receiver = await givenReceiver(200)
     const { user, get } = await given()
     const { db } = context.service

@@ -8,7 +8,9 @@ import { findSystemPostgres, runProgram, startSystemPostgres } from './system-po
 const programs = redisAvailable ? await findSystemPostgres() : undefined
 
 describe.skipIf(!programs)('the restore of a pg_dump, with an empty Redis', () => {
-  it('brings all back as it was at its time, and nothing of what was taken away since', async () => {
+  it('brings everything back as it was at the dump, but no image or key that was taken away since', {
+    timeout: 480_000,
+  }, async () => {
     const place = programs as string
     const drill = await Drill.open()
     const server = await startSystemPostgres(place, drill)

@@ -26,7 +26,9 @@ async function asked(url: string, question: string) {
 }
 
 describe.skipIf(!redisAvailable)('a restore to a point in time, with an empty Redis', () => {
-  it('brings all back as it was at that time, and nothing of what was taken away since', async () => {
+  it('brings everything back as it was at that time, but no image or key that was taken away since', {
+    timeout: 480_000,
+  }, async () => {
     const drill = await Drill.open()
     const [primary, backup, archive] = ['primary', 'backup', 'archive'].map((name) => join(drill.directory, name)) as [
       ...[string, string, string],
