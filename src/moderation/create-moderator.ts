@@ -7,7 +7,7 @@ import { createRulesModerator } from './rules-moderator.js'
 /** Built once: its words are the same for every moderator, and there are thousands. */
 let minorsRule: MinorsRule | undefined
 
-interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'logger'> {
+interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'deadlineMs' | 'logger'> {
   /** The operator's own file for the configurable rules; it replaces the default ones, never those on minors. */
   readonly rulesFile?: string | undefined
   /** An OpenAI-compatible moderation endpoint, asked after the rules. */
@@ -15,13 +15,13 @@ interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'logg
 }
 
 /** The rules on minors, then the configured ones, then the outside check, if any. @throws ModerationRulesError */
-export function createModerator({ rulesFile, url, apiKey, logger }: ModeratorOptions): RemoteModerator {
+export function createModerator({ rulesFile, url, ...endpoint }: ModeratorOptions): RemoteModerator {
   requireWords(languages)
   const configured = configuredRules(rulesFile)
   minorsRule ??= createMinorsRule(languages)
   const rules = createRulesModerator(minorsRule, configured)
   if (url === undefined) return { ...rules, isSilent: () => false }
-  const remote = createRemoteModerator({ url, apiKey, logger })
+  const remote = createRemoteModerator({ url, ...endpoint })
   return {
     ...remote,
     async review(text) {

@@ -33,8 +33,8 @@ const OF_REDIS = ['queue-events-are-of-known-jobs', 'locks-belong-to-active-jobs
 const AFTER_REDIS = ['images-are-stored-intact', 'removed-images-have-no-file', 'failed-jobs-leave-no-file']
 const passed = (names: readonly string[]) => ({ ok: true, checks: names.map((name) => ({ name, violations: 0 })) })
 
-describe('a service in order', () => {
-  it('has no violation, in exactly these words', async () => {
+describe('audit of a service in order', () => {
+  it('finds no violation, and names each check', async () => {
     const { easel } = audited
     expect(await easel.json('audit')).toEqual(passed([...BEFORE_REDIS, ...AFTER_REDIS]))
     expect(await easel.json('audit --full')).toEqual(
@@ -46,13 +46,16 @@ describe('a service in order', () => {
     expect(lines.at(-1)).toBe('All 23 checks passed.')
   })
 
-  it.skipIf(!redisAvailable)('has none in Redis either, where it has one', async () => {
-    await withRedis(async (_redis, env) => {
-      expect(await audited.easel.json('audit', env)).toEqual(passed([...BEFORE_REDIS, ...OF_REDIS, ...AFTER_REDIS]))
-    })
-  })
+  it.skipIf(!redisAvailable)(
+    'looks into Redis, too, where the service has one, and finds no violation there',
+    async () => {
+      await withRedis(async (_redis, env) => {
+        expect(await audited.easel.json('audit', env)).toEqual(passed([...BEFORE_REDIS, ...OF_REDIS, ...AFTER_REDIS]))
+      })
+    },
+  )
 
-  it('is only read', async () => {
+  it('reads only: it changes neither the database nor Redis nor the image store', async () => {
     const { easel } = audited
     const elsewhere = join(easel.storage, 'elsewhere')
     await easel.run('audit', { STORAGE_URL: `file:${elsewhere}` })
@@ -68,8 +71,8 @@ describe('a service in order', () => {
   })
 })
 
-describe('a violation', () => {
-  it('is named beside its count, and the exit code tells', async () => {
+describe('audit of a service with a violation', () => {
+  it('shows the count and an example, and exits 1', async () => {
     await audited.breaking('UPDATE users SET credits = credits + 1 WHERE id = $1', [audited.user.id])
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
@@ -78,7 +81,7 @@ describe('a violation', () => {
   })
 })
 
-it('cannot be judged while Redis is away', async () => {
+it('audit exits with a sentence while Redis is away', async () => {
   expect(await audited.easel.error('audit', { REDIS_URL: 'redis://127.0.0.1:1' })).toBe(
     "Redis can't be reached: check REDIS_URL, and that Redis runs.",
   )

@@ -63,7 +63,7 @@ describe('backend check', () => {
     expect(stdout).toContain('twin.safetensors is the name of several checkpoints there')
   })
 
-  it('exits 1 with a warning that names the models and samplers a server lacks, for one that works', async () => {
+  it('exits 1 with a warning that names what is missing where a server works but lacks models or samplers', async () => {
     const server = await givenServer({ models: ['mine.safetensors'] })
     const { code, stdout, stderr } = await check(
       server.inferenceUrl,
@@ -120,16 +120,19 @@ describe('backend check', () => {
     else expect(stdout).toContain(`${kind}+${server.url} answers`)
   })
 
-  it.each(['nobody listens', 'some other web server'])('says so where at a plain address %s', async (what) => {
-    const server = await givenServer()
-    if (what === 'nobody listens') await server.refuse()
-    else server.set({ fault: 'garbage', scope: 'all' })
-    const { code, stderr } = await check(server.url)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      what === 'nobody listens' ? /ECONNREFUSED; check the address/ : /^error: No server that Easel can use/,
-    )
-  })
+  it.each(['nobody listens', 'another web server listens'])(
+    'says so where %s at an address without a kind of server',
+    async (what) => {
+      const server = await givenServer()
+      if (what === 'nobody listens') await server.refuse()
+      else server.set({ fault: 'garbage', scope: 'all' })
+      const { code, stderr } = await check(server.url)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(
+        what === 'nobody listens' ? /ECONNREFUSED; check the address/ : /^error: No server that Easel can use/,
+      )
+    },
+  )
 
   it('tells everything as one JSON value', async () => {
     const server = await givenServer({ models: ['mine.safetensors'] })
@@ -145,7 +148,7 @@ describe('backend check', () => {
     ['nobody listens', /cannot be reached: ECONNREFUSED; check the address/],
     ['an image of another size', /drew .* instead of 512x512; look at its log/],
     ['no answer', /did not say within 4 s what it has; check the address, and that it runs with its API on\.$/],
-  ])('exits 1 with a sentence: %s', async (what, sentence) => {
+  ])('exits 1 with one sentence that says what to do: %s', async (what, sentence) => {
     const server = await givenServer({
       models: ['mine.safetensors'],
       ...(what === 'wrong password' && { auth: 'me:secret' }),
@@ -160,7 +163,7 @@ describe('backend check', () => {
     expect(stderr).not.toContain('secret')
   })
 
-  it('asks nothing of a server when the image could not be written', async () => {
+  it('asks the server for nothing if the image could not be written to its file', async () => {
     const server = await givenServer({ models: ['mine.safetensors'] })
     const path = join(directory, 'nowhere', 'image.png')
     expect(await checkInto(path, server.inferenceUrl, '--model', 'mine.safetensors')).toEqual({

@@ -23,7 +23,7 @@ const remove = async (slug: string) => {
   for (const extension of ['png', 'webp']) await rm(join(easel.storage, `${slug}.${extension}`))
 }
 
-it('shows no more of what was removed than before the restore, and clears away what no image has', async () => {
+it('images reconcile removes files of removed images and of no image, and marks images whose file is gone', async () => {
   const { db } = easel
   const user = await givenUser(db)
   const { id, slugs } = await givenSucceeded(easel, user, { batchSize: 3 })
@@ -61,7 +61,7 @@ it('shows no more of what was removed than before the restore, and clears away w
   expect(acts.rows.at(-1)).toEqual({ action: 'reconciled images with their files', target: '3 images' })
 })
 
-it('believes no store that is empty, and lets be what is about to be published', async () => {
+it('images reconcile refuses an empty store, and leaves the files of a running generation alone', async () => {
   const { db } = easel
   const { slugs } = await givenSucceeded(easel, await givenUser(db))
   const running = await givenGeneration(db, await givenUser(db))

@@ -24,7 +24,7 @@ describe('images remove', () => {
     expect(await pollStore(easel.db).findOwned(user.id, id)).toMatchObject({ slugs: [kept] })
   })
 
-  it('may be repeated, and then removes a file that was left', async () => {
+  it('may be repeated, and then removes a file that was left behind', async () => {
     const user = await givenUser(easel.db)
     const { slugs } = await givenSucceeded(easel, user)
     const [slug] = slugs as [string]
@@ -74,7 +74,7 @@ describe('user delete', () => {
     expect(await easel.json(`jobs show ${done.id}`)).toMatchObject({ username: user.username, status: 'succeeded' })
   })
 
-  it('lets nothing more be charged', async () => {
+  it('keeps the user from being charged again', async () => {
     const user = await givenUser(easel.db)
     await easel.json(`user delete ${user.username}`)
     await expect(givenGeneration(easel.db, user)).rejects.toThrow('gone')
@@ -122,7 +122,7 @@ describe('user delete', () => {
     expect(await rowOf(easel.db, active)).toMatchObject({ prompt: '' })
   })
 
-  it('wipes more than one page', async () => {
+  it('with --purge wipes more prompts and images than one statement takes', async () => {
     const user = await givenUser(easel.db, { developer: { concurrency: 1 } })
     await easel.db.pool.query(
       `INSERT INTO generations (id, user_id, api_key_id, lane, metered, status, error, finished_at, model_version_id,

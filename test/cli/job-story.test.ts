@@ -12,7 +12,7 @@ const easel = useEasel()
 const ANYTHING = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 
 describe('jobs show', () => {
-  it('tells what happened to it from submit to end: each attempt, its wait and why it was put back, and the webhook', async () => {
+  it('tells a job’s story from submit to end: each attempt, its wait and why it was put back, and the webhook', async () => {
     const user = await givenUser(easel.db, { credits: 10 })
     const { id } = await givenGeneration(easel.db, user, { requestId: 'req-1' })
     const endpoint = { url: 'https://hooks.test/s3cret', description: '', events: ['generation.failed'] as const }
@@ -63,7 +63,7 @@ describe('jobs show', () => {
     ])
   })
 
-  it('tells what it waits for, and since when it runs', async () => {
+  it('tells what a job waits for, and for how long it has been running', async () => {
     const user = await givenUser(easel.db)
     const generation = await givenGeneration(easel.db, user)
     expect(await easel.text(`jobs show ${generation.id}`)).toMatch(/waits for attempt 1$/)

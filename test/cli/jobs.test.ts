@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { operatorGenerationStore } from '../../src/db/history-store.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
-import { chargesOf, creditsOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
+import { chargesOf, creditsOf, givenGeneration, givenUser, givenWaiting, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { useEasel } from './easel.js'
 import { givenProcessing, givenSucceeded, SIDE } from './given-images.js'
@@ -43,7 +43,7 @@ describe('jobs list', () => {
 
   it('lists 50 unless told otherwise', async () => {
     const user = await givenUser(easel.db, { developer: { concurrency: 1000 } })
-    for (let i = 0; i < 52; i++) await givenGeneration(easel.db, user)
+    await givenWaiting(easel.db, user, { personal: 52, create_image: 0 })
     expect(await easel.json(`jobs list --user ${user.username}`)).toHaveLength(50)
     expect(await easel.json(`jobs list --user ${user.username} --limit 52`)).toHaveLength(52)
   })
@@ -53,7 +53,7 @@ describe('jobs list', () => {
     ['that succeeded', { status: 'succeeded' }, ['newest_succeeded']],
     ['that failed', { status: 'failed' }, ['newest_failed']],
     ['of a user', { userId: '00000000-0000-0000-0000-000000000000' }, ['history']],
-  ] as const)('can read the newest %s from an index, however many there are', async (_which, filter, indexes) => {
+  ] as const)('reads the newest jobs %s from an index, however many there are', async (_which, filter, indexes) => {
     const { sql, params } = operatorGenerationStore(easel.db)
       .list({ status: undefined, userId: undefined, limit: 50, ...filter })
       .toSQL()

@@ -27,7 +27,7 @@ describe('key create', () => {
     expect([atOnce(usual.id), atOnce(wide.id)]).toEqual([4, 20])
   })
 
-  it('begins the key as KEY_PREFIX says', async () => {
+  it('begins the key with KEY_PREFIX', async () => {
     const { username } = await givenUser(easel.db)
     const { key } = await easel.json(`key create ${username}`, { KEY_PREFIX: 'atelier' })
     expect(isWellFormedApiKey(key, 'atelier')).toBe(true)

@@ -43,7 +43,7 @@ describe('models import', () => {
     expect(await listed(102)).toMatchObject({ name: 'v7' })
   })
 
-  it('takes back what models list shows', async () => {
+  it('accepts what models list --json shows', async () => {
     const before = await easel.json('models list')
     expect(before.length).toBeGreaterThan(6)
     expect(await importing(before)).toEqual({ imported: before.length })

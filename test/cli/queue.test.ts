@@ -48,7 +48,7 @@ describe('easel queue', () => {
 })
 
 describe('pause and resume', () => {
-  it('name everything, a model or a backend, and say why', async () => {
+  it('take everything, a model or a backend, need a reason, and are recorded', async () => {
     expect(await easel.json(['pause', '--reason', 'moving house'])).toEqual({ scope: 'all', target: '', paused: true })
     expect(await easel.error(['pause', '--reason', 'again'])).toContain('is paused already')
     expect(await easel.json('resume')).toEqual({ scope: 'all', target: '', paused: false })

@@ -134,7 +134,7 @@ describe('migrate', () => {
     empty = url.href
   })
 
-  it('is asked for where it is missing, and may be repeated', async () => {
+  it('is asked for by commands on a database without it, and may run twice at once and again', async () => {
     const env = { DATABASE_URL: empty }
     for (const line of ['user list', 'audit', 'models list']) {
       expect(await easel.error(line, env)).toBe('The database is not up to date: run "easel migrate" first.')
@@ -153,7 +153,7 @@ describe('migrate', () => {
   })
 })
 
-it('says whose work migrating is', async () => {
+it('migrate tells a user without rights on the tables who must run it', async () => {
   const application = new URL(easel.databaseUrl)
   application.username = `reader_${randomBytes(4).toString('hex')}`
   application.password = 'secret'
@@ -164,7 +164,7 @@ it('says whose work migrating is', async () => {
   )
 })
 
-describe('without DATABASE_URL', () => {
+describe('the command line without DATABASE_URL', () => {
   let directory: string
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'easel-local-'))
@@ -179,7 +179,7 @@ describe('without DATABASE_URL', () => {
     expect(await local('user list')).toEqual({ code: 1, stdout: '', stderr: expected })
   })
 
-  it('trusts no stack that others could have prepared', async () => {
+  it('does not trust a directory of a stack to which others may write', async () => {
     await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
     await chmod(directory, 0o777)
     const { code, stderr } = await local('user list')
@@ -215,7 +215,7 @@ describe('without DATABASE_URL', () => {
   })
 })
 
-describe('as a process', () => {
+describe('the command line as a process', () => {
   const start = async (args: readonly string[], env: Record<string, string> = {}) => {
     const child = spawn(process.execPath, [await compiled('src/cli.ts'), ...args], {
       env: { PATH: process.env.PATH, ...easel.env, ...env },
@@ -242,7 +242,7 @@ describe('as a process', () => {
     }, 'the end of the connections')
   })
 
-  it('ends too when it had the queue and the locks open', async () => {
+  it('ends after a command that opened the queue and the locks', async () => {
     for (const redis of redisAvailable ? [false, true] : [false]) {
       const { id } = await givenGeneration(easel.db, await givenUser(easel.db))
       const env = redis ? { REDIS_URL: await redisUrl() } : {}

@@ -9,7 +9,7 @@ import { useEasel } from './easel.js'
 const easel = useEasel()
 
 describe('user create --email --operator', () => {
-  it('sets both, which show and list tell', async () => {
+  it('sets the address and the role, which user show and user list tell', async () => {
     await easel.json('user create boss --email Boss@easel.test --operator')
     expect(await easel.json('user show boss')).toMatchObject({ email: 'Boss@easel.test', role: 'operator' })
     const boss = (await easel.json('user list')).find(({ username }: { username: string }) => username === 'boss')
@@ -79,7 +79,7 @@ describe('user sign-in-link', () => {
 })
 
 describe('user password', () => {
-  it('takes a long enough one that is not the name, and keeps a hash of it', async () => {
+  it('takes a long enough password that is not the username, and keeps a hash of it', async () => {
     await easel.json('user create erin-the-user')
     const set = (password: string) => easel.run('user password erin-the-user', {}, password)
     expect((await set('a few good words')).stdout).toBe(
@@ -92,7 +92,7 @@ describe('user password', () => {
   })
 })
 
-describe('the password', () => {
+describe('a password at the command line', () => {
   const read = (typed: string, isTTY = false) => {
     const input = Object.assign(new PassThrough(), { isTTY })
     let shown = ''

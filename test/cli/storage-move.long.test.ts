@@ -1,9 +1,8 @@
 /** An installation that goes from a directory to a bucket, and back, while it serves and draws. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as rest } from 'node:timers/promises'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config.js'
@@ -15,10 +14,10 @@ import { directoryOf, storageEnv } from '../support/image-storage.js'
 import { type S3Server, startS3 } from '../support/s3-server.js'
 import { sha256 } from '../support/s3-signature.js'
 import { useService } from '../support/service.js'
-import { compiled } from '../support/services.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
 import { type Ran, runLine } from './easel.js'
+import { COPIED, killMove } from './killed-move.js'
 
 const NO_OLD = { STORAGE_OLD_URL: '' }
 const directory = await mkdtemp(join(tmpdir(), 'easel-move-'))
@@ -56,7 +55,7 @@ async function givenImages(count: number): Promise<string[]> {
 function startReader(slugs: readonly string[], url: () => string) {
   const refused: string[] = []
   let rounds = 0
-  let [paused, stopped] = [false, false]
+  let stopped = false
   const ended = (async () => {
     while (!stopped) {
       const server = url()
@@ -65,9 +64,11 @@ function startReader(slugs: readonly string[], url: () => string) {
           (answer) => answer.arrayBuffer().then(() => answer.status),
           () => 0,
         )
-        if (status !== 200 && !paused && server === url()) refused.push(`${name}: ${status}`)
+        if (status !== 200 && server === url()) refused.push(`${name}: ${status}`)
       }
       rounds++
+      // Without a rest it would take half of the machine from what it watches.
+      await rest(100)
     }
   })()
   return {
@@ -77,12 +78,6 @@ function startReader(slugs: readonly string[], url: () => string) {
       const before = rounds
       await until(() => rounds > before + 1, 'a round of all images')
     },
-    pause: () => {
-      paused = true
-    },
-    resume: () => {
-      paused = false
-    },
     async stop() {
       stopped = true
       await ended
@@ -90,7 +85,9 @@ function startReader(slugs: readonly string[], url: () => string) {
   }
 }
 
-it('moves with every image in reach all the time, whatever breaks in between', async () => {
+it('storage move keeps every image in reach all the time, though it is killed halfway', {
+  timeout: 480_000,
+}, async () => {
   const { service } = context
   const old = storageEnv(service.config)
   const bucket = await s3.env('easel')
@@ -125,10 +122,6 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   const oldWorker = await service.worker()
   seen.push(await draw())
 
-  // Who moves first would lose what is removed or made meanwhile.
-  expect((await easel(`storage move ${from} ${to}`, old)).stderr).toBe(
-    `error: First set STORAGE_URL=${to} and STORAGE_OLD_URL=${from}, here too, and restart all servers, then all workers.\n`,
-  )
   // Servers first: they must know both stores before a worker stores anything in the newer one.
   const newServer = await service.server({}, env)
   url = newServer.url
@@ -137,22 +130,12 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   await oldWorker.stop()
   seen.push(await draw())
 
-  // Killed in the midst.
-  let puts = 0
-  s3.fault = ({ method }) => (method === 'PUT' && ++puts > 12 ? 'handled' : 'pass')
-  const killed = spawn(process.execPath, [await compiled('src/cli.ts'), 'storage', 'move', from, to], {
-    env: { PATH: process.env.PATH, ...common, ...env },
-    stdio: 'ignore',
-  })
-  await until(() => puts > 12, 'some copies')
-  killed.kill('SIGKILL')
-  await once(killed, 'exit')
-  s3.fault = undefined
+  const newer = imageStore({ ...service.config, storage: parseConfig({ ...common, ...bucket }).storage })
+  await killMove(s3, { ...common, ...env }, [from, to], newer)
   seen.push(await draw())
 
   // It goes on where it was, and what is removed while it is being copied stays removed.
-  const [first = '', broken = ''] = slugs
-  const newer = imageStore({ ...service.config, storage: parseConfig({ ...common, ...bucket }).storage })
+  const [first = ''] = slugs
   await newer.remove(first)
   seen.splice(seen.indexOf(first), 1)
   s3.fault = async ({ method, url: path }): Promise<'pass'> => {
@@ -164,23 +147,9 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   const report = moved(await easel(`storage move ${from} ${to} --json`, env))
   expect(report).toMatchObject({ removed: 1, missing: 0, different: 0 })
   expect(report.copied + report.present).toBe(seen.length)
-  expect(Math.min(report.copied, report.present)).toBeGreaterThan(3)
+  expect(report.present).toBeGreaterThanOrEqual(COPIED)
+  expect(report.copied).toBeGreaterThan(0)
   expect(await newer.exists(first)).toBe(false)
-
-  // What is not what was published is named and not copied.
-  const file = join(directoryOf(service.config), `${broken}.png`)
-  await newer.remove(broken)
-  await rename(file, `${file}-away`)
-  reader.pause()
-  await writeFile(file, 'something else')
-  const found = await easel(`storage move ${from} ${to} --json`, env)
-  expect(found).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: 1 image could not be moved: /m) })
-  expect(JSON.parse(found.stdout)).toMatchObject({ different: 1, missing: 0, examples: [broken] })
-  await rename(`${file}-away`, file)
-  reader.resume()
-  const last = { removed: 0, missing: 0, different: 0, failed: 0, examples: [] }
-  const all = seen.length
-  expect(moved(await easel(`storage move ${from} ${to} --json`, env))).toEqual({ ...last, copied: 1, present: all - 1 })
 
   // The older store may go.
   const bucketServer = await service.server({}, { ...bucket, ...NO_OLD })
@@ -201,7 +170,7 @@ it('moves with every image in reach all the time, whatever breaks in between', a
   const backWorker = await service.worker({}, target)
   await bucketWorker.stop()
   expect(moved(await easel(`storage move ${to} ${target.STORAGE_URL} --json`, target))).toEqual({
-    ...{ ...last, copied: seen.length, present: 0 },
+    ...{ copied: seen.length, present: 0, removed: 0, missing: 0, different: 0, failed: 0, examples: [] },
   })
   seen.push(await draw())
   await reader.another()

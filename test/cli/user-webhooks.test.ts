@@ -32,7 +32,7 @@ describe('user delete', () => {
     expect(urls.rows).toHaveLength(2)
   })
 
-  it('forgets where a user was told in statements that end in time, however much that was', async () => {
+  it('with --purge forgets the addresses of all deliveries, at most a thousand in a statement', async () => {
     const { pool } = easel.db
     const user = await givenUser(easel.db)
     await webhookEndpoints().admitOrigin(user.id, 'https://x.example', newWebhookSecret(), 50)
@@ -85,7 +85,7 @@ describe('user rotate-webhook-secret', () => {
     expect(await signedWith()).toEqual([rotated.secret])
   })
 
-  it('says what to do with the new one', async () => {
+  it('says what to do with the new secret', async () => {
     const { id, username } = await givenUser(easel.db)
     await webhookEndpoints().admitOrigin(id, 'https://y.example', newWebhookSecret(), 50)
     expect(await easel.text(`user rotate-webhook-secret ${username}`)).toMatch(
@@ -93,7 +93,7 @@ describe('user rotate-webhook-secret', () => {
     )
   })
 
-  it('refuses a user who has none', async () => {
+  it('refuses a user who has no secret', async () => {
     const { username } = await givenUser(easel.db)
     expect(await easel.error(`user rotate-webhook-secret ${username}`)).toBe(
       `User "${username}" has no webhook secret yet: the first request with a webhook_url makes it.`,

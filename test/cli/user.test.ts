@@ -181,7 +181,7 @@ describe('subscription set', () => {
 })
 
 describe('user delete', () => {
-  it('keeps credits, subscription, ledger and keys', async () => {
+  it('keeps the user’s credits, subscription, ledger and keys', async () => {
     const user = await givenUser(easel.db, { credits: 9 })
     expect(await easel.json(`user delete ${user.username.toUpperCase()}`)).toEqual({
       id: user.id,
@@ -197,7 +197,7 @@ describe('user delete', () => {
     })
   })
 
-  it('is told apart from a user that never was', async () => {
+  it('makes other commands say that the user was deleted, not that there is none', async () => {
     const { username } = await givenUser(easel.db)
     await easel.json(`user delete ${username}`)
     expect(await easel.error(`user delete ${username}`)).toBe(

@@ -79,7 +79,7 @@ describe.each([
     store = await open(given).created()
   })
 
-  it('is found usable, and holds nothing of that', async () => {
+  it('is found usable by its check, which leaves nothing in it', async () => {
     await store.check()
     expect(await given.names()).toEqual([])
   })
@@ -101,14 +101,14 @@ describe.each([
     expect(await given.names()).toEqual([])
   })
 
-  it('does not mind that what is removed is gone already', async () => {
+  it('removes an image that is gone already without an error', async () => {
     await store.put(slug, png)
     await store.remove(slug)
     await store.remove(slug)
     expect(await store.read(slug)).toBeUndefined()
   })
 
-  it('replaces what an earlier attempt left, and only while that is wanted', async () => {
+  it('replaces the image of an earlier attempt, but only while the new one is wanted', async () => {
     await store.put(slug, Buffer.from('a longer image of an earlier attempt'))
     expect(await store.put(slug, Buffer.from('of a later one'), { isWanted: async () => false })).toBe(false)
     expect(await store.put(slug, png, { isWanted: async () => true })).toBe(true)
@@ -124,7 +124,7 @@ describe.each([
     expect(await given.names()).toEqual([`${slug}.png`])
   })
 
-  it('tells what is there: hashes, times, and the slugs of all of it', async () => {
+  it('tells the hash and time of a file, and the slugs of all files', async () => {
     const [other, gone] = [newSlug(), newSlug()]
     await store.put(slug, png, { thumbnail })
     await store.put(other, png)
@@ -138,12 +138,12 @@ describe.each([
     expect(slugs.sort()).toEqual([other, slug, slug].sort())
   })
 
-  it('names the permanent URLs', () => {
+  it('gives each image and thumbnail its permanent URL', () => {
     expect(store.url(slug)).toBe(`https://cdn.example/images/${slug}.png`)
     expect(store.thumbnailUrl(slug)).toBe(`https://cdn.example/images/${slug}.webp`)
   })
 
-  it('opens a file for everybody, or tells that there is none', async () => {
+  it('opens a public file, or tells that there is none', async () => {
     await store.put(slug, png)
     const request: FileRequest = { name: `${slug}.png`, head: false }
     const found = await store.open(request)
@@ -152,7 +152,7 @@ describe.each([
     expect(await store.open({ ...request, name: `${newSlug()}.png` })).toBeUndefined()
   })
 
-  it('refuses what is no slug', async () => {
+  it('refuses a text that is no slug', async () => {
     const cut = slug.slice(1)
     const bad = ['', '..', '../../etc/passwd', '%2e%2e%2fpasswd', cut, `${slug}\0`, `${slug}\n`, `${slug}x`]
     for (const wrong of [...bad, `é${cut}`, `.${cut}`]) {

@@ -47,7 +47,7 @@ describe('the file store', () => {
   })
 
   it.runIf(process.getuid?.() === 0)(
-    'leaves an image to the group of a directory that hands its group on',
+    'gives an image the group of its directory where the directory has the setgid bit',
     async () => {
       await chown(root, 0, 33)
       await chmod(root, 0o2750)
@@ -100,7 +100,7 @@ describe('opening the file store', () => {
     await expect(createImageStore(configOf(root))).rejects.toThrow("can't be stored")
   })
 
-  it('stops where everybody may write, but lets a group in', async () => {
+  it('refuses a directory to which everybody may write, and accepts one to which its group may', async () => {
     await chmod(root, 0o2770)
     await createImageStore(configOf(root))
     await chmod(root, 0o777)
@@ -108,7 +108,7 @@ describe('opening the file store', () => {
     await expect(opened).rejects.toThrow(`Other users may write to ${root}`)
   })
 
-  it('clears away, beside its work, what a killed process left half-written an hour ago, and only that', async () => {
+  it('removes, in the background, half-written files that a killed process left an hour ago, and nothing else', async () => {
     const [old, fresh] = [`.${slug}.0123456789abcdef.tmp`, `.${slug}.fedcba9876543210.tmp`]
     const anHourAgo = new Date(Date.now() - 3_700_000)
     for (const name of [old, fresh, `${slug}.png`, 'notes.txt']) await writeFile(join(root, name), 'x')

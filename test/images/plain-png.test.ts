@@ -83,12 +83,12 @@ async function encodedAnew(bytes: Buffer): Promise<Buffer> {
 
 describe('a plain PNG', () => {
   it.each<[string, () => Buffer | Promise<Buffer>]>([
-    ['by a server', () => good],
-    ['by libpng', () => sharp(good).png({ compressionLevel: 4, adaptiveFiltering: true }).toBuffer()],
+    ['of zlib', () => good],
+    ['of libpng', () => sharp(good).png({ compressionLevel: 4, adaptiveFiltering: true }).toBuffer()],
     ['with every filter', () => changed((line, y) => line.fill(y % 5, 0, 1))],
     ['in several chunks, one of them empty', () => file(header(), FIRST, chunk('IDAT', NOTHING), REST, END)],
     ['with one line that differs', () => changed((line, y) => line.fill(0).fill(y === 60 ? 77 : 0, 9, 10))],
-  ])('%s is published with its own compressed pixels, marked as any other', async (_, draw) => {
+  ])('%s is published with its own compressed pixels and the marks of any other image', async (_, draw) => {
     const bytes = await draw()
     const { png, sha256 } = await finishImage(bytes, FACTS)
     expect(dataOf(png).equals(dataOf(bytes))).toBe(true)
@@ -101,7 +101,7 @@ describe('a plain PNG', () => {
     const names = 'tEXt iTXt zTXt eXIf tIME pHYs bKGD sRGB gAMA cHRM cICP prVt CRIT'.split(' ')
     const bytes = file(header(), ...names.map(text), IDAT, text('tEXt'), text('fdAT'), END)
     const { png } = await finishImage(bytes, FACTS)
-    expect(png).toEqual((await finishImage(good, FACTS)).png)
+    expect(png.equals((await finishImage(good, FACTS)).png)).toBe(true)
     expect(png.includes(SECRET)).toBe(false)
     // Decoding heeds none of them either, not even the gamma.
     expect((await pixelsOf(png)).equals(await pixelsOf(await encodedAnew(bytes)))).toBe(true)
@@ -111,14 +111,14 @@ describe('a plain PNG', () => {
 describe('the thumbnail of a plain PNG', () => {
   /** The lines of 428 × 102 fill two of deflate's longest blocks to the last byte. */
   const SIZES = [
-    { width: 832, height: 1216 },
-    { width: 832, height: 1216 },
+    { width: 400, height: 600 },
+    { width: 400, height: 600 },
     { width: 160, height: 120 },
     { width: 428, height: 102 },
-    { width: 1216, height: 832 },
+    { width: 600, height: 400 },
   ]
 
-  it('shows its own pixels, also beside others and after them', async () => {
+  it('shows its own pixels, also when others are made at the same time and before', async () => {
     const drawings = await Promise.all(
       SIZES.map(async (size) => {
         const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const
@@ -139,8 +139,7 @@ describe('the thumbnail of a plain PNG', () => {
       for (const [i, { bytes, expected }] of together.entries()) {
         const { png, thumbnail } = finished[i] as (typeof finished)[0]
         expect(dataOf(png).equals(dataOf(bytes))).toBe(true)
-        expect(expected).toBeDefined()
-        expect(thumbnail).toEqual(expected)
+        expect(expected && thumbnail?.equals(expected)).toBe(true)
       }
     }
   })
@@ -212,7 +211,7 @@ describe('a PNG that is not plain', () => {
     await expect(finishImage(singleColour(filter), FACTS)).rejects.toMatchObject(refused)
   })
 
-  it('is refused when it has very many pixels, even if they are those that were asked for', async () => {
+  it('is refused when it has more than 2^24 pixels, even if so many were asked for', async () => {
     const size = { width: 8192, height: 2049 }
     const many = Buffer.alloc((1 + size.width * 3) * size.height).fill(7, 9, 99)
     const bytes = drawn(deflateSync(many, { level: 1 }), header(undefined, size))

@@ -45,7 +45,7 @@ describe('finishing an image', () => {
     ['PNG', 'png'],
     ['WebP', 'webp'],
   ] as const)('makes a thumbnail out of a %s: small, in its proportions, marked as AI-generated', async (_, format) => {
-    const size = { width: 1216, height: 832 }
+    const size = { width: 640, height: 438 }
     const bytes = await sketch(size).toFormat(format, { lossless: true }).toBuffer()
     const { thumbnail } = await finishImage(bytes, { ...facts, ...size })
     const { xmp, ...found } = await sharp(thumbnail).metadata()
@@ -56,7 +56,7 @@ describe('finishing an image', () => {
 
   it('keeps the pixels of a lossless image', async () => {
     const { png } = await finishImage(await sketch().png().toBuffer(), facts)
-    expect(await sharp(png).raw().toBuffer()).toEqual(await sketch().raw().toBuffer())
+    expect((await sharp(png).raw().toBuffer()).equals(await sketch().raw().toBuffer())).toBe(true)
   })
 
   it('gives the same file for the same bytes and facts', async () => {
@@ -157,16 +157,16 @@ describe('refusing an image', () => {
     expect(error).toMatchObject({ kind: 'bad_output', publicMessage: expect.stringMatching(/^The image .*\.$/) })
   })
 
-  it('names both sizes for the operator', async () => {
+  it('tells the operator the asked and the drawn size', async () => {
     const error = await refusal(await sketch().png().toBuffer(), { ...facts, width: 72 })
     expect(error).toMatchObject({ message: 'the backend drew 64x48 instead of 72x48' })
   })
 
-  it('does not decode an image of very many pixels', async () => {
-    const bomb = await sharp({ create: { width: 5000, height: 5000, channels: 3, background: '#123' } })
-      .png()
+  it('does not decode an image of more than 2^24 pixels', async () => {
+    const bomb = await sharp({ create: { width: 4104, height: 4096, channels: 3, background: '#123' } })
+      .png({ compressionLevel: 1 })
       .toBuffer()
-    expect(await refusal(bomb, { ...facts, width: 5000, height: 5000 })).toMatchObject({ kind: 'bad_output' })
+    expect(await refusal(bomb, { ...facts, width: 4104, height: 4096 })).toMatchObject({ kind: 'bad_output' })
   })
 
   it('unpacks no text, of which a few bytes can be hundreds of megabytes', async () => {

@@ -3,13 +3,13 @@ import { withConcatenated } from '../../src/images/reused-memory.js'
 
 const memoryOf = (length: number) => withConcatenated([Buffer.alloc(length)], async ({ buffer }) => buffer)
 
-it('holds the pieces in their order, and nothing of those before', async () => {
+it('reused memory holds the pieces in their order, and nothing of earlier ones', async () => {
   await memoryOf(100)
   const pieces = ['one, ', '', 'two'].map((text) => Buffer.from(text))
   expect(await withConcatenated(pieces, async (whole) => whole.toString())).toBe('one, two')
 })
 
-it('is lent to one at a time', async () => {
+it('reused memory is lent to one use at a time', async () => {
   await memoryOf(100)
   await withConcatenated([Buffer.alloc(100)], async (outer) => {
     const inner = await memoryOf(100)
@@ -17,7 +17,7 @@ it('is lent to one at a time', async () => {
   })
 })
 
-it('is lent again once its use has ended or failed, as long as it is large enough', async () => {
+it('reused memory is lent again after its use has ended or failed, if it is large enough', async () => {
   const large = await memoryOf(5000)
   const failing = withConcatenated([Buffer.alloc(4000)], async ({ buffer }) => {
     expect(buffer).toBe(large)

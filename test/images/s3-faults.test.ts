@@ -87,7 +87,7 @@ describe('a put', () => {
     expect(await store.read(slug)).toEqual(Buffer.from('of the attempt that took over'))
   })
 
-  it('may take nearly a minute over a slow line', async () => {
+  it('may take 55 seconds over a slow line, and is not repeated', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     let arrive = () => {}
     meet('PUT', 1, () => new Promise((pass) => (arrive = () => pass('pass'))))
@@ -146,7 +146,7 @@ describe('a put', () => {
   })
 })
 
-describe('the sentence', () => {
+describe('the error message', () => {
   const at = () => s3.endpoint
   it.each<[string, Fault, () => string]>([
     [

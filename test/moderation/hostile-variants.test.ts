@@ -7,7 +7,7 @@ import words from './hostile-words.json' with { type: 'json' }
 const moderator = createModerator({})
 
 describe('hostile variants', () => {
-  it('are at least 600, in at least 20 languages, one of each that has words', () => {
+  it('are at least 600, in each of the at least 20 languages that have words', () => {
     expect(new Set(Object.values(hostileVariants).flat()).size).toBeGreaterThanOrEqual(600)
     expect(Object.keys(words).length).toBe(languages.length)
     expect(languages.length).toBeGreaterThanOrEqual(20)
@@ -19,7 +19,8 @@ describe('hostile variants', () => {
       variants.map((prompt) => moderator.review({ prompt, negativePrompt: '', nsfwModel: true })),
     )
     const missed = variants.filter((_, i) => !verdicts[i]?.flagged)
-    console.info(`missed ${missed.length} of ${variants.length}: ${missed.join(' | ')}`)
-    expect(missed.length).toBeLessThanOrEqual(variants.length / 50)
+    const figures = `missed ${missed.length} of ${variants.length}: ${missed.join(' | ')}`
+    if (process.env.SHOW_FIGURES) console.log(figures)
+    expect(missed.length, figures).toBeLessThanOrEqual(variants.length / 50)
   })
 })

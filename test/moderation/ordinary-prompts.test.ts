@@ -25,7 +25,8 @@ describe('ordinary prompts', () => {
 
   it.each([true, false])('pass, at least 99 in 100, when the model being NSFW is %s', async (nsfwModel) => {
     const flagged = await flaggedAmong(nsfwModel)
-    console.info(`flagged ${flagged.length} of ${prompts.length}: ${flagged.join(' | ')}`)
-    expect(flagged.length).toBeLessThanOrEqual(prompts.length / 100)
+    const figures = `flagged ${flagged.length} of ${prompts.length}: ${flagged.join(' | ')}`
+    if (process.env.SHOW_FIGURES) console.log(figures)
+    expect(flagged.length, figures).toBeLessThanOrEqual(prompts.length / 100)
   })
 })

@@ -4,6 +4,7 @@ import { createTermMatcher, readText, type TermList, termsIn } from '../../src/m
 import { seedOf } from '../support/effort.js'
 import { disguises, LONG_CANARY, SHORT_CANARY } from './disguises.js'
 
+const SEED = seedOf(1)
 const long: TermList = { terms: [`*${LONG_CANARY}*`] }
 const short: TermList = { terms: [SHORT_CANARY], ordinary: ['vimo sauce', 'blue-vimo'] }
 const matcherOf = (lists: readonly TermList[], fillers?: readonly string[]) => {
@@ -87,7 +88,7 @@ describe('createTermMatcher', () => {
     expect(found('vimo vimo v1mo zorblax ZORBLAX')).toEqual([SHORT_CANARY, LONG_CANARY])
   })
 
-  it('finds the canary behind any mix of invisible characters, marks, brackets and case', () => {
+  it(`finds the canary behind any mix of invisible characters, marks, brackets and case (seed ${SEED})`, () => {
     const noise = fc.array(fc.constantFrom('\u200b', '\u0301', '\u00ad', '(', ')', '[', '\ufe0f', '\u{e0041}'), {
       maxLength: 4,
     })
@@ -98,16 +99,16 @@ describe('createTermMatcher', () => {
       fc.property(letters, (pieces) => {
         expect(found(pieces.map(([letter, junk]) => letter + junk.join('')).join(''))).toEqual([LONG_CANARY])
       }),
-      { seed: seedOf(1), numRuns: 300 },
+      { seed: SEED, numRuns: 300 },
     )
   })
 
-  it('reads any text without failing', () => {
+  it(`finds a term behind any other text (seed ${SEED})`, () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-        expect(found(`${text} ${LONG_CANARY}`)).toContain(LONG_CANARY)
+      fc.property(fc.array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 200 }), (codes) => {
+        expect(found(`${String.fromCodePoint(...codes)} ${LONG_CANARY}`)).toContain(LONG_CANARY)
       }),
-      { seed: seedOf(1), numRuns: 300 },
+      { seed: SEED, numRuns: 300 },
     )
   })
 })

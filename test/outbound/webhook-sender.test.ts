@@ -5,7 +5,7 @@ import { type ClaimedDelivery, newEndpointId, newEventId, newWebhookSecret } fro
 import { givenReceiver } from '../support/webhook-receiver.js'
 
 const sender = (options: Partial<SenderOptions> = {}) =>
-  webhookSender({ policy: addressPolicy(['127.0.0.1']), allowHttp: true, timeoutMs: 300, ...options })
+  webhookSender({ policy: addressPolicy(['127.0.0.1']), allowHttp: true, timeoutMs: 60_000, ...options })
 
 const to = (url: string): ClaimedDelivery => ({
   ...{ seq: 1, eventId: newEventId(), type: 'test', generationId: null, endpointId: newEndpointId(), accountId: 'a' },
@@ -15,7 +15,7 @@ const send = (url: string, options?: Partial<SenderOptions>, signal = new AbortC
   sender(options).send(to(url), '{}', signal)
 
 describe('a receiver', () => {
-  it('that answers any 2xx has got it, however long its answer is or takes', async () => {
+  it('that answers with any 2xx has got the webhook, however long its answer is or takes', async () => {
     const receiver = await givenReceiver(201)
     expect(await send(receiver.url)).toEqual({ delivered: true, status: 201 })
     receiver.behaviour = (response) => {
@@ -31,14 +31,17 @@ describe('a receiver', () => {
     expect(await send(receiver.url)).toEqual({ delivered: true, status: 200 })
   })
 
-  it('that does not answer in time, or whose name does not, has not', async () => {
+  it('that does not answer in time, or whose name is not resolved in time, has timed out', async () => {
     const receiver = await givenReceiver('hang')
-    expect(await send(receiver.url)).toEqual({ delivered: false, fault: 'timed_out' })
-    const never = { resolveHost: () => new Promise<string[]>(() => undefined) }
-    expect(await send('https://slow.example.com/', never)).toEqual({ delivered: false, fault: 'timed_out' })
+    expect(await send(receiver.url, { timeoutMs: 300 })).toEqual({ delivered: false, fault: 'timed_out' })
+    const resolveHost = () => new Promise<string[]>(() => undefined)
+    expect(await send('https://slow.example.com/', { resolveHost, timeoutMs: 300 })).toEqual({
+      delivered: false,
+      fault: 'timed_out',
+    })
   })
 
-  it('that breaks off, is not there, or does not speak TLS is named so', async () => {
+  it('that breaks off, is not there, or does not speak TLS is told apart', async () => {
     const receiver = await givenReceiver((response) => response.destroy())
     expect(await send(receiver.url)).toEqual({ delivered: false, fault: 'connection_failed' })
     expect(await send('http://127.0.0.1:1025/')).toEqual({ delivered: false, fault: 'connection_failed' })
@@ -59,7 +62,7 @@ describe('a receiver', () => {
   })
 })
 
-it('rejects when it is told to leave, so that the delivery is given back', async () => {
+it('a send rejects when the server is told to end, so that the delivery is given back', async () => {
   const receiver = await givenReceiver('hang')
   const leaving = new AbortController()
   const sent = expect(send(receiver.url, {}, leaving.signal)).rejects.toThrow()

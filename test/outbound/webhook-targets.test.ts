@@ -51,11 +51,11 @@ describe('the address of a webhook', () => {
     ['https://user:pass@example.com/', 'url must not hold a user or a password: put a secret into its path or query.'],
     ['https://example.com:22/', 'url must use port 443, 80, or one from 1024 up.'],
     [`https://example.com/${'x'.repeat(2048)}`, 'url must have at most 2048 characters.'],
-  ])('must be in order: %s', (url, sentence) => {
+  ])('is refused with a sentence: %s', (url, sentence) => {
     expect(refusalOf(url)).toBe(sentence)
   })
 
-  it('may be where the operator has receivers, and nowhere else inside', () => {
+  it('may be in a network that the operator allows, and in no other private one', () => {
     const inside = webhookTargets({ policy: addressPolicy(['10.1.0.0/16', 'fd00::5']), allowHttp: true })
     for (const url of ['http://10.1.2.3/', 'http://[fd00::5]/', 'https://receiver.internal/', 'http://8.8.8.8/'])
       expect(refusalOf(url, inside), url).toBeUndefined()

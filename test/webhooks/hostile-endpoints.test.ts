@@ -37,8 +37,8 @@ const lastError = (user: GivenUser, webhook: { id: string }, fault: string) =>
     return last?.last_error === fault && last
   }, fault)
 
-describe('an endpoint that leads inside', () => {
-  it('by a redirect is not followed', async () => {
+describe('an endpoint that leads into a private network', () => {
+  it('by a redirect is not followed there', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     for (const location of ['http://169.254.169.254/latest/meta-data/', `http://127.0.0.2:${port}/`]) {
@@ -52,7 +52,7 @@ describe('an endpoint that leads inside', () => {
     expect(reached).toBe(0)
   })
 
-  it('by a name that comes to mean something inside is not connected to, nor when only one of its addresses does', async () => {
+  it('by a name is not connected to once any of the name’s addresses is private', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver()
@@ -77,7 +77,7 @@ describe('an endpoint that leads inside', () => {
     expect(reached).toBe(1) // it would have been noticed
   })
 
-  it('by an address that was allowed when it was created is judged again', async () => {
+  it('by an address that was allowed when it was created is judged again at each send', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver()
@@ -93,28 +93,28 @@ describe('an endpoint that leads inside', () => {
 })
 
 describe('an endpoint that hangs', () => {
-  it('slows neither another endpoint nor a generation, and has two requests at most', async () => {
+  it('delays no other endpoint, of the same user or of others, and has two requests at most', async () => {
     const { service } = context
     const [user, other] = [await givenUser(service.db), await givenUser(service.db)]
-    const hanging = await givenReceiver('hang')
+    let givenUp = 0
+    const hanging = await givenReceiver((response) => response.once('close', () => givenUp++))
     const sound = await givenReceiver()
     await givenWebhook(service, user, hanging.url)
     await givenWebhook(service, user, sound.url)
     await givenWebhook(service, other, sound.url)
-    const startedAt = performance.now()
     for (let n = 1; n <= 4; n++) {
       await givenEnded(service, user)
       await givenEnded(service, other)
       await sound.nth(2 * n)
     }
-    expect(performance.now() - startedAt).toBeLessThan(6000) // one time-out is 10 s
     await hanging.nth(2)
+    expect(givenUp, 'requests whose time-out of 10 s has passed').toBe(0)
     expect(hanging.received).toHaveLength(2)
   })
 })
 
 describe('an endpoint that refuses', () => {
-  it('for good, with 410, is disabled with the reason, and nothing waits for it any more', async () => {
+  it('with 410 is disabled with the reason, and nothing waits for it any more', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver(500)
@@ -136,22 +136,23 @@ describe('an endpoint that refuses', () => {
     expect(test).toMatchObject({ status: 400, body: { error: expect.stringContaining('is disabled') } })
   })
 
-  it('for a while, with 429 or 503, is let alone for as long as it asks', async () => {
+  it('with 503 and Retry-After is left alone for as long as it asks', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver((response) => response.writeHead(503, { 'retry-after': '60' }).end())
     const webhook = await givenWebhook(service, user, receiver.url)
     await givenEnded(service, user)
-    const { next_try_at: next } = await lastError(user, webhook, 'status_not_2xx')
+    const { created_at: created, next_try_at: next } = await lastError(user, webhook, 'status_not_2xx')
     const { rows } = await service.db.pool.query(
-      `SELECT not_before > now() + interval '55 seconds' AS rests FROM webhook_endpoints WHERE id = $1`,
+      `SELECT e.not_before >= d.created_at + interval '60 seconds' AS rests
+         FROM webhook_endpoints e JOIN webhook_deliveries d ON d.endpoint_id = e.id WHERE e.id = $1`,
       [webhook.id],
     )
-    expect(rows[0].rests).toBe(true)
-    expect(Date.parse(next) - Date.now()).toBeGreaterThan(50_000)
+    expect(rows).toEqual([{ rests: true }])
+    expect(Date.parse(next) - Date.parse(created)).toBeGreaterThanOrEqual(60_000)
   })
 
-  it('for three days is disabled; one that recovers before is told of everything', async () => {
+  it('for three days is disabled, and one that recovers before is sent everything', async () => {
     const { service } = context
     const { pool } = service.db
     const [lasting, passing] = [await givenUser(service.db), await givenUser(service.db)]

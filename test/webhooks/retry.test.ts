@@ -19,7 +19,7 @@ const PAUSES = [
 
 const context = useDatabase()
 
-it('a delivery that always fails has every try of the schedule, each in its time, and is then given up', async () => {
+it('a delivery that always fails is tried after each pause of the schedule, and is then given up', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
   onTestFinished(() => void vi.restoreAllMocks())
   const { db } = context
@@ -69,7 +69,7 @@ it('a delivery that always fails has every try of the schedule, each in its time
   expect(rows).toEqual([{ status: 'failed', attempts: PAUSES.length + 1 }])
 })
 
-it('what failed together comes back within a fifth of its pause, not together', () => {
+it('a pause is up to a fifth longer at random, so that what failed together is not tried together', () => {
   expect(PAUSES.map((_, i) => retryDelay(i + 1, 0, 0))).toEqual(PAUSES)
   expect(PAUSES.map((_, i) => retryDelay(i + 1, 0, 1))).toEqual(PAUSES.map((seconds) => seconds * 1.2))
 })

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { balancedClient } from './balanced-client.js'
 
-it('a client that repeats itself while no server is ready leaves everything else its turn', async () => {
+it('the balanced client waits between its tries while no server is ready, so that timers get their turn', async () => {
   const client = balancedClient()
   onTestFinished(() => client.close())
   let over = false

@@ -38,7 +38,7 @@ export interface BalancedClient {
 
 const PROBE_EVERY_MS = 250
 /** A connection that nobody answers on is given up then; a slow machine is no outage. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 interface BalancedServer {
   readonly url: string

@@ -3,7 +3,7 @@ import { spells } from './blocked.js'
 
 const refused = (from: number) => ({ from, to: from + 10 })
 
-describe('how long users were locked out', () => {
+describe('the time for which a user was locked out', () => {
   it('counts no refusal while a generation was active', () => {
     expect(spells([refused(0), refused(100)], [{ from: 5, to: 105 }])).toEqual([])
   })

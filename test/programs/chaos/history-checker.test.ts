@@ -65,8 +65,8 @@ function judged(history: readonly Exchange[], end?: Outcome, excused = false): s
   return checker.violations.map(({ invariant }) => invariant)
 }
 
-describe('a history as it should be', () => {
-  it('breaks nothing', () => {
+describe('the checker finds nothing wrong with a history', () => {
+  it('in which everything is as it should be', () => {
     const history = [
       submitted(1, { key: 'k' }),
       polled(1, 'queued'),
@@ -88,18 +88,18 @@ describe('a history as it should be', () => {
     expect(judged(history, end)).toEqual([])
   })
 
-  it('may hold errors while something is out of order', () => {
+  it('that holds errors while something is out of order', () => {
     const unavailable = answered(503, { error: 'Later.' })
     const history = [exchange({ what: 'poll', id: GEN(1) }, unavailable), exchange({ what: 'account' }, 'broken')]
     expect(judged(history, undefined, true)).toEqual([])
   })
 
-  it('may hold clients that hang up', () => {
+  it('that holds clients that hang up', () => {
     expect(judged([exchange({ what: 'submit', tag: 't', batch: 1 }, 'hung up')])).toEqual([])
   })
 })
 
-describe('money', () => {
+describe('the checker reports, about money,', () => {
   it('I2: a negative balance', () => {
     const body = { username: 'ann', credits: -1, subscription: null }
     expect(judged([exchange({ what: 'account' }, answered(200, body))])).toEqual(['I2'])
@@ -124,7 +124,7 @@ describe('money', () => {
   })
 })
 
-describe('one active generation', () => {
+describe('the checker reports, about one active generation at a time,', () => {
   it('I6: a second one stored while polls still show the first one running', () => {
     expect(
       judged([submitted(1), submitted(2), polled(1, 'processing')], outcome({ [GEN(1)]: row(), [GEN(2)]: row() })),
@@ -137,7 +137,7 @@ describe('one active generation', () => {
     expect(judged(history, outcome({ [GEN(1)]: row(), [GEN(2)]: row() }), true)).toEqual(['I6'])
   })
 
-  it('takes no offence at two of different users', () => {
+  it('nothing where two users have one each', () => {
     const history = [submitted(1), submitted(2, { user: 'bob' }), polled(1, 'queued'), polled(2, 'queued')]
     expect(judged(history, outcome({ [GEN(1)]: row(), [GEN(2)]: row({ user: 'bob' }) }))).toEqual([])
   })
@@ -147,7 +147,7 @@ describe('one active generation', () => {
   })
 })
 
-describe('promises', () => {
+describe('the checker reports, about promises,', () => {
   it('I7: an acknowledged generation that a poll does not find', () => {
     const missing = exchange({ what: 'poll', id: GEN(1) }, answered(404, { error: 'Not found.' }))
     expect(judged([submitted(1), missing])).toEqual(['I7'])
@@ -211,7 +211,7 @@ describe('promises', () => {
   })
 })
 
-describe('answers', () => {
+describe('the checker reports, about answers,', () => {
   const submit: Asked = { what: 'submit', tag: 't', batch: 1 }
 
   it.each([
@@ -235,14 +235,14 @@ describe('answers', () => {
     expect(judged([each])).toContain('I13')
   })
 
-  it('lists internal errors even where they are excused', () => {
+  it('internal errors in a list of their own, even where they are excused', () => {
     const checker = historyChecker(() => true, SECRET)
     checker.add(exchange(submit, answered(500, { error: 'Oh.' })))
     expect(checker.violations).toEqual([])
     expect(checker.internalErrors).toHaveLength(1)
   })
 
-  it('takes a failed generation of Create Image for an answer', () => {
+  it('nothing where a generation of Create Image failed', () => {
     const failed = answered(500, { success: false, error: { code: 'generation_failed', message: 'Sorry.' } })
     expect(judged([exchange({ what: 'create', tag: 't', metered: false }, failed)])).toEqual([])
   })

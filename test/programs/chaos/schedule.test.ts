@@ -6,17 +6,17 @@ import { healTimes, spreadOf, wastedRuns } from './figures.js'
 import { scheduleOf } from './schedule.js'
 import { windows } from './windows.js'
 
-it('the same seed replays the same faults, another one others', () => {
+it('the same seed gives the same schedule of faults, and another seed another one', () => {
   expect(scheduleOf(7, 120_000)).toEqual(scheduleOf(7, 120_000))
   expect(scheduleOf(7, 120_000)).not.toEqual(scheduleOf(8, 120_000))
 })
 
-it('a longer run begins like a shorter one', () => {
+it('the schedule of a longer run begins like that of a shorter one', () => {
   const short = scheduleOf(7, 60_000)
   expect(scheduleOf(7, 600_000).filter(({ atMs }) => atMs < 60_000)).toEqual(short)
 })
 
-it('a lane has one fault at a time', () => {
+it('each lane of a schedule has one fault at a time', () => {
   for (const lane of ['redis', 'postgres', 'store']) {
     let free = 0
     for (const fault of scheduleOf(3, 600_000, 2, [lane])) {
@@ -26,7 +26,7 @@ it('a lane has one fault at a time', () => {
   }
 })
 
-it('failpoints are drawn as the processes read them, and all of them in time', () => {
+it('60 draws of failpoints have the form that the processes read, and hold each failpoint', () => {
   const chance = seeded(1)
   const names = new Set<string>()
   for (let i = 0; i < 60; i++) {
@@ -55,18 +55,18 @@ const run = (gpu: number, tag: string, at: number, endedAt: number | undefined, 
   ...{ gpu, tag, kind: 'plain', at, endedAt, answered },
 })
 
-it('measures from a death to the next run of what was running', () => {
+it('the time to heal is that from a worker’s death to the next run of what it was running', () => {
   const runs = [run(0, 'a', 100, 150, false), run(1, 'b', 100, 140), run(1, 'a', 9100, 9140)]
   expect(healTimes(runs, [{ gpu: 0, at: 120 }])).toEqual([8980])
   expect(healTimes(runs, [{ gpu: 1, at: 5000 }])).toEqual([])
 })
 
-it('counts the images drawn for nobody', () => {
+it('wasted runs are those whose image nobody got', () => {
   const runs = [run(0, 'a', 0, 1), run(1, 'a', 2, 3), run(0, 'b', 4, 5), run(0, 'c', 6, 7, false), run(0, 'c', 8, 9)]
   expect(wastedRuns(runs, new Set(['a', 'c']))).toBe(2)
 })
 
-it('takes the quantiles of what was measured', () => {
+it('a spread holds the count, the quantiles and the maximum of what was measured', () => {
   expect(spreadOf([3, 1, 2])).toEqual({ count: 3, p50: 2, p99: 3, max: 3 })
   expect(spreadOf([])).toEqual({ count: 0, p50: 0, p99: 0, max: 0 })
 })

@@ -10,7 +10,7 @@ const place = (of: number) => ({ event: 'queue_position', data: { queue_position
 const preview = (image: string) => ({ event: 'preview', data: { image } })
 const WEBP = 'data:image/webp;base64,'
 
-it('takes no offence at a stream as it should be, though its worker died', () => {
+it('finds no fault with a stream as it should be, though the worker died meanwhile', () => {
   const events = [QUEUED, place(1), RUNNING, progress(0.5), preview(`${WEBP}AAAA`), QUEUED, RUNNING, progress(0.1), END]
   expect(streamFaults('gen_1', events)).toEqual([])
   expect(streamFaults('gen_1', [QUEUED])).toEqual([])

@@ -68,7 +68,7 @@ describe('the dependencies', () => {
     expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
   })
 
-  it('of the running service need no script of theirs', () => {
+  it('of the running service need no install script', () => {
     const scripts = those(({ hasInstallScript }) => hasInstallScript === true).map(nameOf)
     const allowed = scripts.filter((name) => manifest.allowScripts[name])
     expect(Object.keys(manifest.dependencies).filter((name) => allowed.includes(name))).toEqual([])

@@ -69,7 +69,7 @@ describe('what a release migrates while the one before serves', () => {
       `-- unused since ${PREVIOUS_RELEASE.version}: this one\nDROP TABLE a;\n--> statement-breakpoint\nDROP TABLE b`,
       ['drops something'],
     ],
-  ])('is looked at statement by statement: %s', (migration, found) => {
+  ])('is recognized statement by statement: %s', (migration, found) => {
     expect(contractionsOf(migration)).toEqual(found)
   })
 })

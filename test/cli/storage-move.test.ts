@@ -1,0 +1,97 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseConfig } from '../../src/config.js'
+import type { AnyImageStore } from '../../src/images/any-image-store.js'
+import { imageStore } from '../../src/images/open-image-store.js'
+import { givenUser } from '../support/givens.js'
+import { type S3Server, startS3 } from '../support/s3-server.js'
+import { useEasel } from './easel.js'
+import { givenSucceeded } from './given-images.js'
+import { COPIED, COPIED_AT_MOST, killMove } from './killed-move.js'
+
+const easel = useEasel({ each: true })
+const NOTHING = { copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0, examples: [] }
+
+let directory: string
+let s3: S3Server
+let buckets = 0
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'easel-move-'))
+  s3 = await startS3(directory)
+})
+afterAll(async () => {
+  await s3.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+let from: string
+let to: string
+/** The variables of servers and workers that know both stores. */
+let both: Record<string, string>
+let newer: AnyImageStore
+beforeEach(async () => {
+  const bucket = await s3.env(`easel-${++buckets}`)
+  from = easel.env.STORAGE_URL as string
+  to = bucket.STORAGE_URL as string
+  both = { ...easel.env, ...bucket, STORAGE_OLD_URL: from }
+  newer = imageStore(parseConfig({ ...easel.env, ...bucket }))
+})
+afterEach(() => {
+  s3.fault = undefined
+})
+
+/** Images in the directory. @returns their slugs */
+async function given(count: number): Promise<string[]> {
+  const users = await Promise.all(Array.from({ length: count }, () => givenUser(easel.db)))
+  const generations = await Promise.all(users.map((user) => givenSucceeded(easel, user)))
+  return generations.map(({ slugs }) => slugs[0] as string)
+}
+
+async function move() {
+  const { code, stdout } = await easel.run(`storage move ${from} ${to} --json`, both)
+  return { code, moved: JSON.parse(stdout) }
+}
+
+describe('storage move', () => {
+  it('refuses to begin before servers and workers are told of both stores', async () => {
+    // It would lose what they remove or make meanwhile.
+    expect(await easel.error(`storage move ${from} ${to}`)).toBe(
+      `First set STORAGE_URL=${to} and STORAGE_OLD_URL=${from}, here too, and restart all servers, then all workers.`,
+    )
+  })
+
+  it('copies only the rest when it is repeated after it was killed', async () => {
+    const slugs = await given(18)
+    await killMove(s3, both, [from, to], newer)
+    const { moved } = await move()
+    expect(moved).toEqual({ ...NOTHING, copied: moved.copied, present: 18 - moved.copied })
+    expect(moved.present).toBeGreaterThanOrEqual(COPIED)
+    expect(moved.present).toBeLessThanOrEqual(COPIED_AT_MOST)
+    for (const slug of slugs)
+      expect([await newer.exists(slug), await newer.readThumbnail(slug)]).not.toContain(undefined)
+    expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, present: 18 } })
+  })
+
+  it('leaves no copy of an image that is removed while it is copied', async () => {
+    const [removed, kept] = (await given(2)) as [string, string]
+    s3.fault = async ({ method, url }): Promise<'pass'> => {
+      if (method !== 'PUT' || !url?.includes(`${removed}.png`)) return 'pass'
+      s3.fault = undefined
+      expect((await easel.run(`images remove ${removed}`, both)).code).toBe(0)
+      return 'pass'
+    }
+    expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, copied: 1, removed: 1 } })
+    expect([await newer.exists(removed), await newer.exists(kept)]).toEqual([false, true])
+  })
+
+  it('names an image whose file is not the one that was published, and does not copy it', async () => {
+    const [broken] = (await given(2)) as [string, string]
+    await writeFile(join(easel.storage, `${broken}.png`), 'something else')
+    expect(await move()).toEqual({ code: 1, moved: { ...NOTHING, copied: 1, different: 1, examples: [broken] } })
+    const { stderr } = await easel.run(`storage move ${from} ${to}`, both)
+    expect(stderr).toMatch(/^error: 1 image could not be moved: /)
+    expect(await newer.exists(broken)).toBe(false)
+  })
+})
