@@ -6,25 +6,34 @@ import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
 import type { Running } from './entry.js'
 import { backendLoop } from './generation/run/backend-loop.js'
+import { RUN_TIMES } from './generation/run/times.js'
 import { openHealthPort } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
 import { imageStoreViaServer } from './images/upload-via-server.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
+import type { JobWorkerOptions } from './queue/job-worker.js'
 import { readiness } from './readiness.js'
 import { openFoundation, type ProcessOptions, processId } from './wiring.js'
 
 /** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
-/** An idle backend polls for work this often even when nothing wakes it. */
-const POLL_MS = 2000
 /** Each backend announces itself in Postgres every 5 s: a worker that could not for so long is not ready. */
 const SILENT_MS = 15_000
 
+const TIMES = {
+  ...RUN_TIMES,
+  /** An idle backend polls for work this often even when nothing wakes it. */
+  pollMs: 2000,
+}
+
 export interface WorkerOptions extends ProcessOptions {
   readonly drainMs?: number
+  readonly jobTimes?: JobWorkerOptions['times']
+  /** Others are for tests. */
+  readonly times?: Partial<Readonly<typeof TIMES>>
 }
 
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
@@ -61,7 +70,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     finishImage,
     log,
   }
-  const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000 }
+  const times = { ...TIMES, ...options.times }
+  const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000, times }
   // In this order: a trace replaces what is around an attempt, and the metrics add to it.
   const tracedPorts = tracing?.runs(ports, processId) ?? ports
   const countedPorts = metrics?.runs(tracedPorts, config) ?? tracedPorts
@@ -91,8 +101,9 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     onJob: serve,
     onError: foundation.complain('queue error'),
     telemetry: tracing?.telemetry,
+    times: options.jobTimes,
   })
-  const poll = setInterval(pollForWork, POLL_MS)
+  const poll = setInterval(pollForWork, times.pollMs)
   const reconciler = foundation.startReconciler(images)
   // Without a key no image can be looked at: the servers do it.
   const audit = uploads ? undefined : foundation.startAudit()

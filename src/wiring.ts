@@ -192,7 +192,7 @@ export async function openFoundation(
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
   config: Config,
-  options: Pick<AuditOptions, 'sample' | 'signal'> & { readonly namespace?: string },
+  options: Pick<AuditOptions, 'sample' | 'signal' | 'pause'> & { readonly namespace?: string },
 ): Promise<Check[]> {
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options

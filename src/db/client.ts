@@ -13,37 +13,47 @@ interface DatabaseOptions {
   readonly onError: (error: Error) => void
   /** Told of each query that succeeded. */
   readonly onSuccess?: () => void
+  /** Others are for tests. */
+  readonly times?: Partial<DatabaseTimes>
 }
 
-/** The server's time limit ends first, so that a query that we gave up does not run on. */
-const STATEMENT_TIMEOUT_MS = 5000
-const QUERY_TIMEOUT_MS = 6000
+export const DATABASE_TIMES = {
+  /** The server's time limit ends first, so that a query that we gave up does not run on. */
+  statementMs: 5000,
+  queryMs: 6000,
+  /** The time limit of a wait for a row that somebody else has locked. */
+  lockMs: 2000,
+  /** The time limit of a login, of each statement that follows it, and of a wait for a connection of the pool. */
+  loginMs: 2000,
+}
 
-const SESSION_SETTINGS = `
-  SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000; SET idle_in_transaction_session_timeout = 5000;
+type DatabaseTimes = Readonly<typeof DATABASE_TIMES>
+
+const sessionSettings = ({ statementMs, lockMs }: DatabaseTimes) => `
+  SET statement_timeout = ${statementMs}; SET lock_timeout = ${lockMs}; SET idle_in_transaction_session_timeout = 5000;
   SET synchronous_commit = on; SET timezone = 'UTC'`
 
 /** How many connections may be opening at once while few are open. */
 const OPENING_AT_FIRST = 2
-/** The time limit of a login, and of each statement that follows it. */
-const LOGIN_WITHIN_MS = 2000
 
 /** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
 
 /** Opens a pool; nothing is connected until the first query. */
-export function createDatabase(url: string, { maxConnections, onError, onSuccess }: DatabaseOptions): Database {
+export function createDatabase(url: string, options: DatabaseOptions): Database {
+  const { maxConnections, onError, onSuccess } = options
+  const times = { ...DATABASE_TIMES, ...options.times }
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
-    connectionTimeoutMillis: LOGIN_WITHIN_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    connectionTimeoutMillis: times.loginMs,
+    query_timeout: times.queryMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: 'easel',
     types: { getTypeParser },
     // The pool awaits this before it hands the connection out, though its types do not say so.
-    onConnect: applySettings,
+    onConnect: (client) => applySettings(client, times),
   })
   limitOpening(pool, maxConnections, onError)
   // Without these two listeners a connection that dies ends the process.
@@ -72,10 +82,10 @@ export function createDatabase(url: string, { maxConnections, onError, onSuccess
 }
 
 /** Rejects soon when the connection falls silent: it counts as opening all the while, and few may be. */
-async function applySettings(client: pg.ClientBase): Promise<void> {
+async function applySettings(client: pg.ClientBase, times: DatabaseTimes): Promise<void> {
   // The types don't know `query_timeout`.
-  const apply = (text: string) => client.query(Object.assign({ text }, { query_timeout: LOGIN_WITHIN_MS }))
-  await apply(SESSION_SETTINGS)
+  const apply = (text: string) => client.query(Object.assign({ text }, { query_timeout: times.loginMs }))
+  await apply(sessionSettings(times))
   for (const setting of OPTIONAL_SETTINGS)
     await apply(setting).catch((error) => {
       if (outcomeUnknown(error)) throw error

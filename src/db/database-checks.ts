@@ -73,8 +73,12 @@ const LOST_STATEMENT = /^(42P05|26000)$/
  * not stop the start.
  * @throws Error with one sentence if the pooler shares connections in a way that Easel cannot work with
  */
-export async function requireFittingPooler(db: Database, listenUrl: string): Promise<void> {
-  if (!(await noticeArrives(db, listenUrl)))
+export async function requireFittingPooler(
+  db: Database,
+  listenUrl: string,
+  noticeWithinMs = NOTICE_WITHIN_MS,
+): Promise<void> {
+  if (!(await noticeArrives(db, listenUrl, noticeWithinMs)))
     throw new Error(
       'Postgres notices do not arrive: a pooler shares connections per transaction. ' +
         'Set DATABASE_LISTEN_URL to Postgres itself, or let the pooler share per session.',
@@ -83,7 +87,7 @@ export async function requireFittingPooler(db: Database, listenUrl: string): Pro
 }
 
 /** True also if Postgres cannot be asked: that says nothing about a pooler. */
-async function noticeArrives({ pool }: Database, listenUrl: string): Promise<boolean> {
+async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: number): Promise<boolean> {
   const channel = `easel_${randomUUID()}`
   const client = new pg.Client({ connectionString: listenUrl, connectionTimeoutMillis: 2000 })
   client.on('error', () => undefined)
@@ -95,7 +99,7 @@ async function noticeArrives({ pool }: Database, listenUrl: string): Promise<boo
     )
     await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
     await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
-    return await Promise.race([received, delay(NOTICE_WITHIN_MS, false, { ref: false })])
+    return await Promise.race([received, delay(withinMs, false, { ref: false })])
   } catch {
     return true
   } finally {

@@ -92,7 +92,10 @@ type FindActive = SubmissionStore['activeGeneration']
 /** How long submits collect what they mark as enqueued; the reconciler looks for older ones only. */
 const MARK_AFTER_MS = 50
 
-export function submissionStore(db: Database): SubmissionStore {
+/** How long to query the outcome of a statement whose answer was lost; longer than the server's statement timeout. */
+const SETTLE_MS = 5000
+
+export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): SubmissionStore {
   const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
     (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row && toView(row)),
   )
@@ -111,7 +114,7 @@ export function submissionStore(db: Database): SubmissionStore {
         if (violatedConstraint(error) === 'generations_one_active')
           return { outcome: 'active', generationId: (await activeGeneration(generation.accountId))?.id }
         if (!outcomeUnknown(error)) throw error
-        return settleUnknown(db, generation, error)
+        return settleUnknown(db, generation, error, settleMs)
       }
     },
 
@@ -180,15 +183,17 @@ function outcomeOf(charged: Charged | undefined): InsertOutcome | undefined {
   return activeId ? { outcome: 'active', generationId: activeId } : undefined
 }
 
-/** How long to query the outcome of a statement whose answer was lost; longer than the server's statement timeout. */
-const SETTLE_MS = 5000
-
 /**
  * The answer was lost, so the charge may have been committed. If the row with our new id is there, it was.
  * @throws AppError `unavailable` when Postgres can't be asked; the generation, if stored, then simply runs
  */
-async function settleUnknown({ pool }: Database, { id, metered }: Generation, cause: unknown): Promise<InsertOutcome> {
-  const until = performance.now() + SETTLE_MS
+async function settleUnknown(
+  { pool }: Database,
+  { id, metered }: Generation,
+  cause: unknown,
+  settleMs: number,
+): Promise<InsertOutcome> {
+  const until = performance.now() + settleMs
   for (let pauseMs = 50; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
     await delay(pauseMs)
     try {

@@ -26,13 +26,14 @@ interface ImageClient {
   readonly key: string
   readonly show: (stage: Stage) => void
   readonly signal: AbortSignal
+  /** How long a server that doesn't answer is retried; shorter in tests. */
+  readonly unreachableMs?: number
 }
 
 const INTERRUPTED = 130
 /** After this time the services' warnings are shown: they may explain the delay. */
 const SLOW_MS = 6000
 const DOWNLOAD_MS = 30_000
-/** How long a server that doesn't answer is retried. */
 const UNREACHABLE_MS = 6000
 /** How long a server that answers 503 is retried. */
 const BUSY_MS = 300_000
@@ -120,7 +121,8 @@ export async function generateImage(client: ImageClient, prompt: Prompt) {
   return { url, slug, seed, ...(await download(client, url)) }
 }
 
-async function generatePatiently({ baseUrl, key, show, signal }: ImageClient, prompt: Prompt): Promise<Generated> {
+async function generatePatiently(client: ImageClient, prompt: Prompt): Promise<Generated> {
+  const { baseUrl, key, show, signal, unreachableMs = UNREACHABLE_MS } = client
   const fetchAndTell = async (request: Request) => {
     const response = await fetch(request)
     const isEarlier = response.headers.get('x-error-code') === 'active_generation'
@@ -131,7 +133,7 @@ async function generatePatiently({ baseUrl, key, show, signal }: ImageClient, pr
   const easel = createEasel({ baseUrl, apiKey: key, fetch: fetchAndTell })
   const onProgress = ({ status, queuePosition, progress }: Progress) =>
     show(status === 'queued' ? { text: `Queued, place ${queuePosition}` } : { text: 'Drawing', fraction: progress })
-  const options = { signal, onProgress, outageMs: UNREACHABLE_MS, idempotencyKey: randomUUID() }
+  const options = { signal, onProgress, outageMs: unreachableMs, idempotencyKey: randomUUID() }
   for (const deadline = Date.now() + BUSY_MS; ; ) {
     try {
       return await easel.generate(prompt, options)

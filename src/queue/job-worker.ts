@@ -10,26 +10,37 @@ export interface JobWorkerOptions {
   readonly onJob: () => Promise<void>
   readonly onError: (error: Error) => void
   readonly telemetry?: Telemetry | undefined
+  /** Shorter ones are for tests. */
+  readonly times?: Partial<typeof TIMES> | undefined
 }
 
-/** A BullMQ worker that has stopped by itself is replaced within this time. */
-const WATCH_MS = 1000
+const TIMES = {
+  /** A worker that has said nothing of its job for this long has lost it. */
+  lockMs: 10_000,
+  /** Lost jobs are looked for this often, and taken anew. */
+  stalledMs: 2000,
+  /** How long one read waits for a job: not long, because another worker may have taken the wake-up and stopped. */
+  readMs: 1000,
+  /** A BullMQ worker that has stopped by itself is replaced within this time. */
+  watchMs: 1000,
+}
 
 /** The consumer of a queue: calls `onJob` for each job. */
 export function startJobWorker(
   queue: string,
-  { connection, concurrency, onJob, onError, telemetry }: JobWorkerOptions,
+  { connection, concurrency, onJob, onError, telemetry, times }: JobWorkerOptions,
 ): { close(deadlineMs: number): Promise<void> } {
+  const { lockMs, stalledMs, readMs, watchMs } = { ...TIMES, ...times }
   const options = {
     concurrency,
     prefix: connection.prefix,
     ...(telemetry && { telemetry }),
-    lockDuration: 10_000,
-    stalledInterval: 2000,
+    lockDuration: lockMs,
+    stalledInterval: stalledMs,
     // A job taken twice does no harm; Postgres counts the tries.
     maxStalledCount: 1000,
-    // Seconds; short, because another worker may have taken the wake-up and stopped.
-    drainDelay: 1,
+    // Seconds.
+    drainDelay: readMs / 1000,
   }
   const open = () => {
     const pool = connection.kind === 'postgres' ? openPool(connection.url) : undefined
@@ -63,7 +74,7 @@ export function startJobWorker(
     if (!current.broken && current.isRunning()) return
     current.close(true).catch(() => undefined)
     current = open()
-  }, WATCH_MS)
+  }, watchMs)
 
   return {
     /** Takes no more jobs; resolves when `onJob` has ended for those taken, or at the deadline. */

@@ -3,11 +3,13 @@ import { audit } from '../../src/audit/audit.js'
 import { parseConfig } from '../../src/config.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { useEasel } from '../cli/easel.js'
+import { givenUser } from '../support/givens.js'
+import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
 
 const easel = useEasel()
 
-it('ends at once when it is told to, and so does its statement', async () => {
+it('an audit ends at once when its signal is aborted, and so does its statement', async () => {
   const { databaseUrl, refundFailed, ...config } = parseConfig(easel.env)
   const blocker = await easel.db.pool.connect()
   await blocker.query('BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE')
@@ -31,4 +33,14 @@ it('ends at once when it is told to, and so does its statement', async () => {
     await blocker.query('ROLLBACK')
     blocker.release()
   }
+})
+
+it('an audit on the command line prints the count of each check as JSON and exits with 1 if one finds a violation', async () => {
+  await unguarded(easel.db, 'UPDATE users SET credits = credits + 1 WHERE id = $1', [(await givenUser(easel.db)).id])
+  const { code, stdout, stderr } = await easel.run('audit --json')
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  const { ok, checks } = JSON.parse(stdout)
+  expect(ok).toBe(false)
+  expect(checks).toContainEqual({ name: 'balance-is-sum-of-ledger', violations: 1 })
+  expect(checks).toContainEqual({ name: 'ledger-balances-add-up', violations: 0 })
 })

@@ -1,15 +1,23 @@
 /** A service in order, with a bit of everything, for the audit to find fault with. */
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { beforeEach, expect } from 'vitest'
+import { beforeEach } from 'vitest'
+import { parseConfig } from '../../src/config.js'
+import { cancelStore } from '../../src/db/failure-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { Generation } from '../../src/generation/generation.js'
+import { auditService } from '../../src/wiring.js'
 import { type Easel, useEasel } from '../cli/easel.js'
 import { givenImage, givenProcessing, SIDE } from '../cli/given-images.js'
 import { type GivenUser, givenGeneration, givenUser } from '../support/givens.js'
 import { redisUrl } from '../support/services.js'
 import { unguarded } from '../support/unguarded.js'
-import { until } from '../support/until.js'
+
+export interface How {
+  readonly full?: boolean
+  /** What happens before a check is repeated that has found something; it is told after how long, but nobody waits. */
+  readonly between?: (afterMs: number) => Promise<unknown>
+}
 
 export interface Audited {
   readonly easel: Easel
@@ -27,9 +35,7 @@ export interface Audited {
   readonly queued: Generation
   fileOf(slug: string): string
   /** The checks that find something, with what they count. */
-  violated(env?: Record<string, string>, line?: string): Promise<Record<string, number>>
-  /** Resolves when an audit that runs has come to its last check; it may look again at what it suspects. */
-  firstLookDone(): Promise<unknown>
+  violated(env?: Record<string, string>, how?: How): Promise<Record<string, number>>
   /** Breaks what the tables' own guards would not let anyone break. */
   breaking(statement: string, values?: unknown[]): Promise<void>
   set(generation: Generation, what: string): Promise<void>
@@ -45,7 +51,7 @@ export function useAudited(): Audited {
     given.succeeded = await givenSucceeded(easel, given.user, 3)
     await easel.json(`images remove ${given.succeeded.slugs[1]}`)
     given.failed = await givenGeneration(db, given.user, { batchSize: 2 })
-    await easel.json(`jobs cancel ${given.failed.id}`)
+    await cancelStore(db).cancel(given.failed.id, 'Canceled.', { onlyQueued: true })
     given.developer = await givenUser(db, { developer: { concurrency: 1 } })
     given.metered = await givenSucceeded(easel, given.developer, 2)
     given.running = await givenGeneration(db, given.user)
@@ -62,27 +68,19 @@ export function useAudited(): Audited {
     breaking,
     fileOf: (slug: string) => join(easel.storage, `${slug}.png`),
     set: ({ id }: Generation, what: string) => breaking(`UPDATE generations SET ${what} WHERE id = $1`, [id]),
-    firstLookDone: () => until(() => atItsLastCheck(easel), 'the first look'),
-    violated: (env?: Record<string, string>, line?: string) => violated(easel, env, line),
+    violated: (env?: Record<string, string>, how?: How) => violated(easel, env, how),
   })
 }
 
-async function violated(easel: Easel, env: Record<string, string> = {}, line = 'audit') {
-  const { code, stdout, stderr } = await easel.run(`${line} --json`, env)
-  expect(stderr).toBe('')
-  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { name: string; violations: number }[] }
+async function violated(easel: Easel, env: Record<string, string> = {}, { full = false, between }: How = {}) {
+  let happened: Promise<unknown> | undefined
+  const pause = async (afterMs: number) => {
+    happened ??= between?.(afterMs)
+    await happened
+  }
+  const checks = await auditService(parseConfig({ ...easel.env, ...env }), { sample: full ? undefined : 1000, pause })
   const found = checks.filter(({ violations }) => violations !== 0)
-  expect(ok).toBe(found.length === 0)
-  expect(code).toBe(ok ? 0 : 1)
   return Object.fromEntries(found.map(({ name, violations }) => [name, violations]))
-}
-
-async function atItsLastCheck({ db }: Easel): Promise<boolean> {
-  const { rows } = await db.pool.query(
-    `SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'easel audit' AND query LIKE '%AS slug FROM (%'`,
-  )
-  return rows.length > 0
 }
 
 /** As a worker's first attempt leaves it. */

@@ -4,7 +4,7 @@ import { useAudited } from './audited.js'
 const audited = useAudited()
 const { breaking, set, violated } = audited
 
-it('finds a job that succeeded without its images, and images of one that did not', async () => {
+it('an audit finds a job that succeeded without its images, and images of one that did not', async () => {
   const { succeeded, running } = audited
   const found = async () => (await violated())['succeeded-jobs-have-their-images']
   await breaking('DELETE FROM images WHERE slug = $1', [succeeded.slugs[0]])
@@ -16,13 +16,13 @@ it('finds a job that succeeded without its images, and images of one that did no
   expect(await found()).toBe(2)
 })
 
-it('finds images in each other’s place', async () => {
+it('an audit finds two images of a job that have changed places', async () => {
   await breaking('ALTER TABLE images DROP CONSTRAINT images_generation_id_idx_key')
   await breaking('UPDATE images SET idx = 2 - idx WHERE generation_id = $1', [audited.succeeded.id])
   expect(await violated()).toEqual({ 'images-are-as-ordered': 2, 'succeeded-jobs-have-their-images': 1 })
 })
 
-it('finds an image of another seed or size than was asked for', async () => {
+it('an audit finds an image of another seed or size than was asked for', async () => {
   const { succeeded, metered } = audited
   const found = async (count: number) => expect(await violated()).toMatchObject({ 'images-are-as-ordered': count })
   await breaking('UPDATE images SET seed = seed + 1 WHERE slug = $1', [succeeded.slugs[0]])
@@ -33,7 +33,7 @@ it('finds an image of another seed or size than was asked for', async () => {
   await found(3)
 })
 
-it('knows that seeds begin anew after the largest', async () => {
+it('an audit accepts that seeds begin anew at 0 after the largest', async () => {
   await set(audited.metered, 'seed = 4294967295')
   await breaking('UPDATE images SET seed = CASE idx WHEN 0 THEN 4294967295 ELSE 0 END WHERE generation_id = $1', [
     audited.metered.id,
@@ -41,13 +41,13 @@ it('knows that seeds begin anew after the largest', async () => {
   expect(await violated()).toEqual({})
 })
 
-it('finds a slug that two jobs share', async () => {
+it('an audit finds a slug that two jobs share', async () => {
   const { succeeded, failed } = audited
   await set(failed, `slugs = ARRAY[slugs[1], '${succeeded.slugs[0]}']`)
   expect(await violated()).toEqual({ 'slugs-are-used-once': 1 })
 })
 
-it('finds metered images that are not counted, charged ones that are, and those counted for another', async () => {
+it('an audit finds metered images that are not counted, charged ones that are, and images counted for another user, key or model', async () => {
   const { easel, succeeded, metered, user } = audited
   const found = async (count: number) => expect(await violated()).toEqual({ 'metered-images-are-counted-once': count })
   await breaking('DELETE FROM usage WHERE generation_id = $1 AND idx = 1', [metered.id])
@@ -73,4 +73,4 @@ it('finds metered images that are not counted, charged ones that are, and those 
     await breaking(`UPDATE usage SET ${column} = $1`, [right.it])
   }
   expect(await violated()).toEqual({})
-}, 60_000)
+})

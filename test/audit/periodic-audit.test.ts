@@ -60,7 +60,7 @@ describe('a running service', () => {
     await db.pool.query(`DELETE FROM leases WHERE name = 'audit'`)
     const { lines, log } = givenLog()
     const process: Running = await start({ ...config, port: 0 }, log, { namespace, auditTimes: AT_ONCE })
-    const line = await until(() => lines[0], 'the audit', 60_000)
+    const line = await until(() => lines[0], 'the audit')
     await process.stop()
     expect(lines).toHaveLength(1)
     return line
@@ -69,20 +69,16 @@ describe('a running service', () => {
   it.each([
     ['a server', startServer],
     ['a worker', startWorker],
-  ])(
-    'is audited by %s, which logs every count when nothing is wrong',
-    async (_name, start) => {
-      const { level, checks } = await auditBy(start)
-      expect(level).toBe(INFO)
-      expect(checks).toMatchObject({ 'balance-is-sum-of-ledger': 0, 'images-are-stored-intact': 0 })
-      if (redisAvailable) expect(checks).toMatchObject({ 'locks-belong-to-active-jobs': 0 })
-      // Walking through every file is for the command line.
-      expect(checks).not.toHaveProperty('files-belong-to-images')
-    },
-    90_000,
-  )
+  ])('is audited by %s, which logs every count if nothing is wrong', async (_name, start) => {
+    const { level, checks } = await auditBy(start)
+    expect(level).toBe(INFO)
+    expect(checks).toMatchObject({ 'balance-is-sum-of-ledger': 0, 'images-are-stored-intact': 0 })
+    if (redisAvailable) expect(checks).toMatchObject({ 'locks-belong-to-active-jobs': 0 })
+    // Walking through every file is for the command line.
+    expect(checks).not.toHaveProperty('files-belong-to-images')
+  })
 
-  it('is reported as in error when an invariant is violated, with the counts of those that are', async () => {
+  it('is reported at the level of errors if an invariant is violated, with the counts of the violated ones', async () => {
     const { service } = held
     const { config, namespace, db } = service
     const user = await givenUser(db)
@@ -103,7 +99,7 @@ describe('a running service', () => {
     const last = await auditResults(db.pool).last()
     const counted = last?.checks.filter((check) => check.violations > 0).map((it) => [it.name, it.violations])
     expect(Object.fromEntries(counted ?? [])).toEqual(violated)
-  }, 90_000)
+  })
 })
 
 describe('the processes of a service', () => {
@@ -146,7 +142,7 @@ describe('the processes of a service', () => {
   }
   const hang = () => new Promise<never>(() => undefined)
 
-  it('audit once in each period, whoever of them is first', async () => {
+  it('audit once in each period all together, whichever of them is first', async () => {
     await afresh()
     const processes = [givenProcess('one'), givenProcess('two')]
     const young = givenProcess('young', { firstAfterMs: HOUR_MS })
@@ -160,7 +156,7 @@ describe('the processes of a service', () => {
     expect(young.looks).toBe(0)
   })
 
-  it('take over from one that is stopped amid its audit, but not from one that has finished', async () => {
+  it('audit instead of a process that is stopped amid its audit, but not after a process that has finished its audit', async () => {
     await afresh()
     const one = givenProcess('one', { work: hang })
     await until(() => one.audits, 'its audit')
@@ -177,7 +173,7 @@ describe('the processes of a service', () => {
     expect(one.lines).toEqual([])
   })
 
-  it('give up an audit that takes too long, or fails, until the next period', async () => {
+  it('give up an audit that takes too long or fails, and do not repeat it before the next period', async () => {
     await afresh()
     const slow = givenProcess('slow', { work: hang, limitMs: 50 })
     expect(await until(() => slow.lines[0], 'its end')).toMatchObject({ level: WARN, err: { message: /50 ms/ } })

@@ -34,22 +34,22 @@ describe('what an audit has looked at', () => {
       UPDATE usage SET created_at = created_at - interval '1 hour'`)
   const FOUND = { 'job-states-are-consistent': 1 }
 
-  it('is looked at again with --full alone, and what is wrong by every audit until it is mended', async () => {
+  it('is looked at again only with --full, but a violation by every audit until it is mended', async () => {
     const { violated, set, succeeded } = audited
     await age()
     expect(await violated()).toEqual({})
     await set(succeeded, 'worker = NULL')
     expect(await violated()).toEqual({})
-    expect(await violated({}, 'audit --full')).toEqual(FOUND)
+    expect(await violated({}, { full: true })).toEqual(FOUND)
     expect(await violated()).toEqual(FOUND)
     expect(await violated()).toEqual(FOUND)
     await set(succeeded, `worker = 'w'`)
     expect(await violated()).toEqual({})
     await set(succeeded, 'worker = NULL')
     expect(await violated()).toEqual({})
-  }, 60_000)
+  })
 
-  it('is neither what came in the last minute nor what has not ended', async () => {
+  it('is looked at again if it came in the last minute or has not ended', async () => {
     const { violated, set, succeeded, running } = audited
     expect(await violated()).toEqual({})
     await set(succeeded, 'worker = NULL')
@@ -59,9 +59,9 @@ describe('what an audit has looked at', () => {
     expect(await violated()).toEqual({})
     await set(running, 'worker = NULL')
     expect(await violated()).toEqual(FOUND)
-  }, 60_000)
+  })
 
-  it('is not read again, however much there is', async () => {
+  it('is not read again by the next audit, however much it is', async () => {
     const { violated, breaking, developer, running, queued, easel } = audited
     // What has not ended yet keeps all that came after it from being left behind.
     for (const { id } of [running, queued]) await easel.json(`jobs cancel ${id}`)
@@ -71,7 +71,7 @@ describe('what an audit has looked at', () => {
          finished_at, deadline_at)
        SELECT 'gen_' || n, $1, $2, 'personal', true, 'failed', 'It failed.', id, 'm', 'f', 'p', '', 832, 1216, 1, 30, 7,
               'euler_a', 1, ARRAY['s' || n], 0, now() - interval '1 hour', now() - interval '1 hour', now()
-         FROM generate_series(1, 20000) n, (SELECT id FROM model_versions LIMIT 1) m`,
+         FROM generate_series(1, 6000) n, (SELECT id FROM model_versions LIMIT 1) m`,
       [developer.id, developer.keyId],
     )
     await easel.db.pool.query('ANALYZE')
@@ -79,9 +79,9 @@ describe('what an audit has looked at', () => {
     const before = await rowsRead(easel.db)
     expect(await violated()).toEqual({})
     expect((await rowsRead(easel.db)) - before).toBeLessThan(1000)
-  }, 60_000)
+  })
 
-  it('tells of a new entry in the ledger for an old job', async () => {
+  it('is looked at again if it gets a new entry in the ledger', async () => {
     const { violated, breaking, succeeded, user, easel } = audited
     await age()
     expect(await violated()).toEqual({})
@@ -93,5 +93,5 @@ describe('what an audit has looked at', () => {
     await easel.db.pool.query('UPDATE users SET credits = credits + 3 WHERE id = $1', [user.id])
     expect(await violated()).toEqual({ 'refunded-exactly-once': 1 })
     expect(await violated()).toEqual({ 'refunded-exactly-once': 1 })
-  }, 60_000)
+  })
 })

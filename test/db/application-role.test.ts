@@ -19,21 +19,23 @@ async function given() {
 describe.each([true, false].filter((redis) => !redis || redisAvailable))(
   'the user of APP_DATABASE_URL (Redis: %s)',
   (redis) => {
-    it('can serve, draw, give back and audit, and can change no table and no entry of the ledger or of the operators’ log', async () => {
+    it('can serve, draw, give credits back and audit, but can change no table and no entry of the ledger or of the operators’ log', async () => {
       const { url, applicationUrl } = await given()
       await grantApplicationRole(url, applicationUrl)
       await grantApplicationRole(url, applicationUrl) // after the next migration
       const env = { DATABASE_URL: applicationUrl, RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' }
-      const service = await startService({ redis, worker: true, env })
+      const service = await startService({ redis, env })
       const db = createDatabase(applicationUrl, { maxConnections: 2, onError: () => undefined })
       try {
         const owner = await givenUser(db)
-        const submit = async (more = {}) => {
-          const body = { ...PROMPT, width: 256, height: 256, ...more }
+        const submit = async () => {
+          const body = { ...PROMPT, width: 256, height: 256 }
           return (await call(service.url, 'POST', '/api/v1/generate', { key: owner.key, body })).body.id
         }
+        const worker = await service.worker()
         expect(await endOf(service, owner, await submit())).toMatchObject({ status: 'succeeded' })
-        const canceled = await submit({ width: 1536, height: 2048, batch_size: 4 })
+        await worker.stop()
+        const canceled = await submit()
         await call(service.url, 'POST', `/api/v1/generate/${canceled}/cancel`, { key: owner.key })
         expect(await endOf(service, owner, canceled)).toMatchObject({ status: 'failed' })
         const refused = (text: string) => expect(db.pool.query(text)).rejects.toMatchObject({ code: '42501' })
@@ -52,7 +54,7 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
   },
 )
 
-it('keeps its password when the URL has none, and must be named', async () => {
+it('the user of APP_DATABASE_URL keeps its password if the URL has none, and must be named', async () => {
   const { url, applicationUrl } = await given()
   await grantApplicationRole(url, applicationUrl)
   const lacking = new URL(applicationUrl)
@@ -65,7 +67,7 @@ it('keeps its password when the URL has none, and must be named', async () => {
   await db.pool.end()
 })
 
-it('is refused when it could do more than that anyway', async () => {
+it('a user in APP_DATABASE_URL that may do more than read and write rows is refused', async () => {
   const { url } = await given()
   const { username } = new URL(inject('services').postgresAdminUrl)
   await expect(grantApplicationRole(url, url)).rejects.toThrow(

@@ -39,7 +39,7 @@ const CASES: [
 ]
 
 it.each(CASES)(
-  '%j: exactly what is beyond it is left alone, then given up for its %s',
+  'a backend with the limits %j is given no generation beyond them, and the reconciler ends those for their %s',
   async (limit, lacking, within, beyond) => {
     const { db } = context
     const serves = { ...LIMITED, ...limit }

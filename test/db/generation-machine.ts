@@ -1,6 +1,6 @@
 /** Generations of a few users in Postgres, moved by the stores' own calls, and what of them can be seen. */
 import { performance } from 'node:perf_hooks'
-import { type Database, sqlState } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { cancelStore } from '../../src/db/failure-store.js'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
@@ -121,8 +121,11 @@ export interface Machine {
   transitions(): Promise<ReadonlyMap<string, readonly Transition[]>>
 }
 
-/** Records what happens to rows, also what should not. Call once for each database. */
-export async function recordTransitions({ pool }: Database): Promise<void> {
+/**
+ * Records what happens to rows, also what should not, and gives leases an hour instead of seconds: a machine may be busy.
+ * Call once for each database.
+ */
+export async function prepareForMachines({ pool }: Database): Promise<void> {
   await pool.query(`
     CREATE TABLE transitions (n bigint GENERATED ALWAYS AS IDENTITY, id text, before text, after text);
     CREATE FUNCTION record_transition() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -134,7 +137,14 @@ export async function recordTransitions({ pool }: Database): Promise<void> {
     CREATE TRIGGER transitions AFTER UPDATE ON generations FOR EACH ROW
       WHEN (OLD.status <> NEW.status OR OLD.attempt <> NEW.attempt OR OLD.finished_at IS NOT NULL)
       EXECUTE FUNCTION record_transition();
-    CREATE INDEX ON transitions (id)`)
+    CREATE INDEX ON transitions (id);
+    CREATE FUNCTION lengthen_lease() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.lease_until := now() + interval '1 hour';
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER lengthen_lease BEFORE UPDATE ON generations FOR EACH ROW
+      WHEN (NEW.lease_until > now()) EXECUTE FUNCTION lengthen_lease()`)
 }
 
 /** New users with nothing submitted; whatever others have left active is ended. */
@@ -266,9 +276,6 @@ export async function givenMachine(db: Database, credits: number): Promise<Machi
     },
   }
 }
-
-/** A machine that stood still for so long let a lock's or a lease's time run out: says nothing about the code. */
-export const stoodStill = (error: unknown): boolean => sqlState(error) === '55P03'
 
 // None of these may lock a row that is and stays claimable: a claim would pass it over.
 const FORCED = {

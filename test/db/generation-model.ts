@@ -1,4 +1,4 @@
-/** What may become of one generation, as a pure function: what generation-states.test.ts holds Postgres against. */
+/** What may become of one generation, as a pure function: what generation-runs.ts holds Postgres against. */
 import { MAX_DEATHS } from '../../src/generation/failure-reason.js'
 import type { GenerationStatus } from '../../src/generation/generation.js'
 

@@ -1,32 +1,19 @@
-import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { LEASE_SECONDS } from '../../src/db/run-store.js'
 import { useDatabase } from '../support/database.js'
 import { effort, seedOf } from '../support/effort.js'
-import {
-  type Call,
-  follow,
-  givenMachine,
-  type Machine,
-  type Row,
-  recordTransitions,
-  type Seen,
-  type Step,
-  stoodStill,
-  type Told,
-  USERS,
-} from './generation-machine.js'
-import { isActive, isLegal, next, type State, SUBMITTED, show, type Transition } from './generation-model.js'
-import { commandsAt, crowds, story } from './generation-steps.js'
+import { prepareForMachines } from './generation-machine.js'
+import { isLegal, next, SUBMITTED, show } from './generation-model.js'
+import { runCrowds, runStories } from './generation-runs.js'
+import { commandsAt } from './generation-steps.js'
 
 const context = useDatabase()
-beforeAll(() => recordTransitions(context.db))
+beforeAll(() => prepareForMachines(context.db))
 
-const CREDITS = 100
-const LONG = { timeout: 120_000 * effort }
+const [ONE_BY_ONE, AT_ONCE] = [seedOf(31), seedOf(32)]
+const numRuns = 8 * effort
 
 describe('the states of a generation', () => {
-  it('lead from one to another in five ways only', () => {
+  it('have only five transitions between them', () => {
     const known = new Map([[JSON.stringify(SUBMITTED), SUBMITTED]])
     const ways = new Set<string>()
     for (const state of known.values()) {
@@ -48,133 +35,11 @@ describe('the states of a generation', () => {
     ])
   })
 
-  it('are in Postgres what the model says after each step, whatever the order of steps', LONG, async () => {
-    await fc.assert(
-      fc.asyncProperty(story, async (steps) => {
-        const machine = await givenMachine(context.db, CREDITS)
-        const clock = startClock()
-        let rows: readonly Row[] = []
-        const expected = new Map<string, Transition[]>()
-        for (const step of steps) {
-          const before = new Map(rows.map(({ id, state }) => [id, show(state)]))
-          rows = await take(machine, step, rows)
-          const seen = await seeSound(machine)
-          clock.requireInTime()
-          expect(seen.map(({ id, state }) => [id, state])).toEqual(rows.map(({ id, state }) => [id, state]))
-          for (const { id, state } of rows) {
-            const was = before.get(id) ?? show(SUBMITTED)
-            if (was !== show(state)) expected.set(id, [...(expected.get(id) ?? []), [was, show(state)]])
-          }
-        }
-        expect(await machine.transitions()).toEqual(expected)
-      }),
-      { seed: seedOf(31), numRuns: 50 * effort },
-    )
+  it(`are in Postgres as the model says after each step, in any order of steps (seed ${ONE_BY_ONE})`, async () => {
+    await runStories(context.db, { seed: ONE_BY_ONE, numRuns })
   })
 
-  it('come about as if one call had come after the other, however many come at once', LONG, async () => {
-    await fc.assert(
-      fc.asyncProperty(crowds, async (drawn) => {
-        const machine = await givenMachine(context.db, CREDITS)
-        const clock = startClock()
-        let rows: readonly Row[] = []
-        for (const { before, steps, gated } of drawn) {
-          for (const step of before) rows = await take(machine, step, rows)
-          const calls = steps.flatMap((step) => machine.bind(step, rows) ?? [])
-          const tolds = await machine.together(calls, gated).catch((error) => {
-            fc.pre(!stoodStill(error))
-            throw error
-          })
-          const seen = await seeSound(machine)
-          clock.requireInTime()
-          for (let of = 0; of < USERS; of++) expectSomeOrder(calls, tolds, rows, seen, of)
-          rows = seen
-        }
-        const made = await machine.transitions()
-        expect([...made.values()].flat().filter((each) => !isLegal(each))).toEqual([])
-        for (const { id, state } of rows) expectChain(made.get(id) ?? [], state)
-      }),
-      { seed: seedOf(32), numRuns: 50 * effort },
-    )
+  it(`are after calls at once as if one call had come after the other (seed ${AT_ONCE})`, async () => {
+    await runCrowds(context.db, { seed: AT_ONCE, numRuns })
   })
 })
-
-/** Leases last some seconds; a run that a busy machine stretched beyond that says nothing. */
-function startClock() {
-  const startedAt = performance.now()
-  return { requireInTime: () => fc.pre(performance.now() - startedAt < (LEASE_SECONDS - 1) * 1000) }
-}
-
-/** Takes one step, which must be answered as the model says; resolves to the rows after it. */
-async function take(machine: Machine, step: Step, rows: readonly Row[]): Promise<readonly Row[]> {
-  const call = machine.bind(step, rows)
-  if (!call) return rows
-  const told = await call.make()
-  const places = new Map(rows.map(({ id }, place) => [id, place]))
-  const after = follow(rows, call, told, (id) => places.get(id) ?? -1, false)
-  if (after) return after
-  return expect.fail(`${JSON.stringify(step)} was answered ${JSON.stringify([...told])} at ${JSON.stringify(rows)}`)
-}
-
-/** What Postgres shows, after a look at what must hold at every moment. */
-async function seeSound(machine: Machine): Promise<readonly Seen[]> {
-  const { rows, balances } = await machine.see()
-  for (const { state, cost, batchSize, ledger, images } of rows) {
-    const charge = ['charge', -cost]
-    expect(ledger).toEqual(state.status === 'failed' ? [charge, ['refund', cost]] : [charge])
-    expect(images).toBe(state.status === 'succeeded' ? batchSize : 0)
-    expect(state.lease === 'none').toBe(state.status !== 'processing')
-  }
-  for (const [which, balance] of balances.entries()) {
-    const own = rows.filter(({ user }) => user === which)
-    const kept = own.filter(({ state }) => state.status !== 'failed').reduce((sum, { cost }) => sum + cost, 0)
-    expect(balance).toEqual({ credits: CREDITS - kept, moved: CREDITS - kept })
-    expect(own.filter(({ state }) => isActive(state)).length).toBeLessThanOrEqual(1)
-  }
-  return rows
-}
-
-/** Some order of the calls, one after the other, gives a user's rows as they are, and the answers that were given. */
-function expectSomeOrder(
-  calls: readonly Call[],
-  tolds: readonly Told[],
-  before: readonly Row[],
-  seen: readonly Seen[],
-  of: number,
-): void {
-  const known = new Map(seen.map((row) => [row.id, row]))
-  const isOwn = (id: string) => known.get(id)?.user === of
-  const seqOf = (id: string) => known.get(id)?.seq ?? Number.POSITIVE_INFINITY
-  const own = (rows: readonly Row[]) => rows.filter(({ user }) => user === of)
-  const goal = statesOf(own(seen))
-  const search = (rows: readonly Row[], left: readonly number[]): boolean => {
-    if (left.length === 0) return statesOf(rows) === goal
-    return left.some((i) => {
-      const [call, told] = [calls[i] as Call, tolds[i] as Told]
-      // What an answer names must be there by then, unless it is what the call has made.
-      const named = call.step.do === 'submit' ? [] : [...told.keys()].filter(isOwn)
-      if (!named.every((id) => rows.some((row) => row.id === id))) return false
-      const after = follow(rows, call, told, seqOf, true)
-      if (!after) return false
-      const others = left.filter((other) => other !== i)
-      return search(after, others)
-    })
-  }
-  const concerned = calls.flatMap(({ step, target }, i) => {
-    const anothers = step.do === 'submit' ? step.user !== of : target !== undefined && !isOwn(target)
-    return anothers ? [] : [i]
-  })
-  if (search(own(before), concerned)) return
-  const told = concerned.map((i) => [calls[i]?.step, [...(tolds[i] ?? [])]])
-  expect.fail(`no order explains this: ${JSON.stringify({ before: own(before), told, seen: own(seen) }, null, 1)}`)
-}
-
-const statesOf = (rows: readonly Row[]): string =>
-  JSON.stringify(rows.map(({ id, state }) => [id, Object.entries(state).sort()]).sort())
-
-/** What was recorded of a generation leads without a gap from its submit to where it is. */
-function expectChain(made: readonly Transition[], state: State): void {
-  const places = [show(SUBMITTED), ...made.map(([, to]) => to)]
-  expect(made.map(([from]) => from)).toEqual(places.slice(0, -1))
-  expect(places.at(-1)).toBe(show(state))
-}

@@ -88,9 +88,9 @@ beforeAll(async () => {
 })
 afterAll(() => planner.end())
 
-it('before any statistics', expectPlans)
+it('frequent statements use the indexes made for them before there are any statistics', expectPlans)
 
-it('with statistics of an empty queue', async () => {
+it('frequent statements use the indexes made for them with statistics of an empty queue', async () => {
   await planner.query('TRUNCATE generations CASCADE')
   await planner.query(
     `INSERT INTO generations (id, user_id, api_key_id, lane, metered, status, model_version_id, model_name, filename, prompt,
@@ -111,7 +111,7 @@ it('with statistics of an empty queue', async () => {
   await expectPlans()
 })
 
-it('with fresh statistics', async () => {
+it('frequent statements use the indexes made for them with fresh statistics', async () => {
   await planner.query('ANALYZE')
   await expectPlans()
 })

@@ -7,7 +7,7 @@ import { submissionStore } from '../../src/db/submission-store.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { useDatabase } from '../support/database.js'
-import { seedOf } from '../support/effort.js'
+import { effort, seedOf } from '../support/effort.js'
 import { aGeneration, chargesOf, creditsOf, type GivenUser, givenUser } from '../support/givens.js'
 
 const context = useDatabase()
@@ -33,8 +33,10 @@ const steps = fc.array(
   { minLength: 5, maxLength: 30 },
 )
 
-describe('credits and generations', () => {
-  it('agree after any sequence of submits, claims, ends and crashes', async () => {
+const SEED = seedOf(11)
+
+describe('a balance and the ledger', () => {
+  it(`agree with the generations after any sequence of submits, claims, ends and crashes (seed ${SEED})`, async () => {
     const { db } = context
     const runs = runStore(db, { refundFailed: true })
     const reconciler = reconcileStore(db, { refundFailed: true })
@@ -67,7 +69,7 @@ describe('credits and generations', () => {
           await expectAgreement(user)
         }
       }),
-      { seed: seedOf(11), numRuns: 40 },
+      { seed: SEED, numRuns: 40 * effort },
     )
 
     async function submit(user: GivenUser, batchSize: number) {

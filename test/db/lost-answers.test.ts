@@ -53,7 +53,7 @@ const count = async (table: 'images' | 'usage', { id }: { readonly id: string })
   (await context.db.pool.query(`SELECT count(*) AS n FROM ${table} WHERE generation_id = $1`, [id])).rows[0].n
 
 describe('a submit whose answer from Postgres is lost', () => {
-  it('finds its charge by the id that it had drawn beforehand, and pays once', async () => {
+  it('finds its charge by the ID that it had chosen before, and pays once', async () => {
     const user = await givenUser(context.db, { credits: 10 })
     const generation = aGeneration(user, { batchSize: 2 })
     const stored = await losingAnswer(/insert_charged/, () => submissionStore(db).insert(generation, OPTIONS))
@@ -61,7 +61,7 @@ describe('a submit whose answer from Postgres is lost', () => {
     expect(await chargesOf(context.db, user)).toEqual([['charge', -2]])
   })
 
-  it('finds metered generations likewise, whose transaction was committed', async () => {
+  it('finds its metered generation, whose transaction was committed', async () => {
     const user = await givenUser(context.db, { developer: { concurrency: 3 } })
     const generations = [aGeneration(user), aGeneration(user), aGeneration(user)]
     const store = submissionStore(db)
@@ -71,14 +71,14 @@ describe('a submit whose answer from Postgres is lost', () => {
       expect(await rowOf(context.db, generation)).toMatchObject({ status: 'queued' })
   })
 
-  it('is unavailable, and has paid nothing, where Postgres was never reached', async () => {
+  it('fails as unavailable and has paid nothing if Postgres was never reached', async () => {
     const proxy = await startFaultProxy(context.url)
     const unreachable = createDatabase(proxy.through(context.url), { maxConnections: 2, onError: quiet })
     await unreachable.pool.query('SELECT 1')
     await proxy.refuse()
     const user = await givenUser(context.db, { credits: 10 })
     const generation = aGeneration(user)
-    await expect(submissionStore(unreachable).insert(generation, OPTIONS)).rejects.toMatchObject({
+    await expect(submissionStore(unreachable, { settleMs: 200 }).insert(generation, OPTIONS)).rejects.toMatchObject({
       code: 'unavailable',
     })
     await proxy.pass()
@@ -92,7 +92,7 @@ describe('a submit whose answer from Postgres is lost', () => {
 
 describe('a worker whose answer from Postgres is lost', () => {
   it.each([false, true])(
-    'succeeds by saying so again, with its images stored and billed once (metered: %s)',
+    'succeeds when it reports its success again, with its images stored and billed once (metered: %s)',
     async (metered) => {
       const claimed = await givenClaimed(metered)
       const runs = runStore(db, { refundFailed: true })
@@ -106,7 +106,7 @@ describe('a worker whose answer from Postgres is lost', () => {
     },
   )
 
-  it('fails by saying so again, and gives the credits back once', async () => {
+  it('fails its generation when it reports the failure again, and the credits are given back once', async () => {
     const claimed = await givenClaimed()
     const runs = runStore(db, { refundFailed: true })
     const say = () => runs.fail(claimed, 'It failed.')
@@ -119,7 +119,7 @@ describe('a worker whose answer from Postgres is lost', () => {
     ])
   })
 
-  it('puts back once what it puts back again: nobody’s later attempt is touched', async () => {
+  it('requeues its generation once although it asks twice, and a later attempt is not touched', async () => {
     const claimed = await givenClaimed()
     const runs = runStore(db, { refundFailed: true })
     const say = () => runs.requeue(claimed, { reason: 'internal', countTry: true, delayMs: 0 })
@@ -131,7 +131,7 @@ describe('a worker whose answer from Postgres is lost', () => {
     expect(await rowOf(context.db, claimed)).toMatchObject({ status: 'processing', attempt: 2, tries: 1 })
   })
 
-  it('loses its claim, which goes back when its lease has run out', async () => {
+  it('loses its claim, and the generation is requeued when its lease has run out', async () => {
     const user = await givenUser(context.db)
     const generation = await givenGeneration(context.db, user)
     const claim = () => runStore(db, { refundFailed: true }).claim(BY, ANYTHING)

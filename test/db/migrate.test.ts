@@ -49,11 +49,14 @@ const indexes = async (client: pg.Client, like: string) =>
     )
   ).rows
 
+/** Of this database: other files use the same Postgres. */
+const WAITS = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted`
+
 describe('migrating', () => {
-  it('keeps no submit and no heartbeat from its work, whatever it waits for itself', async () => {
+  it('lets submits and heartbeats go on while it waits for a lock or builds an index', async () => {
     const { db, url } = context
     await givenWaiting(db, await givenUser(db, { developer: { concurrency: 1 } }), {
-      personal: 20_000,
+      personal: 1000,
       create_image: 0,
     })
     await givenGeneration(db, await givenUser(db))
@@ -74,21 +77,22 @@ describe('migrating', () => {
       const migrated = migrateDatabase(url, await givenMigrations(files), (line) => told.push(line))
       migrated.catch(() => undefined)
       await until(
-        async () => (await db.pool.query('SELECT FROM pg_locks WHERE NOT granted AND locktype = $1', [lock])).rowCount,
+        async () => (await db.pool.query(`${WAITS} AND locktype = $1`, [lock])).rowCount,
         `the wait for a ${lock}`,
       )
-      for (let i = 0; i < 30; i++) {
+      for (let i = 0; i < 10; i++) {
         await givenGeneration(db, await givenUser(db))
         expect(await runs.heartbeat(id, attempt)).toBe(true)
       }
-      if (lock === 'relation') await until(() => told.some((line) => /waits for a long transaction/.test(line)))
+      if (lock === 'relation')
+        await until(() => told.some((line) => /waits for a long transaction/.test(line)), 'a line about the wait')
       await other.query('COMMIT')
       await migrated
     }
     expect(await indexes(other, 'generations_note')).toEqual([{ relname: 'generations_note', indisvalid: true }])
   })
 
-  it('goes on after drizzle’s own migrator, and builds what indexes are missing while others write', async () => {
+  it('continues after Drizzle’s own migrator, and builds the missing indexes while other clients write', async () => {
     const { url } = await createEmptyDatabase()
     const client = await connected(url)
     await migrate(drizzle(client), { migrationsFolder: await givenMigrations([], '0011') })
@@ -108,11 +112,9 @@ describe('migrating', () => {
     await write(other)
     const migrated = migrateDatabase(url)
     migrated.catch(() => undefined)
-    await until(
-      async () => (await client.query(`SELECT FROM pg_locks WHERE NOT granted`)).rowCount,
-      'the wait for the writer',
-    )
-    await client.query(`SET lock_timeout = '1s'`)
+    await until(async () => (await client.query(WAITS)).rowCount, 'the wait for the writer')
+    // The migration may hold it for a moment, but not until the other has ended.
+    await client.query(`SET lock_timeout = '60s'`)
     await write(client)
     await other.query('COMMIT')
     await migrated
@@ -125,7 +127,7 @@ describe('migrating', () => {
     expect(rows.map((row) => Number(row.created_at))).toEqual(journal.entries.map(({ when }: { when: number }) => when))
   })
 
-  it('keeps what was done before a file that fails, and builds an index anew that was left half built', async () => {
+  it('keeps the files before one that fails, and builds an index anew that was left half built', async () => {
     const { url } = await createTestDatabase()
     const client = await connected(url)
     const folder = await givenMigrations([
@@ -151,14 +153,14 @@ describe('migrating', () => {
 })
 
 describe('a migration', () => {
-  it('gives a catalog that is already there its revision', async () => {
+  it('gives an existing catalog its revision', async () => {
     const { url } = await createEmptyDatabase()
     await migrateDatabase(url, await givenMigrations([], '0030'))
     await migrateDatabase(url)
     expect((await (await connected(url)).query('SELECT FROM catalog_revision')).rowCount).toBe(1)
   })
 
-  it('that builds an index on a table which is already there does so outside a transaction', async () => {
+  it('builds an index on an existing table outside a transaction', async () => {
     const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql') && name > '0013')
     const blocking: string[] = []
     for (const name of files) {
@@ -170,7 +172,7 @@ describe('a migration', () => {
     expect(blocking).toEqual([])
   })
 
-  it('is begun by one command, which others can apply at once', async () => {
+  it('is made by one command in the form in which it can be applied', async () => {
     const folder = await givenMigrations([])
     const path = newMigration('Notes on users', folder)
     expect(path).toMatch(/\/\d{4}_notes_on_users\.sql$/)
@@ -184,7 +186,7 @@ describe('a migration', () => {
 })
 
 describe('the migrations', () => {
-  it('are all in the journal, in the order of their numbers and times', () => expectInOrder(MIGRATIONS))
+  it('are all in the journal, ordered by number and by time', () => expectInOrder(MIGRATIONS))
 })
 
 async function expectInOrder(folder: string): Promise<void> {

@@ -51,14 +51,14 @@ describe('a model version', () => {
     expect(await prices(now)).toEqual([6, 6])
   })
 
-  it('is read each time where no revision is known, and that changes nothing for those who know one', async () => {
+  it('is read each time if the caller knows no revision, which changes nothing for callers who know one', async () => {
     expect(await prices(null)).toEqual([6, 6])
     await priceUnseen(7)
     expect(await prices(null)).toEqual([7, 7])
     expect(await prices(now)).toEqual([5, 5])
   })
 
-  it('is looked for again where none was found', async () => {
+  it('is looked for again after it was not found', async () => {
     expect(await models.find(404, now)).toBeUndefined()
     await changeUnseen(`INSERT INTO model_versions (id, name, model_name, base_model, type, filename)
                         VALUES (404, 'v', 'm', 'b', 'Checkpoint', 'f')`)
@@ -72,7 +72,7 @@ describe('the catalog’s revision', () => {
   const versionsOf = (ids: readonly number[]) =>
     ids.map((id) => ({ id, name: 'v', modelName: 'm', baseModel: 'b', type: 'Checkpoint', filename: 'f' }))
 
-  it('is there before anybody has changed the catalog', async () => {
+  it('exists before anybody has changed the catalog', async () => {
     expect(await revision()).not.toBeNull()
   })
 
@@ -86,7 +86,7 @@ describe('the catalog’s revision', () => {
       `SET LOCAL search_path = ''; DELETE FROM public.model_versions WHERE id = 99`,
     ],
     ['a truncate', 'TRUNCATE model_versions CASCADE'],
-  ])('is another after %s, once that is committed', async (_name, change) => {
+  ])('changes with %s, as soon as that is committed', async (_name, change) => {
     const before = await revision()
     const client = await context.db.pool.connect()
     try {
@@ -100,7 +100,7 @@ describe('the catalog’s revision', () => {
     expect(await revision()).not.toBe(before)
   })
 
-  it('lets an import and changes of price wait for each other, without a deadlock', async () => {
+  it('causes no deadlock between an import and changes of price at once', async () => {
     const catalog = operatorModelStore(context.db)
     const ids = Array.from({ length: 40 }, (_, i) => 1000 + i)
     const versions = versionsOf(ids)

@@ -23,7 +23,7 @@ it('a statement has one parameter for each name, null for what is undefined, and
   expect(prepared).toEqual([{ statement: expect.stringContaining(`'it''s'`), types: '{bigint,text}' }])
 })
 
-it('names come from the schema: of columns where they are written, of the code where rows come out', async () => {
+it('a statement takes its names from the schema: of columns where it writes, of the code where it reads', async () => {
   const { pool } = context.db
   const STORE = statement<{ id: string; createdAt: Date; deletedAt: Date | null }>('store')`
   ${insertInto(users, { username: param('name'), credits: 7 })}

@@ -57,7 +57,7 @@ describe('storing a charged generation', () => {
     expect(await chargesOf(db, user)).toEqual([['charge', -3]])
   })
 
-  it('lets one of fifty submits at once through and charges once', async () => {
+  it('accepts one of fifty submits at once and charges once', async () => {
     const { db } = context
     const user = await givenUser(db, { credits: 100 })
     const outcomes = await Promise.all(
@@ -68,7 +68,7 @@ describe('storing a charged generation', () => {
     expect(await creditsOf(db, user)).toBe(99)
   })
 
-  it('calls the losers of a race for the last credit active, not poor', async () => {
+  it('answers the losers of a race for the last credit that one is active, not that credits are missing', async () => {
     const { db } = context
     for (let round = 0; round < 10; round++) {
       const user = await givenUser(db, { credits: 1 })
@@ -88,7 +88,7 @@ describe('storing a charged generation', () => {
     expect(await chargesOf(db, user)).toEqual([])
   })
 
-  it('names the active generation before it complains of credits', async () => {
+  it('names the active generation if credits are missing, too', async () => {
     const { db } = context
     const user = await givenUser(db, { credits: 1 })
     const active = await givenGeneration(db, user)
@@ -98,7 +98,7 @@ describe('storing a charged generation', () => {
     })
   })
 
-  it('is free again once the active generation has ended', async () => {
+  it('is possible again after the active generation has ended', async () => {
     const { db } = context
     const user = await givenUser(db, { credits: 1 })
     const first = await givenGeneration(db, user)
@@ -157,7 +157,7 @@ describe('charged generations that are submitted at once', () => {
     expect(await keys.find(idempotent.id, 'k')).toBe(reserved.id)
   })
 
-  it('do not wait for one whose account somebody else has locked', async () => {
+  it('do not wait for a generation whose account somebody else has locked', async () => {
     const { db } = context
     const [locked, free] = await Promise.all([givenUser(db, { credits: 10 }), givenUser(db, { credits: 10 })])
     const commit = await holding('UPDATE users SET credits = credits + 5 WHERE id = $1', [locked.id])
@@ -169,7 +169,7 @@ describe('charged generations that are submitted at once', () => {
     expect(await late).toMatchObject({ outcome: 'inserted', creditsLeft: 14 })
   })
 
-  it('are one of an account, however many statements they take', async () => {
+  it('are one per account, however many statements they take', async () => {
     const { db } = context
     const user = await givenUser(db, { credits: 1000 })
     const store = submissionStore(db)
@@ -179,7 +179,7 @@ describe('charged generations that are submitted at once', () => {
     expect(await creditsOf(db, user)).toBe(999)
   })
 
-  it('do not suffer from one that Postgres refuses', async () => {
+  it('are stored although Postgres refuses one of them', async () => {
     const { db } = context
     const users = await Promise.all([1, 2, 3].map(() => givenUser(db, { credits: 10 })))
     const [refused, ...fine] = users.map((user, n) => aGeneration(user, n === 0 ? { seed: 2 ** 32 } : {}))
@@ -196,7 +196,7 @@ describe('charged generations that are submitted at once', () => {
 })
 
 describe('storing a metered generation', () => {
-  it('charges nothing and stops at the key’s concurrency, also under a race', async () => {
+  it('charges nothing and stops at the key’s concurrency, also for submits at once', async () => {
     const { db } = context
     const user = await givenUser(db, { credits: 0, subscription: null, developer: { concurrency: 3 } })
     const outcomes = await Promise.all(
@@ -239,7 +239,7 @@ describe('metered generations of one key that are submitted at once', () => {
     expect(await keys.find(user.id, 'too late')).toBeUndefined()
   })
 
-  it('hold one connection while they wait for the key, and nobody else up', async () => {
+  it('hold one connection while they wait for their key, and keep no other key waiting', async () => {
     const { db } = context
     const [busy, other] = [
       await givenUser(db, { developer: { concurrency: 100 } }),
@@ -257,14 +257,16 @@ describe('metered generations of one key that are submitted at once', () => {
     for (const outcome of await Promise.all(storing)) expect(outcome).toMatchObject({ outcome: 'inserted' })
   })
 
-  it('do not suffer from those that Postgres refuses, and wait for them in turn', async () => {
+  it('are stored although Postgres refuses two of them, over one connection at a time', async () => {
     const { db } = context
     const user = await givenUser(db, { developer: { concurrency: 100 } })
     const store = submissionStore(db)
-    let mostLent = 0
-    const watch = setInterval(() => {
-      mostLent = Math.max(mostLent, db.pool.totalCount - db.pool.idleCount)
-    }, 1)
+    let [lent, mostLent] = [0, 0]
+    const lend = () => {
+      mostLent = Math.max(mostLent, ++lent)
+    }
+    const takeBack = () => lent--
+    db.pool.on('acquire', lend).on('release', takeBack)
     try {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, (_, n) =>
@@ -276,7 +278,7 @@ describe('metered generations of one key that are submitted at once', () => {
       for (const it of outcomes) if (it.status === 'fulfilled') expect(it.value).toMatchObject({ outcome: 'inserted' })
       expect(mostLent).toBe(1)
     } finally {
-      clearInterval(watch)
+      db.pool.off('acquire', lend).off('release', takeBack)
     }
   })
 })
@@ -288,7 +290,7 @@ describe.each([
   it.each([
     ['their key is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1'],
     ['they are deleted', 'UPDATE users SET deleted_at = now() WHERE id = $1'],
-  ])('is not stored once %s, nor while it waits for that', async (_what, close) => {
+  ])('is not stored after %s, even if it waited for that', async (_what, close) => {
     const { db } = context
     const user = await givenUser(db, { ...(developer && { developer }) })
     const commit = await holding(close, [user.id])
@@ -300,7 +302,7 @@ describe.each([
     expect(await chargesOf(db, user)).toEqual([])
   })
 
-  it('is stored before a deletion that comes later, so that this can cancel it', async () => {
+  it('is stored before a deletion of its user that comes later, so that the deletion can cancel it', async () => {
     const { db } = context
     const user = await givenUser(db, { ...(developer && { developer }) })
     const release = await holding('SELECT FROM model_versions WHERE id = $1 FOR UPDATE', [MODEL.id])
@@ -318,7 +320,7 @@ describe.each([
 describe('an idempotency key', () => {
   const hash = (text: string) => Buffer.alloc(32, text)
 
-  it('is reserved once, then in flight, then replayed', async () => {
+  it('is reserved for the first submit, in flight for the next, and then answered with the stored generation', async () => {
     const { db } = context
     const keys = idempotencyStore(db)
     const user = await givenUser(db)
@@ -333,7 +335,7 @@ describe('an idempotency key', () => {
     })
   })
 
-  it('is free after a refusal, but not once its generation exists', async () => {
+  it('is free after a refusal, but not after its generation was stored', async () => {
     const { db } = context
     const keys = idempotencyStore(db)
     const user = await givenUser(db)
@@ -389,7 +391,7 @@ describe('an idempotency key', () => {
     expect(await taking).toMatchObject({ outcome: 'replay', generation: { id: paused.id } })
   })
 
-  it('is free again after 24 hours, for a generation that is then kept like the first', async () => {
+  it('is free again after 24 hours, and then belongs to the next generation', async () => {
     const { db } = context
     const keys = idempotencyStore(db)
     const user = await givenUser(db, { developer: { concurrency: 2 } })

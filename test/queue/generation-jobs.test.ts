@@ -1,21 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { generationQueue, openGenerationQueue, startGenerationWorker } from '../../src/queue/generation-jobs.js'
-import type { QueueConnection } from '../../src/queue/job-queue.js'
-import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
-import { startRedis } from '../support/redis-server.js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { generationQueue } from '../../src/queue/generation-jobs.js'
+import { createProducerRedis } from '../../src/redis/client.js'
+import { startOwnRedis } from '../redis/own-redis.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
-
-const closers: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
-const quiet = () => undefined
+import { givenQueue } from './given-queue.js'
 
 // The same promises from both of BullMQ's backends.
 describe.each([
@@ -24,40 +13,10 @@ describe.each([
 ] as const)('the queue on %s', (_name, kind) => {
   const on = (name: string, test: () => Promise<void>) => it.skipIf(kind === 'redis' && !redisAvailable)(name, test)
 
-  async function givenQueue() {
-    const prefix = `t${randomBytes(5).toString('hex')}`
-    const database = kind === 'postgres' ? (await createTestDatabase()).url : ''
-    const redis = kind === 'redis' ? await redisUrl() : ''
-    const connection = (patient: boolean): QueueConnection => {
-      if (kind === 'postgres') return { kind, url: database, prefix }
-      const client = (patient ? createPatientRedis : createProducerRedis)(redis, quiet)
-      closers.push(async () => client.disconnect())
-      return { kind, redis: client, prefix }
-    }
-    const queue = generationQueue(connection(false), quiet)
-    closers.push(() => queue.close())
-    const listen = (onJob: () => Promise<void>, concurrency = 1) => {
-      const worker = startGenerationWorker({ connection: connection(true), concurrency, onJob, onError: quiet })
-      closers.push(() => worker.close(2000))
-      return worker
-    }
-    const ring = async (...ids: string[]) => {
-      const deliveries = ids.map((id) => ({ id, attempt: 1 }))
-      await until(() => queue.enqueue(deliveries), 'the queue being reachable')
-    }
-    const inspected = openGenerationQueue(connection(false))
-    inspected.on('error', quiet)
-    closers.push(() => inspected.close())
-    const heardOut = () =>
-      until(async () => {
-        const counts = await inspected.getJobCounts()
-        return Object.values(counts).every((count) => count === 0)
-      }, 'the queue being empty')
-    return { queue, listen, ring, heardOut }
-  }
+  const given = async () => givenQueue(kind, kind === 'redis' ? await redisUrl() : (await createTestDatabase()).url)
 
-  on('rings once for each generation, also for those that waited before anyone listened', async () => {
-    const { listen, ring } = await givenQueue()
+  on('rings once for each generation, also for those that were added before anyone listened', async () => {
+    const { listen, ring } = await given()
     await ring('gen_a', 'gen_b')
     let rung = 0
     listen(async () => void rung++)
@@ -66,16 +25,16 @@ describe.each([
     await until(() => rung === 3, 'the third ring')
   })
 
-  on('rings for each of many that come at once', async () => {
-    const { listen, ring } = await givenQueue()
+  on('rings for each of 350 generations that are added at once', async () => {
+    const { listen, ring } = await given()
     await ring(...Array.from({ length: 350 }, (_, i) => `gen_${i}`))
     let rung = 0
     listen(async () => void rung++, 50)
     await until(() => rung === 350, 'every ring')
   })
 
-  on('rings once for a generation that was added several times while it waited', async () => {
-    const { listen, ring, heardOut } = await givenQueue()
+  on('rings once for a generation that was added three times while it waited', async () => {
+    const { listen, ring, heardOut } = await given()
     await ring('gen_a')
     await ring('gen_a', 'gen_last')
     await ring('gen_a')
@@ -85,8 +44,8 @@ describe.each([
     expect(rung).toBe(2)
   })
 
-  on('rings again for the same attempt once the first ring was heard', async () => {
-    const { listen, ring } = await givenQueue()
+  on('rings again for an attempt that is added again after its first ring was heard', async () => {
+    const { listen, ring } = await given()
     let rung = 0
     listen(async () => void rung++)
     await ring('gen_a')
@@ -98,8 +57,8 @@ describe.each([
     }, 'the second ring')
   })
 
-  on('does not ring for what was taken back', async () => {
-    const { queue, listen, ring, heardOut } = await givenQueue()
+  on('does not ring for a generation that was withdrawn', async () => {
+    const { queue, listen, ring, heardOut } = await given()
     await ring('gen_a', 'gen_b')
     await queue.withdraw({ id: 'gen_a', attempt: 1 })
     await queue.withdraw({ id: 'gen_unknown', attempt: 1 })
@@ -109,8 +68,8 @@ describe.each([
     expect(rung).toBe(1)
   })
 
-  on('rings on after a ring that failed', async () => {
-    const { listen, ring } = await givenQueue()
+  on('rings for the next generation after the job of one has failed', async () => {
+    const { listen, ring } = await given()
     let rung = 0
     listen(async () => {
       if (++rung === 1) throw new Error('deaf')
@@ -119,8 +78,8 @@ describe.each([
     await until(() => rung >= 2, 'the second ring')
   })
 
-  on('rings as many at once as there are backends, and no more', async () => {
-    const { listen, ring } = await givenQueue()
+  on('rings for as many generations at once as it was told, and no more', async () => {
+    const { listen, ring } = await given()
     let [busy, most] = [0, 0]
     const release: (() => void)[] = []
     listen(async () => {
@@ -139,27 +98,21 @@ describe.each([
 })
 
 describe.skipIf(!redisAvailable)('the queue while Redis stands still', () => {
-  it('gives up in time, on opening as on adding, and rings again once Redis goes on', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'easel-queue-'))
-    const server = await startRedis(directory)
-    if (!server) throw new Error('Redis was there a moment ago')
-    const pid = Number(await readFile(join(directory, 'redis.pid'), 'utf8'))
-    const redis = createProducerRedis(server.url, quiet)
-    closers.push(async () => {
+  it('answers 200 calls that it could not add, also if it is opened then, and adds again once Redis goes on', async () => {
+    const server = await startOwnRedis()
+    const redis = createProducerRedis(server.url, () => undefined)
+    onTestFinished(async () => {
       redis.disconnect()
-      await server.stop()
-      await rm(directory, { recursive: true })
+      await server.kill()
     })
     await until(() => redis.status === 'ready', 'the connection')
-    process.kill(pid, 'SIGSTOP')
-    const queue = generationQueue({ kind: 'redis', redis, prefix: 'paused' }, quiet)
+    server.pause()
+    const queue = generationQueue({ kind: 'redis', redis, prefix: 'paused' }, () => undefined)
     const deliveries = [{ id: 'gen_a', attempt: 1 }]
-    try {
-      const answers = await Promise.all(Array.from({ length: 200 }, () => queue.enqueue(deliveries)))
-      expect(answers).not.toContain(true)
-    } finally {
-      process.kill(pid, 'SIGCONT')
-    }
+    // All are answered while Redis still stands.
+    const answers = await Promise.all(Array.from({ length: 200 }, () => queue.enqueue(deliveries)))
+    expect(answers).not.toContain(true)
+    server.resume()
     await until(() => queue.enqueue(deliveries), 'the queue being reachable')
   })
 })

@@ -14,6 +14,9 @@ import { until } from '../support/until.js'
 
 const quiet = () => undefined
 
+/** Instead of seconds. The lock of a listener that lives is kept as long as usual, because a busy machine may be slow. */
+export const SHORT_TIMES: JobWorkerOptions['times'] = { stalledMs: 100, readMs: 100, watchMs: 50 }
+
 /** Both ends of a queue on one of BullMQ's backends, closed when the test ends. */
 export function givenQueue(kind: 'redis' | 'postgres', url: string) {
   // In braces, as wiring.ts has it.
@@ -39,9 +42,10 @@ export function givenQueue(kind: 'redis' | 'postgres', url: string) {
       const deliveries = ids.map((id) => ({ id, attempt: 1 }))
       return until(() => queue.enqueue(deliveries), 'the queue being reachable')
     },
-    listen: (onJob: JobWorkerOptions['onJob']) => {
-      const worker = startGenerationWorker({ connection: connection(true), concurrency: 1, onJob, onError: quiet })
-      onTestFinished(() => worker.close(1000))
+    listen: (onJob: JobWorkerOptions['onJob'], concurrency = 1) => {
+      const options = { connection: connection(true), concurrency, onJob, onError: quiet, times: SHORT_TIMES }
+      const worker = startGenerationWorker(options)
+      onTestFinished(() => worker.close(2000))
       return worker
     },
     heardOut: () =>

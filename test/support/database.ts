@@ -2,12 +2,11 @@ import { afterAll, beforeAll } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { createTestDatabase } from './services.js'
 
-/** For what tests themselves ask: on a busy machine a connection may take longer than the service may wait for one. */
-export function patientDatabase(url: string, maxConnections: number): Database {
-  const db = createDatabase(url, { maxConnections, onError: () => undefined })
-  db.pool.options.connectionTimeoutMillis = 60_000
-  return db
-}
+/** For what tests themselves ask: on a busy machine an answer may take longer than the service may wait for one. */
+const PATIENT = { statementMs: 60_000, queryMs: 61_000, lockMs: 60_000, loginMs: 60_000 }
+
+export const patientDatabase = (url: string, maxConnections: number): Database =>
+  createDatabase(url, { maxConnections, onError: () => undefined, times: PATIENT })
 
 /** A database of the file's own, open while its tests run. Read `db` inside a test, not while the file loads. */
 export function useDatabase(): { readonly db: Database; readonly url: string } {

@@ -1,5 +1,6 @@
 import type { Generation } from '../generation.js'
 import type { Serves } from './claim.js'
+import { RUN_TIMES, type RunTimes } from './times.js'
 
 /** If this many accounts fail in a row, what they share is at fault. One account alone could fail on purpose. */
 const FAILED_ACCOUNTS = 3
@@ -7,9 +8,7 @@ const FAILED_ACCOUNTS = 3
 const MAX_SHARED_FAULTS = 20
 /** A bound, because generations that another worker finishes are never forgotten. */
 const MAX_REMEMBERED = 100
-/** How long a failing model or sampler is left out at first, doubling up to the cap. */
-const PAUSE_MS = 500
-const PAUSE_CAP_MS = 30_000
+const LEFT_OUT_CAP_MS = 30_000
 
 type Job = Pick<Generation, 'id' | 'accountId' | 'filename' | 'sampler'>
 
@@ -36,7 +35,7 @@ const newStreak = (workedAt: number) => ({
 type Streak = ReturnType<typeof newStreak>
 
 /** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
-export function backendExperience() {
+export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
   /** By generation: how many others the server has finished since it dropped this one. */
   const drops = new Map<string, number>()
   const sharedFaults = new Map<string, number>()
@@ -79,7 +78,7 @@ export function backendExperience() {
       const times = sharedFaults.get(job.id) ?? 0
       if (!blamed || times >= MAX_SHARED_FAULTS) return undefined
       remember(sharedFaults, job.id, times + 1)
-      if (!down) blamed.leftOutUntil = performance.now() + Math.min(PAUSE_MS * 2 ** blamed.pauses++, PAUSE_CAP_MS)
+      if (!down) blamed.leftOutUntil = performance.now() + Math.min(leftOutMs * 2 ** blamed.pauses++, LEFT_OUT_CAP_MS)
       return { times, down }
     },
     /** The backend's abilities without what is left out now. */

@@ -6,12 +6,7 @@ import type { BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
 import { type InferenceRun, inferenceRun } from './gpu-turn.js'
 import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
-
-/** How often a backend that is up is asked what it serves, and reported as alive. */
-const CHECK_MS = 5000
-/** The pause before the first probe after an outage, doubling up to the cap. */
-const PROBE_MS = 500
-const PROBE_CAP_MS = 4000
+import { RUN_TIMES, type RunTimes } from './times.js'
 
 /** While more generations than this are being stored, the GPU waits: their images are in memory. */
 const MAX_FINISHING = 4
@@ -34,9 +29,14 @@ const NOTHING: Serves = { ...UNKNOWN, models: [] }
 export function backendLoop(
   ports: RunPorts & { readonly backends: BackendRegistry },
   backend: InferenceBackend,
-  options: { readonly worker: string; readonly affinityMaxDelayMs: number },
+  options: {
+    readonly worker: string
+    readonly affinityMaxDelayMs: number
+    readonly times?: Partial<RunTimes> | undefined
+  },
 ) {
   const { worker, affinityMaxDelayMs: maxDelayMs } = options
+  const times = { ...RUN_TIMES, ...options.times }
   const { runs, backends, images, log, around = (_generation, _backend, work) => work() } = ports
   /** Ends the claims; what runs may still finish. */
   const draining = new AbortController()
@@ -47,7 +47,7 @@ export function backendLoop(
   /** Models that the server lists but does not have, and until when it is not asked for them. */
   const leftOut = new Map<string, number>()
   const pace = inferencePace()
-  const experience = backendExperience()
+  const experience = backendExperience(times)
   let serves = UNKNOWN
   /** The model of the last inference, which the server therefore has loaded. */
   let loaded: string | undefined
@@ -121,7 +121,7 @@ export function backendLoop(
       sharedFault: () => experience.sharedFault(generation),
       lacksModel: () => leaveOut(filename),
     }
-    const work = () => runGeneration(ports, backend, generation, leaving.signal, run, known)
+    const work = () => runGeneration(ports, backend, generation, leaving.signal, run, known, times)
     const ended = around(generation, backend.name, work)
       .then(
         (outcome) => noteOutcome(generation, outcome),
@@ -176,7 +176,7 @@ export function backendLoop(
     up = false
     loaded = undefined
     // The pauses grow until a generation finishes: a server that answers the probe may still fail its work.
-    checkIn(Math.min(PROBE_MS * 2 ** outages++, PROBE_CAP_MS))
+    checkIn(Math.min(times.probeMs * 2 ** outages++, times.probeCapMs))
   }
 
   /** Asks the backend what it serves, reports it, and schedules the next check. */
@@ -205,7 +205,7 @@ export function backendLoop(
     if (!up) return
     // Claims what was enqueued while the backend was down or busy.
     void serve()
-    checkIn(CHECK_MS)
+    checkIn(times.checkMs)
   }
 
   const checkIn = (ms: number): void => {

@@ -1,6 +1,7 @@
 import { failpoint } from '../../failpoint.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import { retryFor } from './retry-for.js'
+import { RUN_TIMES, type RunTimes } from './times.js'
 
 /** Notifies a worker immediately when another process ends a generation that it runs; a notice may be lost. */
 export interface GenerationEnds {
@@ -8,7 +9,6 @@ export interface GenerationEnds {
   watch(id: string, onEnd: () => void): () => void
 }
 
-const HEARTBEAT_MS = 2000
 /** Without a confirmed heartbeat for this long, stop: another worker may take over soon. */
 const LEASE_DOUBT_MS = 5500
 /** A grace after this process stood still: an answer may have arrived that was not read yet. */
@@ -17,7 +17,12 @@ const CATCH_UP_MS = 300
 const VERIFY_FOR_MS = 30_000
 
 /** Renews an attempt's lease until stopped, and immediately on the notice that another process ended the generation. */
-export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }: ClaimedGeneration) {
+export function keepLease(
+  runs: RunStore,
+  ends: GenerationEnds,
+  { id, attempt }: ClaimedGeneration,
+  { heartbeatMs }: Pick<RunTimes, 'heartbeatMs'> = RUN_TIMES,
+) {
   const gone = new AbortController()
   let confirmedAt = performance.now()
   let doubtful = false
@@ -42,7 +47,7 @@ export function keepLease(runs: RunStore, ends: GenerationEnds, { id, attempt }:
     void beat()
     // A hanging heartbeat would not fail before the lease ends.
     if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
-  }, HEARTBEAT_MS)
+  }, heartbeatMs)
   const unwatch = ends.watch(id, () => void beat())
   return {
     /** Aborts when the attempt is no longer ours, or might not be. */

@@ -11,6 +11,7 @@ import { infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
 import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
 import { retryFor } from './retry-for.js'
+import { RUN_TIMES, type RunTimes } from './times.js'
 
 export interface RunPorts extends PublishPorts {
   readonly runs: RunStore
@@ -48,6 +49,7 @@ export class WorkerCrash extends Error {}
 
 interface Attempt extends RunPorts {
   readonly generation: ClaimedGeneration
+  readonly times: RunTimes
   /** For every log line. */
   readonly facts: object
 }
@@ -70,12 +72,13 @@ export async function runGeneration(
   signal: AbortSignal,
   turn: GpuTurn,
   experience: Experience,
+  times: RunTimes = RUN_TIMES,
 ): Promise<RunOutcome> {
   const { runs, log } = ports
   const { id: generationId, requestId } = generation
   const facts = { generationId, requestId, attempt: generation.attempt, backend: backend.name }
-  const attempt = { ...ports, generation, facts }
-  const lease = keepLease(runs, ports.ends, generation)
+  const attempt = { ...ports, generation, times, facts }
+  const lease = keepLease(runs, ports.ends, generation, times)
   const { signal: stop, clear } = linkedSignal([signal, lease.signal])
   try {
     await failpoint('run.after_claim')
@@ -123,7 +126,7 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
     if (error.kind !== 'lost') await requeue(attempt, error.kind)
     else if (experience.isCulprit()) await failOrRetry(attempt, error)
     // Let another generation go first: if the server drops only this one, the fault is this one's.
-    else await requeue(attempt, error.kind, { countTry: false, delayMs: 2000 })
+    else await requeue(attempt, error.kind, { countTry: false, delayMs: attempt.times.droppedMs })
     return { down: error }
   }
   switch (fault?.kind) {
@@ -138,7 +141,8 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
     case 'bad_output': {
       const sharedFault = experience.sharedFault()
       if (!sharedFault) return failOrRetry(attempt, fault)
-      const requeued = await requeue(attempt, fault.kind, { countTry: false, delayMs: backoffMs(sharedFault.times) })
+      const delayMs = backoffMs(attempt.times, sharedFault.times)
+      const requeued = await requeue(attempt, fault.kind, { countTry: false, delayMs })
       return sharedFault.down ? { down: fault } : requeued
     }
     default:
@@ -150,11 +154,12 @@ function failOrRetry(attempt: Attempt, error: unknown): Promise<RunOutcome> {
   const tries = attempt.generation.tries + 1
   if (tries >= MAX_TRIES) return fail(attempt, publicReason(error))
   const reason = error instanceof BackendError ? error.kind : 'internal'
-  return requeue(attempt, reason, { countTry: true, delayMs: backoffMs(tries) })
+  return requeue(attempt, reason, { countTry: true, delayMs: backoffMs(attempt.times, tries) })
 }
 
 /** Full jitter over a doubling cap. */
-const backoffMs = (times: number): number => Math.random() * Math.min(30_000, 500 * 2 ** times)
+const backoffMs = ({ retryMs }: RunTimes, failures: number): number =>
+  Math.random() * Math.min(30_000, retryMs * 2 ** failures)
 
 async function fail(attempt: Attempt, reason: string): Promise<RunOutcome> {
   const { runs, log, generation, facts } = attempt

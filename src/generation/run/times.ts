@@ -1,0 +1,18 @@
+/** How long the loop of a backend waits before it does what; other times are for tests. */
+export const RUN_TIMES = {
+  /** How often a backend that is up is asked what it serves, and reported as alive. */
+  checkMs: 5000,
+  /** The pause before the first probe after an outage, doubling up to the cap. */
+  probeMs: 500,
+  probeCapMs: 4000,
+  /** How long a failing model or sampler is left out at first, doubling up to a cap. */
+  leftOutMs: 500,
+  /** The most that a generation whose inference failed waits for its second try, doubling with each. */
+  retryMs: 500,
+  /** How long a generation waits whose connection broke, so that another one goes first. */
+  droppedMs: 2000,
+  /** How often the lease of an attempt is renewed: three times within it. */
+  heartbeatMs: 2000,
+}
+
+export type RunTimes = Readonly<typeof RUN_TIMES>

@@ -1,0 +1,3 @@
+import { testTroubles } from './troubled-redis.js'
+
+testTroubles(['refuses connections', 'evicts keys', 'is out of memory'])
