@@ -1,5 +1,5 @@
 /** The log of a process, and the outages of Postgres and Redis in it. */
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 /** Pino's number. */
 const ERROR = 50
@@ -20,8 +20,14 @@ stderr.flushSync = () => {
 /**
  * One logger per process: JSON lines on stderr. Bodies are never logged; keys and prompts are redacted.
  * @param facts of each line, such as its trace
+ * @param to another one is for tests
  */
-export function createLogger(level: string, process: string, facts?: () => object): Logger {
+export function createLogger(
+  level: string,
+  process: string,
+  facts?: () => object,
+  to: DestinationStream = stderr,
+): Logger {
   return pino(
     {
       level,
@@ -40,7 +46,7 @@ export function createLogger(level: string, process: string, facts?: () => objec
         },
       },
     },
-    stderr,
+    to,
   )
 }
 

@@ -119,24 +119,24 @@ const forbidden = (places: readonly string[], allowed: (it: Import) => boolean):
 const within = ({ from, to, ours }: Import): boolean => ours && placeOf(from) === placeOf(to)
 const ofPlace = ({ to, ours }: Import, places: readonly string[]): boolean => ours && places.includes(placeOf(to))
 
-describe('the direction of imports', () => {
-  it('is known for every folder: a new one is core, an adapter or wiring', () => {
+describe('imports in src/', () => {
+  it('are ruled for every folder: a new one must be named as core, adapter or wiring', () => {
     const known = [...CORE, ...ADAPTERS, ...ENTRIES, ...WIRING, 'http', 'web', 'mcp', 'tracing', 'metrics', 'client']
     expect(files.map(placeOf).filter((place) => !known.includes(place))).toEqual([])
     expect(imports.length).toBeGreaterThan(300) // the walk found something
   })
 
-  it('leads from the core to the core and to Node’s built-ins only: no package, no adapter', () => {
+  it('lead from the core to the core and to Node’s built-ins only: to no package and no adapter', () => {
     expect(forbidden(CORE, (it) => (it.ours ? CORE.includes(placeOf(it.to)) : it.to.startsWith('node:')))).toEqual([])
   })
 
-  it('leads down within the core: generation, then account and catalog, then errors', () => {
+  it('lead down within the core: from generation to account and catalog, and from these to errors', () => {
     expect(
       forbidden(CORE, (it) => !it.ours || within(it) || BELOW[placeOf(it.from)]?.includes(placeOf(it.to)) === true),
     ).toEqual([])
   })
 
-  it('leads from an adapter to the core and to packages, never to another one; the audit asks what db/ describes', () => {
+  it('lead from an adapter to the core and to packages, never to another adapter, except from the audit to the schema of db/', () => {
     const described = ['schema', 'process-schema', 'statement'].map((name) => `db/${name}.ts`)
     expect(
       forbidden(
@@ -147,7 +147,7 @@ describe('the direction of imports', () => {
     ).toEqual([])
   })
 
-  it('leads from http to the core and to packages, from the website, the agents’ door, the traces and the metrics to http, too; never to the database', () => {
+  it('lead from http to the core and to packages, from web, mcp, tracing and metrics also to http, and from none of them to a database', () => {
     expect(forbidden(['http'], (it) => !it.ours || within(it) || ofPlace(it, CORE))).toEqual([])
     expect(
       forbidden(['web', 'mcp', 'tracing', 'metrics'], (it) => !it.ours || within(it) || ofPlace(it, [...CORE, 'http'])),
@@ -161,7 +161,7 @@ describe('the direction of imports', () => {
     ).toEqual([])
   })
 
-  it('leads from the client, which runs elsewhere, to packages only, and to it from the one-machine demo alone', () => {
+  it('lead from the client, which runs elsewhere, to packages only, and to the client only from the one-machine demo', () => {
     expect(forbidden(['client'], (it) => within(it) || (!it.ours && !it.to.startsWith('node:')))).toEqual([])
     const users = imports.filter((it) => it.ours && placeOf(it.to) === 'client' && !within(it))
     expect([...new Set(users.map(({ from }) => placeOf(from)))]).toEqual(['local'])
@@ -171,7 +171,7 @@ describe('the direction of imports', () => {
     ['tracing', /^(@opentelemetry\/|bullmq-otel$)/],
     ['metrics', /^prom-client$/],
   ])(
-    'leads to the packages of %s from there alone, which is loaded by what starts a process, and only on demand',
+    'lead to the packages of %s only from its folder, which entry.ts alone loads, and only on demand',
     (folder, its) => {
       expect([...new Set(imports.filter(({ to }) => its.test(to)).map(({ from }) => placeOf(from)))]).toEqual([folder])
       const loading = imports.filter((it) => !it.typeOnly && ofPlace(it, [folder]) && !within(it))
@@ -182,12 +182,12 @@ describe('the direction of imports', () => {
     },
   )
 
-  it('never leads to an entry point, except from the one-machine stack’s child process, which becomes one', () => {
+  it('never lead to an entry point, except from the child process of the one-machine stack, which becomes one', () => {
     const toEntries = imports.filter((it) => ofPlace(it, ENTRIES)).map(({ from, to }) => `${from} → ${to}`)
     expect(toEntries.sort()).toEqual(['local/child.ts → server.ts', 'local/child.ts → worker.ts'])
   })
 
-  it('never leads in a circle', () => {
+  it('never lead in a circle', () => {
     const next = new Map(files.map((file) => [file, imports.filter((it) => it.ours && it.from === file)]))
     const done = new Set<string>()
     const circles: string[] = []
@@ -232,5 +232,57 @@ describe('the files of src/', () => {
       ({ to, ours }) => !ours && !to.startsWith('node:') && !listed.includes(packageOf(to)),
     )
     expect(missing.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+})
+
+/** They compare dates that are stored, hours or a minute apart, with today's. */
+const COMPARE_DATES = [
+  'cli/user.test.ts',
+  'http/openai-images.test.ts',
+  'images/any-image-store.test.ts',
+  'webhooks/delivery-store.test.ts',
+  'worker/clock-skew.long.test.ts',
+]
+
+/** They still measure how long something takes: to be mended. */
+const STILL_MEASURE = [
+  'http/errors.test.ts',
+  'inference/a1111/failures.test.ts',
+  'inference/comfyui/cancellation.test.ts',
+  'inference/sdcpp/cancel.test.ts',
+  'inference/sdcpp/failures.test.ts',
+]
+
+describe('the files of test/', () => {
+  const TEST = join(ROOT, 'test')
+  const scripts = readdirSync(TEST, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => /\.tsx?$/.test(file))
+
+  it('with tests are in one tier by their names: long ones end in .long.test.ts, the others in .test.ts', () => {
+    const tests = scripts.filter((file) => /\.(test|spec|long)\./.test(file))
+    expect(tests.length).toBeGreaterThan(100) // the walk found something
+    expect(tests.filter((file) => !/(^|\/)[a-z0-9-]+(\.long\.test\.ts|\.test\.tsx?)$/.test(file))).toEqual([])
+    // What the two commands select.
+    const { scripts: commands } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(commands.test).toMatch(/--exclude '\*\*\/\*\.long\.test\.ts'$/)
+    expect(commands['test:long']).toMatch(/ \.long\.test\.ts$/)
+  })
+
+  it('that are programs by themselves have a README', () => {
+    const programs = readdirSync(join(TEST, 'programs'), { withFileTypes: true }).filter((it) => it.isDirectory())
+    const folders = ['stand-ins', ...programs.map(({ name }) => `programs/${name}`)]
+    expect(folders.length).toBeGreaterThan(4)
+    expect(folders.filter((folder) => !existsSync(join(TEST, folder, 'README.md')))).toEqual([])
+  })
+
+  it('expect nothing of the time that something takes', () => {
+    const measuring = scripts.filter(
+      (file) =>
+        !/^(programs|support)\//.test(file) &&
+        ![...COMPARE_DATES, ...STILL_MEASURE].includes(file) &&
+        /\bexpect\(.*\b(performance|Date)\.now\(/.test(readFileSync(join(TEST, file), 'utf8')),
+    )
+    expect(measuring).toEqual([])
   })
 })

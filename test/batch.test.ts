@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { batched, batchedInTurn, shared } from '../src/batch.js'
 
-it('concurrent loads are one, and each caller gets the value of its key', async () => {
+it('concurrent calls share one load, and each caller gets the value of its key', async () => {
   const loads: (readonly number[])[] = []
   const double = batched(async (keys: readonly number[]) => {
     loads.push(keys)
@@ -12,7 +12,7 @@ it('concurrent loads are one, and each caller gets the value of its key', async 
   expect(loads).toEqual([[1, 2, 1], [3]])
 })
 
-it('what is asked during a load waits for no answer of it, but for the next load', async () => {
+it('a call during a load does not wait for its end, but begins the next load', async () => {
   const loads: { keys: readonly string[]; end: (values: string[]) => void }[] = []
   const load = batched((keys: readonly string[]) => new Promise<string[]>((end) => loads.push({ keys, end })))
   const first = load('a')
@@ -25,7 +25,7 @@ it('what is asked during a load waits for no answer of it, but for the next load
   expect(await first).toBe('A')
 })
 
-it('a load that fails fails for all of its callers, and the next one is tried anew', async () => {
+it('a load that fails rejects for all of its callers, and the next call loads anew', async () => {
   let works = false
   const load = batched(async (keys: readonly number[]) => {
     if (!works) throw new Error('away')
@@ -37,7 +37,7 @@ it('a load that fails fails for all of its callers, and the next one is tried an
   expect(await load(3)).toBe(3)
 })
 
-it('the loads of a group go in turn, whatever becomes of them, and those of another group beside them', async () => {
+it('the loads of a group run one after the other, also after a failure, and those of another group beside them', async () => {
   const loads: { keys: readonly string[]; end: (error?: Error) => void }[] = []
   const load = batchedInTurn(
     (key: string) => key.slice(0, 1),

@@ -103,7 +103,7 @@ describe('the configuration', () => {
     expect(refusalOf({ DATABASE_URL: '' })).toBe('DATABASE_URL is required')
   })
 
-  it('ignores what it does not know', () => {
+  it('ignores variables that it does not know', () => {
     expect(parse({ PATH: '/bin', EASEL_NOTHING: 'x' })).toEqual(DEFAULTS)
   })
 
@@ -189,7 +189,7 @@ describe('the configuration', () => {
 const ORIGIN = 'must be an http:// or https:// URL without query or password, like https://easel.example'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
-describe('a value that cannot be used stops the start with the variable’s name and what it should be', () => {
+describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {
   it.each([
     ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
@@ -258,13 +258,13 @@ describe('a value that cannot be used stops the start with the variable’s name
     expect(refusalOf({ ...REQUIRED, [name]: value })).toBe(`${name} ${sentence}`)
   })
 
-  it('INFERENCE_URL with a scheme that is not built yet', () => {
+  it('INFERENCE_URL with a scheme that Easel does not have yet', () => {
     expect(refusalOf({ ...REQUIRED, INFERENCE_URL: 'preview:,teleport+http://user:secret@gpu1:7860' })).toMatch(
       /^INFERENCE_URL has an entry with the unknown scheme "teleport\+http"; use preview, a1111\+http, /,
     )
   })
 
-  it('INFERENCE_URL with a server whose kind is not said', () => {
+  it('INFERENCE_URL without the kind of a server', () => {
     const sentence = refusalOf({ ...REQUIRED, INFERENCE_URL: 'http://gpu1:8188' })
     expect(sentence).toMatch(
       /^INFERENCE_URL has an entry that does not say what kind of server it is; write comfyui\+http:/,
@@ -284,18 +284,18 @@ describe('a value that cannot be used stops the start with the variable’s name
     expect(refusalOf({ ...REQUIRED, INFERENCE_URL: url })).toBe('INFERENCE_URL must name each GPU server only once')
   })
 
-  it('not two servers on one host', () => {
+  it('but two servers on one host are not refused', () => {
     const urls = 'preview:,a1111+http://gpu1:7860,a1111+http://gpu1:7861,comfyui+https://gpu1/a,comfyui+https://gpu1/b'
     expect(parseConfig({ ...REQUIRED, INFERENCE_URL: urls }).inferenceUrls).toHaveLength(5)
   })
 
-  it('several at once, each in its own words, on one line', () => {
+  it('and several of them are named at once, each in its own words, on one line', () => {
     expect(refusalOf({ PORT: 'x', REFUND_FAILED: 'maybe' })).toBe(
       'DATABASE_URL is required; PORT must be a whole number from 1 to 65535; REFUND_FAILED must be true or false',
     )
   })
 
-  it('without showing a password', () => {
+  it('and no password is shown', () => {
     const secret = 'hunter2'
     for (const env of [
       { DATABASE_URL: `mysql://easel:${secret}@db/easel` },
@@ -324,7 +324,7 @@ describe('traces', () => {
 describe('signing in to the website', () => {
   const OIDC = { OIDC_ISSUER: 'https://id.example/', OIDC_CLIENT_ID: 'easel', OIDC_CLIENT_SECRET: 's' }
 
-  it('is open to new people only when SIGN_UP says so', () => {
+  it('is open to new people only if SIGN_UP says so', () => {
     expect(parse({ SIGN_UP: 'open' }).signUpIsOpen).toBe(true)
     expect(refusalOf({ ...REQUIRED, SIGN_UP: 'true' })).toBe('SIGN_UP must be open or closed')
   })
@@ -343,7 +343,7 @@ describe('signing in to the website', () => {
     )
   })
 
-  it('goes to an identity provider that is named in full and cannot be listened to', () => {
+  it('uses an identity provider only if all of its variables are set and its URL is HTTPS', () => {
     expect(parse(OIDC).oidc).toEqual({ issuer: 'https://id.example', clientId: 'easel', clientSecret: 's' })
     expect(parse({ ...OIDC, OIDC_ISSUER: 'http://localhost:9/realm' }).oidc?.issuer).toBe('http://localhost:9/realm')
     expect(refusalOf({ ...REQUIRED, ...OIDC, OIDC_CLIENT_ID: '' })).toBe(
@@ -361,7 +361,7 @@ describe('object storage', () => {
   const KEY = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'hunter2' }
   const SECRET = 'x'.repeat(32)
 
-  it('is AWS, or whatever S3_ENDPOINT names, where the bucket is part of the path', () => {
+  it('is AWS, or the server that S3_ENDPOINT names, with the bucket in the path', () => {
     const aws = { kind: 's3', bucket: 'pictures', prefix: '', region: 'eu-central-1', forcePathStyle: false }
     expect(parse(AWS).storage).toEqual({ ...aws, endpoint: undefined, key: undefined })
     const own = { prefix: 'easel/', endpoint: 'http://minio:9000', region: 'us-east-1', forcePathStyle: true }
@@ -384,11 +384,11 @@ describe('object storage', () => {
       { ...AWS, UPLOAD_VIA: 'server' },
       'UPLOAD_VIA=server needs UPLOAD_SECRET: at least 32 random characters, for servers and workers',
     ],
-  ])('is refused without what it needs: %o', (env, sentence) => {
+  ])('is refused if something is missing: %o', (env, sentence) => {
     expect(refusalOf({ ...REQUIRED, ...env })).toBe(sentence)
   })
 
-  it('is written to through the server where workers have no key', () => {
+  it('is written through the server by workers that have no key', () => {
     const env = { ...AWS, UPLOAD_VIA: 'server', UPLOAD_SECRET: SECRET, BASE_URL: 'https://easel.example' }
     expect(parse(env).uploads).toEqual({ url: 'https://easel.example', secret: SECRET })
     expect(parse({ ...AWS, UPLOAD_SECRET: SECRET }).uploads).toBeUndefined()

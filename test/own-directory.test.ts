@@ -17,20 +17,20 @@ beforeEach(async () => {
 afterEach(() => rm(parent, { recursive: true }))
 
 describe('a directory to keep things in', () => {
-  it('may be our own, and a link of ours to it', async () => {
+  it('may be our own or a symbolic link of ours to it', async () => {
     await symlink(directory, join(parent, 'link'))
     await requireOwn(directory)
     await requireOwn(join(parent, 'link'))
   })
 
-  it.each([0o777, 0o1777, 0o770])('is refused with mode %o', async (mode) => {
+  it.each([0o777, 0o1777, 0o770])('is refused if others may write to it: mode %o', async (mode) => {
     await chmod(directory, mode)
     await expect(requireOwn(directory)).rejects.toThrow(
       `Other users may write to ${directory}: remove what is not yours there, then run "chmod go-w ${directory}".`,
     )
   })
 
-  it.runIf(isRoot)('is refused when another user made it, or the link to it', async () => {
+  it.runIf(isRoot)('is refused if another user owns it or the link to it', async () => {
     await symlink(directory, join(parent, 'link'))
     await lchown(join(parent, 'link'), STRANGER, STRANGER)
     await expect(requireOwn(join(parent, 'link'))).rejects.toThrow(ForeignDirectory)

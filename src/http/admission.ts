@@ -66,7 +66,7 @@ export function registerAdmission(app: App, limits: SlotLimits = SLOTS): void {
   app.addHook('onRequest', (request, reply, next) => {
     if (request.routeOptions.config.alwaysServed) return next()
     const { socket } = request.raw
-    const connection = connections.get(socket) ?? newConnection(socket)
+    const connection = connections.get(socket) ?? newConnection(socket, limits)
     connections.set(socket, connection)
     if (connection.unanswered >= PER_CONNECTION) {
       // Closing the connection also drops whatever else the client has sent.
@@ -111,12 +111,12 @@ interface Connection {
   readonly streams: Set<Readable>
 }
 
-function newConnection(socket: Socket): Connection {
+function newConnection(socket: Socket, { abandonedAfterMs = ABANDONED_AFTER_MS }: SlotLimits): Connection {
   const connection: Connection = { unanswered: 0, working: new Set(), streams: new Set() }
   // Node emits no "close" on an answer that waits behind another one.
   socket.once('close', () => {
     for (const stream of connection.streams) stream.destroy()
-    for (const request of connection.working) setTimeout(() => request.releaseSlot?.(), ABANDONED_AFTER_MS).unref()
+    for (const request of connection.working) setTimeout(() => request.releaseSlot?.(), abandonedAfterMs).unref()
   })
   return connection
 }
@@ -127,6 +127,8 @@ export interface SlotLimits {
   readonly perHolder: number
   /** How long a request waits for a slot. */
   readonly patienceMs: number
+  /** Shorter in tests. */
+  readonly abandonedAfterMs?: number
 }
 
 /** Repeats do nothing. */

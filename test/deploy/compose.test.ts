@@ -31,7 +31,7 @@ const mainHost = composeFile('deploy/gpu-host/main-host.yml')
 const all = [main, gpuHost].flatMap(({ services }) => Object.entries(services))
 
 describe('every container', () => {
-  it.each(all)('%s has limits, and no right that it does not need', (name, service) => {
+  it.each(all)('%s has limits and no right that it does not need', (name, service) => {
     expect(service).toMatchObject({
       init: true,
       cap_drop: ['ALL'],
@@ -49,7 +49,7 @@ describe('every container', () => {
   })
 
   it.each(all)(
-    '%s is of one digest or date, unless it is an official image, which is mended under its tag',
+    '%s is pinned to a digest or date, unless its image is an official one, which is mended under its tag',
     (_name, service) => {
       expect(service.image).toMatch(
         /^easel$|^(caddy|postgres|redis):\d+$|-\d{8}$|:v?\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/,
@@ -57,22 +57,19 @@ describe('every container', () => {
     },
   )
 
-  it.each(all)(
-    '%s runs again after a crash, and says whether it is well, unless it ends by itself',
-    (name, service) => {
-      const endsByItself = ['migrate', 'cli', 'bucket'].includes(name)
-      expect(service.restart).toBe(endsByItself ? 'no' : 'unless-stopped')
-      // `up --wait` fails for a service whose check is disabled.
-      expect(service.healthcheck).toMatchObject({ test: expect.anything() })
-      expect(service.healthcheck).not.toHaveProperty('disable')
-    },
-  )
+  it.each(all)('%s restarts after a crash and has a health check, unless it ends by itself', (name, service) => {
+    const endsByItself = ['migrate', 'cli', 'bucket'].includes(name)
+    expect(service.restart).toBe(endsByItself ? 'no' : 'unless-stopped')
+    // `up --wait` fails for a service whose check is disabled.
+    expect(service.healthcheck).toMatchObject({ test: expect.anything() })
+    expect(service.healthcheck).not.toHaveProperty('disable')
+  })
 })
 
 describe('the main host', () => {
   const { services, networks } = main
 
-  it('lets the world reach the proxy alone, and whoever sits at the host Grafana', () => {
+  it('lets the world reach only the proxy, and the host itself also Grafana', () => {
     const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     )
@@ -83,14 +80,14 @@ describe('the main host', () => {
     ])
   })
 
-  it('keeps its stores on a network that leads nowhere, where the proxy is not', () => {
+  it('keeps its stores on an internal network without the proxy', () => {
     expect(networks.back).toEqual({ internal: true })
     for (const name of ['postgres', 'redis', 's3'])
       expect(networksOf(services[name] as Service), name).toEqual(['back'])
     expect(networksOf(services.proxy as Service)).toEqual(['front'])
   })
 
-  it('has servers believe nobody but the proxy about addresses: only these are on its network', () => {
+  it('lets servers trust the network of the proxy about addresses, which has only proxy and servers', () => {
     const front = Object.entries(services).filter(([, service]) => networksOf(service).includes('front'))
     expect(front.map(([name]) => name)).toEqual(['proxy', 'server', 'server-2'])
     const subnet = `\${FRONT_SUBNET:-172.31.251.0/24}`
@@ -98,34 +95,34 @@ describe('the main host', () => {
     expect(services.server?.environment?.TRUST_PROXY?.split(',')[0]).toBe(subnet)
   })
 
-  it('has two servers, which the proxy knows by name and the upgrade replaces one after the other', () => {
+  it('has two servers, whose names the proxy knows and which the upgrade replaces one after the other', () => {
     expect(services['server-2']).toEqual(services.server)
     const caddyfile = textOf('deploy/caddy/Caddyfile')
     expect(caddyfile.match(/server[\w-]*:3000/g)).toEqual(Array(2).fill(['server:3000', 'server-2:3000']).flat())
     expect(textOf('deploy/upgrade')).toContain('for service in server server-2 worker; do')
   })
 
-  it('lets the start of the proxy and its reload read the Caddyfile in one way', () => {
+  it('starts and reloads the proxy by the same script', () => {
     expect(services.proxy?.command).toEqual(['sh', '/etc/caddy/caddy', 'run'])
     expect(textOf('deploy/upgrade')).toContain('exec -T proxy sh /etc/caddy/caddy reload')
   })
 
-  it('shows the proxy the images, to read them alone and as the user whom they belong to', () => {
+  it('lets the proxy read the images, but not write them, as the user who owns them', () => {
     expect(services.proxy?.volumes).toContain('images:/srv/images:ro')
     expect(services.proxy?.user).toBe('1000:1000')
   })
 
-  it('lets only the migration be the owner of the tables, and nobody into Redis without a password', () => {
+  it('gives only the migration the password of the tables’ owner, and Redis a password', () => {
     const owning = Object.entries(services).filter(([, it]) => JSON.stringify(it).includes('POSTGRES_PASSWORD'))
     expect(owning.map(([name]) => name)).toEqual(['migrate', 'postgres'])
     expect(JSON.stringify(services.redis?.command)).toMatch(/"--requirepass","\$\{EASEL_PASSWORD:\?/)
   })
 
-  it('lets Redis forget nothing of its own accord', () => {
+  it('forbids Redis to evict anything', () => {
     expect(JSON.stringify(services.redis?.command)).toContain('"--maxmemory-policy","noeviction"')
   })
 
-  it('opens its stores for GPU hosts on one address of its own only', () => {
+  it('opens its stores to GPU hosts on its private address only', () => {
     const opened = Object.entries(mainHost.services).filter(([, { ports }]) => ports)
     expect(opened.map(([name]) => name)).toEqual(['postgres', 'redis', 's3'])
     for (const [, { ports = [] }] of opened)
@@ -137,7 +134,7 @@ describe('a GPU host', () => {
   const worker = gpuHost.services.worker as Service
   const environment = main.services.worker?.environment ?? {}
 
-  it('does with generations what the main host would, and sends its traces to the same place', () => {
+  it('has the same settings for generations and traces as the worker of the main host', () => {
     const names = Object.keys(environment).filter((name) =>
       /^(REFUND_|INFERENCE_TIMEOUT|AFFINITY_|LOG_|OTEL_)/.test(name),
     )
@@ -145,14 +142,14 @@ describe('a GPU host', () => {
     for (const name of names) expect(worker.environment, name).toHaveProperty(name, environment[name])
   })
 
-  it('shows its metrics on one address of its own only, to Prometheus on the main host', () => {
+  it('shows its metrics to Prometheus on the main host, on its private address only', () => {
     expect(worker.ports).toEqual([`\${PRIVATE_ADDRESS:-127.0.0.1}:9464:9464`])
     expect(textOf('deploy/prometheus/prometheus.yml')).toContain('files: [gpu-hosts.yml]')
     expect(textOf('.gitignore').split('\n')).toContain('deploy/prometheus/gpu-hosts.yml')
   })
 })
 
-it('no compose file holds a password: all come from .env, where what is needed has no default', () => {
+it('no compose file holds a password: all come from .env, and those that are needed have no default', () => {
   const files = ['docker-compose.yml', 'deploy/gpu-host/docker-compose.yml', 'deploy/gpu-host/main-host.yml']
   const lines = files.flatMap((file) => textOf(file).split('\n')).filter((line) => !line.trim().startsWith('#'))
   const secret = /(PASSWORD|SECRET|API_KEY|ACCESS_KEY\w*|_KEY): ?|:\/\/\w*:[^/@]+@|requirepass/

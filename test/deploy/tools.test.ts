@@ -60,7 +60,7 @@ describe.skipIf(!compose)('docker compose', () => {
   it.each([
     ...Object.keys(MAIN).map((name) => ['docker-compose.yml', name, MAIN] as const),
     ...Object.keys(GPU_HOST).map((name) => [GPU_FILE, name, GPU_HOST] as const),
-  ])('says for %s that %s is not set', async (file, name, env) => {
+  ])('refuses %s if %s is not set', async (file, name, env) => {
     const sentence = `copy .env.example to .env and set ${name}`
     await expect(config([file], { ...env, [name]: '' }, '--quiet')).rejects.toThrow(sentence)
   })
@@ -70,7 +70,7 @@ describe.skipIf(!compose)('docker compose', () => {
     [{ PORT: '8080' }, 'http://localhost:8080'],
     [{ SITE_ADDRESS: 'easel.example' }, 'https://easel.example'],
     [{ SITE_ADDRESS: 'easel.example', BASE_URL: 'https://other.example' }, 'https://other.example'],
-  ])('works the public address out: %j', async (env, baseUrl) => {
+  ])('derives the public address from %j', async (env, baseUrl) => {
     const { stdout } = await config(['docker-compose.yml'], { ...MAIN, ...env }, '--format', 'json')
     expect(JSON.parse(stdout).services.server.environment.BASE_URL).toBe(baseUrl)
   })
@@ -83,16 +83,16 @@ describe.skipIf(!caddy)('caddy', () => {
     return { routes: JSON.parse(stdout).apps.http.servers.srv1.routes as { match?: { path?: string[] }[] }[], stderr }
   }
 
-  it('takes the Caddyfile, and as many proxies in front as Easel itself', async () => {
+  it('takes the Caddyfile with several proxies in front, written as Easel takes them', async () => {
     const { stderr } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '10.0.0.0/8, 192.168.0.0/16,fd00::/8' })
     expect(stderr).not.toContain('not formatted')
   })
 
-  it('takes the default of Easel for no proxy in front', async () => {
+  it('takes the Caddyfile with TRUST_PROXY=false, Easel’s default', async () => {
     await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: 'false' })
   })
 
-  it('keeps the world from /internal/ before it hands everything else to the servers', async () => {
+  it('refuses /internal/ and hands everything else to the servers', async () => {
     const { routes } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '127.0.0.1/32' })
     const paths = routes.map(({ match }) => match?.[0]?.path?.[0] ?? 'everything')
     expect(paths.filter((path) => path !== '/cdn/*')).toEqual(['/internal/*', 'everything'])

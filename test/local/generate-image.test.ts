@@ -29,12 +29,14 @@ async function given(answers: (baseUrl: string) => Answer[]) {
   await once(server, 'listening')
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   left = answers(baseUrl)
-  const client = { baseUrl, key: 'easel_key', signal: interruption.signal, show: (stage: Stage) => shown.push(stage) }
+  const show = (stage: Stage) => shown.push(stage)
+  const client = { baseUrl, key: 'easel_key', signal: interruption.signal, show }
   return {
     baseUrl,
     requests,
     shown,
-    generate: () => generateImage(client, { prompt: 'a lighthouse at dusk', model_version_id: 12 }),
+    generate: (more: { unreachableMs?: number } = {}) =>
+      generateImage({ ...client, ...more }, { prompt: 'a lighthouse at dusk', model_version_id: 12 }),
   }
 }
 
@@ -56,8 +58,8 @@ const succeeded = (url: string): [string, object] => [
   { id: 'gen_1', status: 'succeeded', output: { images: [{ url, id: 's' }], seed: 7 } },
 ]
 
-describe('generateImage', () => {
-  it('waits for an earlier generation, shows place and progress, and fetches the image', async () => {
+describe('the demo’s client', () => {
+  it('waits for an earlier generation, shows place and progress, and downloads the image', async () => {
     const png = await sharp({ create: { width: 16, height: 24, channels: 3, background: 'navy' } })
       .png()
       .toBuffer()
@@ -72,9 +74,7 @@ describe('generateImage', () => {
       ),
       { body: png },
     ])
-    const began = performance.now()
     expect(await generate()).toMatchObject({ slug: 's', seed: 7, width: 16, height: 24, png })
-    expect(performance.now() - began).toBeGreaterThan(1000)
     expect(shown).toEqual([
       { text: 'Submitting' },
       { text: 'Waiting for an earlier generation to end' },
@@ -97,7 +97,7 @@ describe('generateImage', () => {
     ])
   })
 
-  it('waits for a service that says to come back later', async () => {
+  it('asks a busy service again, and says meanwhile that it waits', async () => {
     const { shown, generate } = await given(() => [
       refused(503, 'unavailable', 'Not now.', { 'retry-after': '1' }),
       refused(402, 'insufficient_credits', 'Insufficient credits.'),
@@ -108,17 +108,17 @@ describe('generateImage', () => {
 
   it.each([
     [
-      "the service's own reason for a failure",
+      'why the generation failed, in the service’s own words',
       [submitted, events(['end', { id: 'gen_1', status: 'failed', error: 'No GPU has this model.' }])],
       /^The generation failed: No GPU has this model\.$/,
     ],
     [
-      'its own words of refusal',
+      'why the service refused, in its own words',
       [refused(402, 'insufficient_credits', 'Insufficient credits.')],
       /^Insufficient credits\.$/,
     ],
     [
-      'who answered instead',
+      'that something else than Easel answered',
       [{ status: 404, body: Buffer.from('<html>') }],
       /^http:.* answered 404, and not as Easel does: BASE_URL must lead to this server\.$/,
     ],
@@ -132,10 +132,10 @@ describe('generateImage', () => {
     await expect(generate()).rejects.toThrow(sentence)
   })
 
-  it('says that nobody answers', { timeout: 20_000 }, async () => {
+  it('says that nobody answers', async () => {
     const { baseUrl, generate } = await given(() => [])
     server?.close()
-    await expect(generate()).rejects.toThrow(
+    await expect(generate({ unreachableMs: 1 })).rejects.toThrow(
       `${baseUrl} doesn't answer (ECONNREFUSED): BASE_URL must lead to this server.`,
     )
   })

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll } from 'vitest'
-import { isTaken } from '../../src/local/listening-port.js'
+import { freePort, isTaken } from '../../src/local/listening-port.js'
 import { ROOT } from '../support/compile.js'
 import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -76,6 +76,28 @@ export function runLocal(
     signalGroup: (signal) => process.kill(-pid, signal),
   }
 }
+
+export type Checkout = Awaited<ReturnType<typeof givenCheckout>>
+
+/** A directory in which `npm start` runs, and its port. */
+export async function givenCheckout() {
+  const directory = await newDirectory()
+  const port = await freePort('127.0.0.1')
+  const run = (command: string, env: NodeJS.ProcessEnv = {}, script?: readonly string[]) =>
+    runLocal(directory, [command], { PORT: String(port), ...env }, script)
+  return {
+    ...{ directory, port, run },
+    /** Resolves once it serves. */
+    async start(env?: NodeJS.ProcessEnv, script?: readonly string[]): Promise<LocalRun> {
+      const started = run('start', env, script)
+      await started.prints('Ctrl-C stops everything.')
+      return started
+    },
+    pidsOf: async (run: LocalRun) => [...Object.values(await servicesOf(run)), await postgresPid(directory)],
+  }
+}
+
+export const keyOf = ({ output }: LocalRun) => /Key +(\S+)/.exec(output.stdout)?.[1] as string
 
 /** Without the variables of whoever runs the tests, and those that vitest sets (BASE_URL is one). */
 function bareEnvironment(): NodeJS.ProcessEnv {

@@ -21,14 +21,14 @@ afterEach(() => rm(parent, { recursive: true }))
 const openLog = () => openServiceLog(logs, 'worker', () => undefined)
 
 describe('the log of a service', () => {
-  it('is appended to', async () => {
+  it('keeps what was there before', async () => {
     await writeFile(log, 'before\n')
     const { write } = await openLog()
     write('after')
     await until(async () => (await readFile(log, 'utf8')) === 'before\nafter\n', 'the line')
   })
 
-  it('is no other file that a link of its name leads to', async () => {
+  it('is not written through a symbolic link', async () => {
     const victim = join(parent, 'victim')
     await writeFile(victim, 'untouched')
     await symlink(victim, log)
@@ -36,12 +36,12 @@ describe('the log of a service', () => {
     expect(await readFile(victim, 'utf8')).toBe('untouched')
   })
 
-  it('is no pipe that nobody reads', async () => {
+  it('is not written to a pipe that nobody reads', async () => {
     execFileSync('mkfifo', [log])
     await expect(openLog()).rejects.toThrow(`${log} can't be written (ENXIO): delete it and start again.`)
   })
 
-  it('does not go where others may write', async () => {
+  it('is not written to a directory that other users may write to', async () => {
     await chmod(logs, 0o777)
     await expect(openLog()).rejects.toThrow(`Other users may write to ${logs}`)
   })

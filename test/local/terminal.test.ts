@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 describe('LiveLine', () => {
-  it('rewrites its line in place, goes on counting, and leaves nothing of it behind', () => {
+  it('rewrites its line in place, counts the time, and leaves nothing of the line behind', () => {
     vi.useFakeTimers()
     vi.stubEnv('TERM', 'xterm')
     const { line, written } = given({ isTTY: true, columns: 60 })
@@ -30,7 +30,7 @@ describe('LiveLine', () => {
     expect(written()).toBe('')
   })
 
-  it.each([20, 34, 40, 80])('keeps within %i columns', (columns) => {
+  it.each([20, 34, 40, 80])('fits into %i columns', (columns) => {
     vi.useFakeTimers()
     vi.stubEnv('TERM', 'xterm')
     const { line, written } = given({ isTTY: true, columns })
@@ -42,7 +42,7 @@ describe('LiveLine', () => {
     line.clear()
   })
 
-  it('makes plain lines where there is no terminal: one for each stage, and for every tenth of progress', () => {
+  it('writes plain lines if there is no terminal: one for each stage and for every tenth of progress', () => {
     const { line, written } = given({ isTTY: false })
     line.show({ text: 'Queued, place 1' })
     line.show({ text: 'Queued, place 1' })
@@ -53,13 +53,13 @@ describe('LiveLine', () => {
     expect(texts).toBe('Queued, place 1\nDrawing  0 %\nDrawing  20 %\nDrawing  31 %\nDone\n')
   })
 
-  it('has colours only where the terminal does', () => {
+  it('has colours only if the terminal has', () => {
     vi.stubEnv('TERM', 'xterm')
     expect(given({ isTTY: true, colours: false }).line.style('bold', 'Title')).toBe('Title')
     expect(given({ isTTY: true, colours: true }).line.style('bold', 'Title')).toBe('\x1b[1mTitle\x1b[22m')
   })
 
-  it('tells time as people do', () => {
+  it('shows times in seconds and minutes', () => {
     expect([940, 59_949, 59_950, 125_000].map(elapsed)).toEqual(['0.9 s', '59.9 s', '1 min 00 s', '2 min 05 s'])
   })
 })

@@ -18,20 +18,20 @@ const start = (then: string, stderr: 'pipe' | number = 'pipe') =>
     stdio: ['pipe', 'pipe', stderr],
   }) as ChildProcessWithoutNullStreams
 
-it('a process whose log nobody reads any more can end', async () => {
+it('a process can end although nobody reads its log any more', async () => {
   const child = start('process.exit(7)')
   const ended = once(child, 'exit')
   try {
     await once(child.stdout, 'data')
     child.stderr.destroy()
     child.stdin.write('go')
-    expect(await within(10_000, ended)).toEqual([7, null])
+    expect(await within(60_000, ended)).toEqual([7, null])
   } finally {
     child.kill('SIGKILL')
   }
 })
 
-it('a process that ends at once has written every line before', async () => {
+it('a process that ends at once writes every line before', async () => {
   const child = start('process.exit(7)')
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
@@ -39,7 +39,7 @@ it('a process that ends at once has written every line before', async () => {
   })
   await once(child.stdout, 'data')
   child.stdin.write('go')
-  await within(10_000, once(child, 'close'))
+  await within(60_000, once(child, 'close'))
   expect(
     log
       .trim()
@@ -48,11 +48,11 @@ it('a process that ends at once has written every line before', async () => {
   ).toEqual(Array.from({ length: 500 }, (_, n) => n))
 })
 
-it.skipIf(!existsSync('/dev/full'))('a process whose log cannot be written goes on', async () => {
+it.skipIf(!existsSync('/dev/full'))('a process goes on although its log cannot be written', async () => {
   const full = openSync('/dev/full', 'w')
   const child = start('setTimeout(() => process.exit(7), 100)', full)
   closeSync(full)
   await once(child.stdout, 'data')
   child.stdin.write('go')
-  expect(await within(10_000, once(child, 'exit'))).toEqual([7, null])
+  expect(await within(60_000, once(child, 'exit'))).toEqual([7, null])
 })

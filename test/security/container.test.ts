@@ -9,7 +9,7 @@ const linesOf = (file: string) =>
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
 
-describe('the image', () => {
+describe('the container image', () => {
   const lines = linesOf('Dockerfile')
   const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')))
   const argumentsOf = (instruction: string, within = lines) =>
@@ -23,11 +23,11 @@ describe('the image', () => {
     expect(argumentsOf('CMD', last)).toEqual(['["node", "dist/server.js"]'])
   })
 
-  it('owns nothing of its code: only what volumes are mounted at is the user’s', () => {
+  it('lets its user write only where volumes are mounted, not to the code', () => {
     expect(lines.filter((line) => line.includes('chown'))).toEqual(['  && chown node:node /data/*'])
   })
 
-  it('installs exactly what the lock file says, without what only development needs', () => {
+  it('installs exactly the packages of the lock file, without those for development', () => {
     const installs = lines.filter((line) => /\bnpm\b/.test(line) && !line.includes('npm run'))
     expect(installs).toEqual(['RUN npm ci --ignore-scripts', 'RUN npm ci --omit=dev --ignore-scripts \\'])
     expect(argumentsOf('COPY', last).filter((what) => what.includes('node_modules'))).toEqual([
@@ -42,7 +42,7 @@ describe('the image', () => {
     expect(lines.filter((line) => /curl|wget|https?:\/\/(?!127\.0\.0\.1)/.test(line))).toEqual([])
   })
 
-  it('holds no secret: none is set, and nothing is copied but what the build needs', () => {
+  it('holds no secret: it sets none, and copies nothing but what the build needs', () => {
     // Of the commit, which is no secret.
     expect(argumentsOf('ARG')).toEqual(['EASEL_COMMIT'])
     expect(argumentsOf('ENV')).toEqual([
@@ -63,7 +63,7 @@ describe('the image', () => {
     expect(linesOf('.gitignore')).toContain('.env')
   })
 
-  it('says by itself whether it is alive', () => {
+  it('has a health check', () => {
     expect(lines.join('\n')).toMatch(/^HEALTHCHECK .*\\\n.*\/health/m)
   })
 })

@@ -56,7 +56,7 @@ function namesOf({ headers }: Response): string[] {
 
 describe('an answer', () => {
   it.each(ASKED)(
-    'to %s %s with %s is a %i that tells nothing of the software, and no other site may read it',
+    'to %s %s with %s is a %i without headers about the software, and other sites may not read it',
     async (method, path, with_, status, more) => {
       const key = with_ === 'key' ? (await givenUser(context.service.db)).key : undefined
       const answer = await send(method, path, key)
@@ -66,7 +66,7 @@ describe('an answer', () => {
     },
   )
 
-  it('that is an image may be shown by other sites, and is nothing but an image to a browser', async () => {
+  it('that is an image may be shown by other sites, and a browser takes it for nothing but an image', async () => {
     const slug = newSlug()
     await imageStore(context.service.config).put(slug, Buffer.from('<script>alert(1)</script>'))
     const answer = await send('GET', `/cdn/${slug}.png`)

@@ -63,8 +63,8 @@ const HIDDEN: [string, () => Promise<Buffer>][] = [
   ],
 ]
 
-describe('what an image hides', () => {
-  it.each(HIDDEN)('in %s is not published: only pixels and our own mark are', async (_where, bytes) => {
+describe('content that an image hides', () => {
+  it.each(HIDDEN)('in %s is not published: only the pixels and our own mark are', async (_where, bytes) => {
     const { png } = await finishImage(await bytes(), FACTS)
     expect(
       pngChunks(png)
@@ -75,7 +75,7 @@ describe('what an image hides', () => {
     expect(png.includes('parameters')).toBe(false)
   })
 
-  it('is no page either when the operator named the model like one', async () => {
+  it('cannot be a page in the name of the model either: it is escaped', async () => {
     const { png } = await finishImage(await image().png().toBuffer(), { ...FACTS, model: PAGE })
     expect(png.includes('<script>')).toBe(false)
     expect(png.includes('&lt;script&gt;')).toBe(true)

@@ -44,8 +44,8 @@ afterAll(async () => {
   moderation.close()
 })
 
-describe('the log of a server, at its most talkative', () => {
-  it('tells of every request and every error, but no prompt, no key and no password', async () => {
+describe('the log at level trace', () => {
+  it('of a server tells of every request and every error, but holds no prompt, no key and no password', async () => {
     const [one, two] = [await givenUser(db), await givenUser(db, { credits: 0 })]
     const revoked = await givenUser(db)
     await db.pool.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [revoked.keyId])
@@ -105,7 +105,7 @@ describe('the log of a server, at its most talkative', () => {
     expect(log).not.toMatch(/authorization/i)
   })
 
-  it('and the log of a worker name a generation by the same IDs, and nothing that was planted anywhere', async () => {
+  it('of server and worker names a generation by the same IDs, and holds none of the secrets that were planted everywhere', async () => {
     const gpu = await givenEcho()
     const worker = await startWorkerProcess(
       {

@@ -30,7 +30,7 @@ beforeEach(() => {
 describe('an address in a request', () => {
   const context = useService({ worker: true, env: { RATE_LIMIT_MAX: '1000' } })
 
-  it('is never fetched, by the server or a worker, wherever it stands and however it is written', async () => {
+  it('is fetched neither by the server nor by a worker, wherever it stands and however it is written', async () => {
     const { db, url } = context.service
     const owner = await givenUser(db)
     const spellings = ['127.0.0.1', 'localhost', '127.1', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '0']
@@ -73,7 +73,7 @@ describe('a GPU server that redirects', () => {
   const kinds = ['a1111+http', 'comfyui+http', 'openai+http', 'sdcpp+http']
 
   it.each(kinds.flatMap((kind) => [301, 302, 303, 307, 308].map((status) => [kind, status] as const)))(
-    'is not followed, whatever it was asked: %s, %i',
+    'is not followed to where it redirects: %s, status %i',
     async (kind, status) => {
       let asked = 0
       const redirecting = createHttpServer((request, response) => {

@@ -41,7 +41,7 @@ const shown = ({ status, body, headers }: Answer) => ({
 })
 
 describe.each(STATES)('another user’s generation that is %s', (state) => {
-  it('is not there, whatever is asked of it: the answer is that for an ID nobody has', async () => {
+  it('gets the same answers as an ID that does not exist', async () => {
     const { owner, id } = theirs.get(state) ?? expect.fail('no such generation')
     for (const method of ['GET', 'HEAD', 'DELETE', 'PUT', 'PATCH', 'POST'])
       for (const path of ['/api/v1/generate/', '/v1/images/generate/', '/v1/images/', '/api/v1/models/', '/image/']) {
@@ -57,7 +57,7 @@ describe.each(STATES)('another user’s generation that is %s', (state) => {
     })
   })
 
-  it('is not hidden behind the slugs of its images either', async () => {
+  it('cannot be reached by the slugs of its images either', async () => {
     const { slug } = theirs.get(state) ?? expect.fail('no such generation')
     const [met, unmet] = [
       await send('GET', `/api/v1/generate/${slug}`, stranger),
@@ -71,7 +71,7 @@ describe.each(STATES)('another user’s generation that is %s', (state) => {
 })
 
 describe('fields that only the service decides', () => {
-  it('cannot be set by whoever submits, in either interface, and nothing is charged for trying', async () => {
+  it('cannot be set by a submit, in either interface, and the try costs nothing', async () => {
     const { db, url } = context.service
     const victim = await givenUser(db)
     const fields = {
@@ -105,7 +105,7 @@ describe('fields that only the service decides', () => {
     expect(await chargesOf(db, victim)).toEqual([])
   })
 
-  it('are what the service made them, for a plain submit', async () => {
+  it('have the values of the service after a plain submit', async () => {
     const { db, url } = context.service
     const owner = await givenUser(db)
     const { body } = await call(url, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT })

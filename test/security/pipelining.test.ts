@@ -12,7 +12,11 @@ import { directoryOf } from '../support/image-storage.js'
 import { useService } from '../support/service.js'
 import { until } from '../support/until.js'
 
-const context = useService({ inFiles: true, env: { RATE_LIMIT_MAX: '1000' } })
+const context = useService({
+  inFiles: true,
+  env: { RATE_LIMIT_MAX: '1000' },
+  server: { slots: { total: 400, perHolder: 200, patienceMs: 100 } },
+})
 const PER_CONNECTION = 4
 
 const sockets: Socket[] = []
@@ -53,8 +57,8 @@ function openImages(): number | undefined {
   }
 }
 
-describe('a connection that sends its next requests before it has its answers', () => {
-  it('gets them in order, as long as they are few', async () => {
+describe('a connection that sends its next requests before it has the answers', () => {
+  it('gets the answers in order if the requests are few', async () => {
     const { key, username } = await givenUser(context.service.db)
     const socket = await open()
     socket.write(get('/health') + get('/api/v1/account', key) + get('/nothing') + get('/api/v1/models', key))
@@ -73,7 +77,7 @@ describe('a connection that sends its next requests before it has its answers', 
     }
   })
 
-  it('is closed after a 503 when they are many, and what it sent beyond is not looked at', async () => {
+  it('is closed after a 503 if the requests are many, and those beyond are not even looked at', async () => {
     const { key } = await givenUser(context.service.db)
     const socket = await open()
     // The first one is still being looked up when the others come.
@@ -91,7 +95,7 @@ describe('a connection that sends its next requests before it has its answers', 
     expect(remaining).toBe(String(1000 - PER_CONNECTION - 1))
   })
 
-  it('is told so in the shape of its interface', async () => {
+  it('gets the 503 in the shape of its interface', async () => {
     const { key } = await givenUser(context.service.db)
     const socket = await open()
     socket.write(get('/api/v1/account', key).repeat(PER_CONNECTION) + get('/v1/images/generate', key))
@@ -100,36 +104,42 @@ describe('a connection that sends its next requests before it has its answers', 
     )
   })
 
-  it.skipIf(openImages() === undefined)('opens few images, and none stays open when it is gone', async () => {
-    const slug = await givenLargeImage()
-    for (let n = 0; n < 5; n++) {
-      const socket = await open()
-      socket.pause()
-      socket.write(get(`/cdn/${slug}.png`).repeat(300))
-      await until(() => (openImages() ?? 0) >= PER_CONNECTION, 'the images')
-      await call(context.service.url, 'GET', '/health') // whatever it would have opened beyond, it has
-      expect(openImages()).toBe(PER_CONNECTION)
-      socket.destroy()
-      await until(() => openImages() === 0, 'the end of all reading')
-    }
-  })
-
-  it.skipIf(openImages() === undefined)('leaves none open when it is gone before they are', async () => {
-    const slug = await givenLargeImage()
-    let opened = 0
-    for (let n = 0; n < 5; n++) {
-      const socket = await open()
-      socket.pause()
-      socket.write(get(`/cdn/${slug}.png`).repeat(300))
-      socket.destroy()
-      // The server may meet its requests later than this; what it opens for them is closed as well.
-      for (let turn = 0; turn < 20; turn++) {
-        opened = Math.max(opened, openImages() ?? 0)
-        await new Promise(setImmediate)
+  it.skipIf(openImages() === undefined)(
+    'has the server open few images, and leaves none open when it is gone',
+    async () => {
+      const slug = await givenLargeImage()
+      for (let n = 0; n < 5; n++) {
+        const socket = await open()
+        socket.pause()
+        socket.write(get(`/cdn/${slug}.png`).repeat(300))
+        await until(() => (openImages() ?? 0) >= PER_CONNECTION, 'the images')
+        await call(context.service.url, 'GET', '/health') // whatever it would have opened beyond, it has
+        expect(openImages()).toBe(PER_CONNECTION)
+        socket.destroy()
+        await until(() => openImages() === 0, 'the end of all reading')
       }
-    }
-    await call(context.service.url, 'GET', '/health')
-    await until(() => openImages() === 0, 'the end of all reading')
-    expect(opened).toBeLessThanOrEqual(5 * PER_CONNECTION)
-  })
+    },
+  )
+
+  it.skipIf(openImages() === undefined)(
+    'leaves no image open if it is gone before the server has opened it',
+    async () => {
+      const slug = await givenLargeImage()
+      let opened = 0
+      for (let n = 0; n < 5; n++) {
+        const socket = await open()
+        socket.pause()
+        socket.write(get(`/cdn/${slug}.png`).repeat(300))
+        socket.destroy()
+        // The server may meet its requests later than this; what it opens for them is closed as well.
+        for (let turn = 0; turn < 20; turn++) {
+          opened = Math.max(opened, openImages() ?? 0)
+          await new Promise(setImmediate)
+        }
+      }
+      await call(context.service.url, 'GET', '/health')
+      await until(() => openImages() === 0, 'the end of all reading')
+      expect(opened).toBeLessThanOrEqual(5 * PER_CONNECTION)
+    },
+  )
 })

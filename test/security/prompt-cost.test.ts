@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
-import { createModerator } from '../../src/moderation/create-moderator.js'
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compiled } from '../support/services.js'
 
-const moderator = createModerator({})
 const LENGTHS = [500, 2000] as const
 
 /** What has made matchers slow elsewhere: near misses repeated, layers to peel, ages without end. */
@@ -10,28 +11,54 @@ const HOSTILE = [
   ...['nude ', 's.e.x.u.a.l c.h.i.l ', 'sixteen ', '9 ', 'twenty-', 'aged '],
 ]
 
-/** The least of several, in milliseconds of this process alone: whatever else the machine does is not counted. */
-async function costOf(prompt: string): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let n = 0; n < 6; n++) {
-    const before = process.cpuUsage()
+/**
+ * Reads prompts as JSON and writes how much V8 executes to judge each: how often it enters functions and loops, which
+ * does not depend on the machine. A process of its own, because it counts for a whole one.
+ */
+const counter = (moderator: string) => `
+  import { Session } from 'node:inspector/promises'
+  import { text } from 'node:stream/consumers'
+  import { createModerator } from ${JSON.stringify(moderator)}
+  const prompts = JSON.parse(await text(process.stdin))
+  const moderator = createModerator({})
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+  const counted = []
+  for (const prompt of prompts) {
+    await session.post('Profiler.takePreciseCoverage')
     await moderator.review({ prompt, negativePrompt: prompt, nsfwModel: true })
-    const { user, system } = process.cpuUsage(before)
-    least = Math.min(least, (user + system) / 1000)
+    const { result } = await session.post('Profiler.takePreciseCoverage')
+    const ranges = result.flatMap(({ url, functions }) => url.startsWith('file:') ? functions.flatMap((it) => it.ranges) : [])
+    counted.push(ranges.reduce((sum, { count }) => sum + count, 0))
   }
-  return least
-}
+  process.stdout.write(JSON.stringify(counted))`
 
 describe('judging a prompt', () => {
-  it.each(HOSTILE)('takes time in proportion to its length, whatever it repeats: %j', async (part) => {
-    const [short, long] = LENGTHS.map((length) => [...part.repeat(length)].slice(0, length).join('')) as [
-      string,
-      string,
-    ]
-    const [ofShort, ofLong] = [await costOf(short), await costOf(long)]
-    // Four times the length; work that grows with the square would take sixteen times as long.
-    expect(ofLong).toBeLessThan(12 * Math.max(0.2, ofShort))
-    // Nobody else is served meanwhile.
-    expect(ofLong).toBeLessThan(50)
+  /** By what is repeated: for each of the lengths. */
+  const work = new Map<string, number[]>()
+  beforeAll(async () => {
+    const code = counter(await compiled('src/moderation/create-moderator.ts'))
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const prompts = HOSTILE.flatMap((part) =>
+      LENGTHS.map((length) => [...part.repeat(length)].slice(0, length).join('')),
+    )
+    // Of patterns that backtrack V8 counts nothing: they would not end.
+    const hanging = setTimeout(() => child.kill('SIGKILL'), 100_000)
+    child.stdin.end(JSON.stringify(prompts))
+    const counted: number[] = JSON.parse(await text(child.stdout))
+    clearTimeout(hanging)
+    for (const [n, part] of HOSTILE.entries()) work.set(part, counted.slice(2 * n, 2 * n + 2))
+  })
+
+  it.each(HOSTILE)('takes work in proportion to its length if it repeats %j', (part) => {
+    const [ofShort = 0, ofLong = 0] = work.get(part) ?? []
+    expect(ofShort).toBeGreaterThan(10)
+    // Four times the length; work that grows with the square would be sixteen times as much.
+    expect(ofLong).toBeLessThan(6 * ofShort)
+    if (process.env.SHOW_FIGURES) console.log(`${JSON.stringify(part)}: ${ofShort}, ${ofLong}`)
   })
 })

@@ -116,7 +116,7 @@ function routesOf(drawn: string): string[] {
 }
 
 describe('the routes of the server', () => {
-  it('are the spec’s and those beside it, the health checks, the images and the website, and no other', async () => {
+  it('are exactly those listed here', async () => {
     const app = await buildBareApp()
     await app.ready()
     const routes = routesOf(app.printRoutes({ includeMeta: false }))
@@ -135,7 +135,7 @@ describe('the routes of the server', () => {
     expect(routes.filter((route) => !isAsset(route)).sort()).toEqual([...known, ...STREAMS, ...heads].sort())
   })
 
-  it('are declared nowhere else: but for health, nothing in src/ opens another HTTP server or a dashboard', () => {
+  it('are all that is served: nothing else in src/ opens an HTTP server, except for health checks', () => {
     const src = fileURLToPath(new URL('../../src', import.meta.url))
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
     const serving = files.filter((file) =>
@@ -147,7 +147,7 @@ describe('the routes of the server', () => {
 })
 
 describe('the server’s limits for connections', () => {
-  it('are set: Node’s own would let a client take as long and as much as it likes', async () => {
+  it('are set, because Node’s own would let a client take as long and as much as it likes', async () => {
     const app = await buildBareApp()
     expect(app.server).toMatchObject({
       headersTimeout: 10_000,

@@ -8,7 +8,7 @@ import { until } from '../support/until.js'
 const WAITERS = 60
 const context = useService({
   env: { RATE_LIMIT_MAX: '1000' },
-  server: { maxWaiting: WAITERS, createImageTimeoutSeconds: 60 },
+  server: { maxWaiting: WAITERS, createImageTimeoutSeconds: 600 },
 })
 const create = ({ key }: GivenUser, idempotencyKey?: string) =>
   call(context.service.url, 'POST', '/v1/images/generate', {
@@ -25,8 +25,8 @@ const connections = async () => {
   return rows[0] as { open: number; busy: number }
 }
 
-describe('as many Create Image clients as a server waits for', () => {
-  it('hold no connection to Postgres, and one more is a 429 that leaves no trace until one has gone', async () => {
+describe('sixty waiting Create Image clients, as many as the server admits,', () => {
+  it('hold no connection to Postgres, and one more gets a 429 without a charge until one has gone', async () => {
     const { db } = context.service
     const developer = await givenUser(db, { developer: { concurrency: WAITERS } })
     const owner = await givenUser(db)

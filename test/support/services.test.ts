@@ -6,7 +6,7 @@ import { redisAvailable, redisUrl } from './services.js'
 const early = redisAvailable ? await redisUrl() : undefined
 
 describe.skipIf(!redisAvailable)('the Redis database of a test file', () => {
-  it('is its own, though other files run in the same process', async () => {
+  it('belongs to this file alone, although other files run in the same process', async () => {
     expect(await redisUrl()).toBe(early)
     expect(await redisUrl(fileURLToPath(import.meta.url))).toBe(early)
     expect(await redisUrl('another file')).not.toBe(early)

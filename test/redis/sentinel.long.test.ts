@@ -28,7 +28,7 @@ async function start(settings: readonly string[], ...args: string[]) {
   return { port, child }
 }
 
-it.skipIf(!redisAvailable)('Redis behind sentinels is the master, and after a failover the next one', async () => {
+it.skipIf(!redisAvailable)('a Redis that sentinels name is the master, and after a failover the next one', async () => {
   directory = await mkdtemp(join(tmpdir(), 'easel-sentinel-'))
   const password = ['requirepass p@ss', 'masterauth p@ss']
   const master = await start(password)
