@@ -12,7 +12,7 @@ import { queueTurn } from './process-schema.js'
 import { generations as g, images, putBackAttempts, usage } from './schema.js'
 import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
-/** Three heartbeats of generation/run/lease.ts. Also what a crash of a worker costs. */
+/** Three heartbeats of generation/run/times.ts. Also what a crash of a worker costs. */
 export const LEASE_SECONDS = 7
 
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`

@@ -125,7 +125,7 @@ export const SUBMITS: Readonly<Record<string, Flow>> = {
   },
 }
 
-export const CREATE_IMAGES: Readonly<Record<string, Flow>> = {
+const CREATE_IMAGES: Readonly<Record<string, Flow>> = {
   'a Create Image that is served': {
     reaches: 'queue.enqueue#1',
     given: (stage) => givenScene(stage, { lane: 'create_image' }),
@@ -163,3 +163,14 @@ export const RUNS: Readonly<Record<string, Flow>> = {
     return inferred
   }),
 }
+
+const FLOWS = Object.entries({ ...SUBMITS, ...CREATE_IMAGES, ...RUNS })
+
+/** One flow of each kind. */
+const IN_SHORT_TIER = [
+  ...['a submit', 'a submit with an idempotency key', 'a Create Image that waits in vain', 'a run'],
+  ...['a run that fails for good', 'a run that costs a try', 'a run that is canceled meanwhile'],
+]
+
+export const SHORT_TIER_FLOWS = FLOWS.filter(([name]) => IN_SHORT_TIER.includes(name))
+export const LONG_TIER_FLOWS = FLOWS.filter(([name]) => !IN_SHORT_TIER.includes(name))

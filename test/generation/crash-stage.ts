@@ -27,6 +27,7 @@ import { createModerator } from '../../src/moderation/create-moderator.js'
 import { generationJobId, openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { noWipeMark, redisWipeMark } from '../../src/redis/wipe-mark.js'
 import { openFoundation } from '../../src/wiring.js'
+import { noEnds } from '../support/fake-ports.js'
 import { atOnce, noExperience } from '../support/gpu-turn.js'
 import { silentLog } from '../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
@@ -60,7 +61,7 @@ export async function openStage() {
   const ports = {
     moderator: createModerator({ ...config.moderation, logger: log }),
     refusedPrompts: { note: () => undefined },
-    ends: { watch: () => () => undefined },
+    ends: noEnds,
     ...{ lock, queue, progress, previews, watch, finishImage, log },
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),

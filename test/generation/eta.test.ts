@@ -13,7 +13,7 @@ const WORKLOAD: Workload = {
 const RUNNING = { filename: 'a', pixelSteps: 1000, elapsedMs: 500 }
 
 describe('the ETA of a queued generation', () => {
-  it('is what it takes itself where a backend is free', () => {
+  it('is the time of its own drawing if a backend is free', () => {
     expect(queuedEtaMs(WORKLOAD, WORK, 1)).toBe(2000)
     expect(queuedEtaMs({ ...WORKLOAD, running: [RUNNING], backends: [null, ['a']] }, WORK, 1)).toBe(2000)
   })
@@ -22,7 +22,7 @@ describe('the ETA of a queued generation', () => {
     expect(queuedEtaMs(WORKLOAD, { ...WORK, steps: 20, width: 20, batchSize: 4 }, 1)).toBe(2000 * 16)
   })
 
-  it('holds the part that every generation takes, whatever its work', () => {
+  it('includes the part that every generation takes, whatever its work', () => {
     const workload = { ...WORKLOAD, pace: new Map([['a', { fixedMs: 500, msPerPixelStep: 2 }]]), running: [RUNNING] }
     const queued = [{ filename: 'a', count: 4, pixelSteps: 8000 }]
     expect(queuedEtaMs({ ...workload, queued }, WORK, 4)).toBe(2000 + 3 * 4500 + 2500)
@@ -46,18 +46,18 @@ describe('the ETA of a queued generation', () => {
 describe('the ETA of a processing generation', () => {
   const drawn = (progress?: number) => ({ progress, before: 0 })
 
-  it('is what is left of what such take, until its own progress tells more', () => {
+  it('is what is left of the time that such generations take, until its own progress tells more', () => {
     expect(processingEtaMs(WORKLOAD, WORK, 500, drawn())).toBe(1500)
     expect(processingEtaMs(WORKLOAD, WORK, 500, drawn(0.5))).toBe(500)
     // Claimed three seconds ago, and not drawn for as long.
     expect(processingEtaMs(WORKLOAD, WORK, 3000, drawn(0.5))).toBe(1000)
   })
 
-  it('is unknown once it takes longer than such do, and its server tells nothing', () => {
+  it('is unknown once it takes longer than such generations do, and its server reports no progress', () => {
     expect(processingEtaMs(WORKLOAD, WORK, 3000, drawn())).toBeUndefined()
   })
 
-  it('holds what its server does first, however long that has taken already', () => {
+  it('includes the requests that its server draws first, however long they have taken already', () => {
     expect(processingEtaMs(WORKLOAD, WORK, 3000, { progress: undefined, before: 2 })).toBe(3 * 2000)
     expect(processingEtaMs(undefined, WORK, 3000, { progress: undefined, before: 2 })).toBeUndefined()
   })
@@ -72,7 +72,7 @@ describe('the ETA of a processing generation', () => {
   })
 })
 
-describe('what generations take, from those that were measured,', () => {
+describe('the time that generations take, estimated from measured ones,', () => {
   const measured = (steps: number, ms: number) => ({ steps, pixelSteps: 100 * steps, ms })
   const expected = (samples: Parameters<typeof paceOf>[0], steps: number) => {
     const { fixedMs, msPerPixelStep } = paceOf(samples) ?? { fixedMs: Number.NaN, msPerPixelStep: 0 }
@@ -89,7 +89,7 @@ describe('what generations take, from those that were measured,', () => {
       expect(expected(samples, steps)).toBeCloseTo(ms)
   })
 
-  it('is not spoiled by one that loaded its model or had to wait', () => {
+  it('is not distorted by a generation that loaded its model or had to wait', () => {
     const samples = [
       measured(1, 1500),
       measured(10, 6000),
@@ -107,7 +107,7 @@ describe('what generations take, from those that were measured,', () => {
     expect(expected(samples, 20)).toBeGreaterThan(1000)
   })
 
-  it('never shrinks with the work, and is never less than nothing', () => {
+  it('never shrinks with the work, and is never negative', () => {
     expect(expected([measured(1, 5000), measured(30, 3000)], 60)).toBeCloseTo(4000)
     expect(expected([measured(10, 1000), measured(30, 9000)], 1)).toBeGreaterThan(0)
     expect(paceOf([])).toBeUndefined()

@@ -32,13 +32,13 @@ describe('an infotext', () => {
     expect(fieldsOf(infotextOf({ ...image, madeWith: null }))('Version')).toBe('Easel')
   })
 
-  it('keeps the samplers apart, but for the two that are the same', () => {
+  it('names each sampler differently, except for two that are the same', () => {
     const names = SAMPLERS.map((sampler) => INFOTEXT_SAMPLERS[sampler].join(' '))
     expect(new Set(names).size).toBe(SAMPLERS.length - 1)
     expect(INFOTEXT_SAMPLERS.dpm_sde_karras).toEqual(INFOTEXT_SAMPLERS.dpmpp_sde_karras)
   })
 
-  it('quotes what would end a field', () => {
+  it('quotes a model’s name that has commas and colons, and leaves out its folder', () => {
     const said = fieldsOf(infotextOf({ ...image, filename: 'models\\one, two: three.safetensors' }))
     expect(said('Model')).toBe('one, two: three')
     expect(said('Version')).toBe('v1.10.1')

@@ -17,7 +17,7 @@ describe.each(['Postgres', ...(redis ? ['Redis'] : [])])('the live boards in %s'
   const previews = () =>
     where === 'Redis' ? redisPreviewBoard(redis as Redis, prefix) : postgresPreviewBoard(context.db)
 
-  it('show the latest of an attempt, and nothing more of one that was taken over', async () => {
+  it('show the latest progress of the newest attempt, whatever an older attempt still writes', async () => {
     const board = progress()
     await board.set('gen_a', 9, 0.75)
     await board.set('gen_a', 9, 0.5)
@@ -27,7 +27,7 @@ describe.each(['Postgres', ...(redis ? ['Redis'] : [])])('the live boards in %s'
     expect(await board.get('gen_a')).toBe(0.25)
   })
 
-  it('keep an image byte for byte', async () => {
+  it('keep a preview of the newest attempt byte for byte', async () => {
     const image = Buffer.concat([Buffer.from('0:1:'), randomBytes(2000)])
     await previews().set('gen_a', 2, image)
     await previews().set('gen_a', 1, randomBytes(20))

@@ -64,7 +64,7 @@ it('a file that can not be read is named, and keeps no other image from being mo
   expect(await to.exists(slugs[20] as string)).toBe(true)
 })
 
-it('ends when so many fail that it must be the store', async () => {
+it('moving images ends when so many fail that the store must be at fault', async () => {
   const { ports, onFault } = await given({ readable: 0, unreadable: 60 })
   await expect(over(moveImages(ports, () => undefined))).rejects.toThrow('ELOOP')
   expect(onFault.mock.calls.length).toBeLessThan(30)

@@ -21,14 +21,14 @@ async function givenProcessing() {
   return { id, ports, poll }
 }
 
-it('what one poll misspells takes nothing from the polls beside it', async () => {
+it('a poll for an impossible id is answered not_found, and the polls read in one statement with it are answered', async () => {
   const { id, poll } = await givenProcessing()
   const [misspelt, own] = await Promise.allSettled([poll('gen_\0'), poll(id)])
   expect(misspelt).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } })
   expect(own).toMatchObject({ status: 'fulfilled', value: { status: 'processing', progress: 0.5 } })
 })
 
-it('what is known of the progress stays when it cannot be read any more', async () => {
+it('a poll shows the progress that is already known if the board cannot be read', async () => {
   const { id, ports, poll } = await givenProcessing()
   const known = await poll(id)
   const away = { set: ports.progress.set, get: () => Promise.reject(new Error('away')) }

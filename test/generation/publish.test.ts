@@ -5,16 +5,17 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { keepLease } from '../../src/generation/run/lease.js'
-import { type FinishImage, publish, TakenOver } from '../../src/generation/run/publish.js'
+import { publish, TakenOver } from '../../src/generation/run/publish.js'
 import { fileImageStore } from '../../src/images/file-image-store.js'
+import { useDatabase } from '../support/database.js'
+import { asDrawn, MADE_WITH, noEnds, noImages } from '../support/fake-ports.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
-import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 
-const context = useService()
+const context = useDatabase()
 
-it('a server’s version in words that Postgres can’t hold is stored without them', async () => {
-  const { db } = context.service
+it('a GPU server’s version is stored without the characters that Postgres can’t hold', async () => {
+  const { db } = context
   await givenGeneration(db, await givenUser(db))
   const generation = await standInWorker(db).claim()
   const madeWith = {
@@ -23,39 +24,27 @@ it('a server’s version in words that Postgres can’t hold is stored without t
     scheduler: null,
     version: `v1\u0000.9\n\ud800${'x'.repeat(500)}`,
   }
-  const ports = {
-    finishImage: async () => ({ png: Buffer.from('png'), sha256: 'x' }),
-    images: {
-      put: async () => true,
-      remove: async () => undefined,
-      check: async () => undefined,
-      url: () => '',
-      thumbnailUrl: () => '',
-    },
-  }
   const inferred = [{ bytes: Buffer.from('png'), seed: 1, madeWith }]
-  const images = await publish(ports, generation, inferred, async () => true)
+  const images = await publish({ finishImage: asDrawn, images: noImages }, generation, inferred, async () => true)
   expect(await runStore(db, { refundFailed: true }).succeed(generation, images)).toBe(true)
   const { rows } = await db.pool.query('SELECT made_with FROM images WHERE generation_id = $1', [generation.id])
   expect(rows[0].made_with).toEqual({ ...madeWith, version: `v1.9\ufffd${'x'.repeat(95)}` })
 })
 
 it('an attempt that was taken over while its machine was suspended leaves the delivered image alone', async () => {
-  const { db } = context.service
+  const { db } = context
   const { id } = await givenGeneration(db, await givenUser(db))
   const root = await mkdtemp(join(tmpdir(), 'easel-publish-'))
   onTestFinished(() => rm(root, { recursive: true, force: true }))
   const images = fileImageStore({ root, cdnBaseUrl: 'http://cdn' })
-  const finishImage: FinishImage = async (png) => ({ png, sha256: 'x' })
-  const madeWith = { backend: 'fake', version: null, sampler: 'euler_a', scheduler: null }
   const attempt = async (image: string) => {
     const generation = await standInWorker(db).claim()
-    const lease = keepLease(runStore(db, { refundFailed: true }), { watch: () => () => undefined }, generation)
+    const lease = keepLease(runStore(db, { refundFailed: true }), noEnds, generation)
     onTestFinished(() => lease.stop())
-    const inferred = [{ bytes: Buffer.from(image), seed: 1, madeWith }]
+    const inferred = [{ bytes: Buffer.from(image), seed: 1, madeWith: MADE_WITH }]
     return {
       slug: generation.slugs[0] as string,
-      store: () => publish({ finishImage, images }, generation, inferred, lease.stillOurs),
+      store: () => publish({ finishImage: asDrawn, images }, generation, inferred, lease.stillOurs),
     }
   }
   // Neither of its clocks, nor any of its timers, goes on until it is resumed.

@@ -13,6 +13,7 @@ import { SAMPLERS } from '../../src/generation/sampler.js'
 import type { Delivery } from '../../src/generation/shared-ports.js'
 import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
+import { fakeQueue, fakeWipeMark, noImages, noLog } from '../support/fake-ports.js'
 import { chargesOf, givenGeneration, givenUser, givenWaiting, MODEL, rowOf } from '../support/givens.js'
 import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
@@ -26,9 +27,9 @@ const age = async (table: string, columns: readonly string[], seconds: number) =
 }
 const end = (ids: readonly string[]) => query(`UPDATE generations SET deadline_at = now() WHERE id = ANY ($1)`, [ids])
 
-let rung: Delivery[] = []
+let queue = fakeQueue()
 beforeEach(async () => {
-  rung = []
+  queue = fakeQueue()
   await query(
     `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status IN ('queued', 'processing')`,
   )
@@ -37,21 +38,14 @@ beforeEach(async () => {
 
 const store = (options: Partial<ReconcileStoreOptions> = {}) =>
   reconcileStore(context.db, { refundFailed: true, ...options })
-const queue = {
-  enqueue: async (deliveries: readonly Delivery[]) => {
-    rung.push(...deliveries)
-    return true
-  },
-  withdraw: async () => undefined,
-}
 const portsWith = (more: Partial<ReconcilerPorts>): ReconcilerPorts => ({
   rows: store(),
   queue,
   lock: noActiveGenerationLock,
-  images: { remove: async () => undefined },
-  wipeMark: { present: async () => true, set: async () => undefined },
+  images: noImages,
+  wipeMark: fakeWipeMark(),
   duty: dutyLease(context.db, 'troubles', 'me'),
-  log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  log: noLog,
   ...more,
 })
 const pass = (full = false, more: Partial<ReconcilerPorts> = {}) =>
@@ -120,13 +114,13 @@ describe('a generation that no backend can serve', () => {
   })
 })
 
-describe('generations to be ended', () => {
+describe('the generations that the reconciler ends', () => {
   it('are logged with the reason, and the request that they came from', async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db), { requestId: 'req-1' })
     await end([generation.id])
     const warned: object[] = []
     const warn = (facts: object) => void warned.push(facts)
-    await pass(false, { log: { info: () => undefined, warn, error: () => undefined } })
+    await pass(false, { log: { ...noLog, warn } })
     expect(warned).toEqual([{ generationId: generation.id, requestId: 'req-1', reason: DEADLINE_PASSED }])
   })
 
@@ -141,7 +135,7 @@ describe('generations to be ended', () => {
     expect(rows[0].n).toBe(450)
   })
 
-  it.each(['users', 'generations'])('do not wait for one whose row in %s is locked', async (table) => {
+  it.each(['users', 'generations'])('are ended without waiting for one whose row in %s is locked', async (table) => {
     const [held, free] = [await givenUser(context.db), await givenUser(context.db)]
     const [first, second] = [await givenGeneration(context.db, held), await givenGeneration(context.db, free)]
     await end([first.id, second.id])
@@ -159,7 +153,7 @@ describe('generations to be ended', () => {
     expect(await statusOf(first)).toBe('failed')
   })
 
-  it('are ended beside one that cannot be, which is told of once in a while', async () => {
+  it('are ended although one of them cannot be, which is logged once in a while', async () => {
     const [rich, other] = [await givenUser(context.db), await givenUser(context.db)]
     const [first, second] = [await givenGeneration(context.db, rich), await givenGeneration(context.db, other)]
     await end([first.id, second.id])
@@ -173,8 +167,8 @@ describe('generations to be ended', () => {
   })
 })
 
-describe('a rule that fails', () => {
-  it('keeps no other from its work', async () => {
+describe('a rule of the reconciler that fails', () => {
+  it('keeps no other rule from its work', async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db))
     await age('generations', ['created_at'], 5)
     const failing = async () => {
@@ -186,7 +180,7 @@ describe('a rule that fails', () => {
       cleaned = true
     }
     await pass(true, { rows: { ...rows, clean } })
-    expect(rung).toContainEqual({ id: generation.id, attempt: 1 })
+    expect(queue.rung).toContainEqual({ id: generation.id, attempt: 1 })
     expect(cleaned).toBe(true)
   })
 })
@@ -199,7 +193,7 @@ describe('an image store that hangs', () => {
     return generation
   }
 
-  it('holds up no pass of the reconciler, nor its end', async () => {
+  it('delays neither a pass of the reconciler nor its end', async () => {
     const reconciler = startReconciler(portsWith({ images }))
     for (let i = 0; i < 2; i++) {
       const generation = await givenStarted()
@@ -209,15 +203,15 @@ describe('an image store that hangs', () => {
     await reconciler.stop()
   })
 
-  it('does not keep who cancels', async () => {
+  it('does not keep a cancellation waiting', async () => {
     const { id } = await givenStarted()
     const ports = { ...portsWith({ images }), cancels: cancelStore(context.db) }
     expect(await cancelGeneration(ports, id, 'Canceled.', { onlyQueued: false })).toBe(true)
   })
 })
 
-describe('a long pass', () => {
-  it('keeps the duty', async () => {
+describe('a long pass of the reconciler', () => {
+  it('keeps the duty by renewing its lease', async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db))
     await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
     let release: (reached: boolean) => void = () => undefined
@@ -247,27 +241,21 @@ describe('a long queue that Redis has lost', () => {
   }
   const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ id }) => id)
 
-  it('is rung for as often as backends may be idle, which work it all off, however long it is', async () => {
+  it('gets as many jobs as backends may be idle, which work it all off, however long it is', async () => {
     const queued = await givenQueued(1500)
     await pass(true)
-    expect(idsOf(rung)).toEqual(queued.slice(0, 1000))
+    expect(idsOf(queue.rung)).toEqual(queued.slice(0, 1000))
   })
 
-  it('is rung for until that has worked', async () => {
+  it('gets its jobs from a later pass if enqueueing them has failed', async () => {
     const queued = await givenQueued(3)
-    let present = false
-    const wipeMark = {
-      present: async () => present,
-      set: async () => {
-        present = true
-      },
-    }
+    const wipeMark = fakeWipeMark(false)
     const failing = failingOnce()
     for (const restored of [false, true, true]) {
       expect(await pass(false, { wipeMark, queue: failing })).toBe(restored)
-      expect(present).toBe(restored)
+      expect(wipeMark.isSet).toBe(restored)
     }
-    expect(idsOf(rung)).toEqual(queued)
+    expect(idsOf(queue.rung)).toEqual(queued)
   })
 })
 
@@ -282,25 +270,19 @@ describe('locks that cannot be read', () => {
     return { reads, lock: { ...noActiveGenerationLock, all } }
   }
 
-  it('count as not restored', async () => {
+  it('make a full pass say that Redis is not restored', async () => {
     const { lock } = unreadable(1)
     expect([await pass(true, { lock }), await pass(true, { lock })]).toEqual([false, true])
   })
 
-  it('are read again soon, also when it was not a full pass that failed', async () => {
+  it('are read again soon, also if the pass that could not read them was not a full one', async () => {
     const { lock, reads } = unreadable(2)
-    let present = false
-    const wipeMark = {
-      present: async () => present,
-      set: async () => {
-        present = true
-      },
-    }
+    const wipeMark = fakeWipeMark(false)
     const reconciler = startReconciler(portsWith({ lock, wipeMark }))
     try {
-      await until(() => present, 'the first full pass')
-      present = false
-      await until(() => present, 'another restore', 30_000)
+      await until(() => wipeMark.isSet, 'the first full pass')
+      wipeMark.isSet = false
+      await until(() => wipeMark.isSet, 'another restore')
       expect(reads.count).toBe(3)
     } finally {
       await reconciler.stop()
@@ -308,8 +290,8 @@ describe('locks that cannot be read', () => {
   })
 })
 
-describe('what is kept for a time only', () => {
-  it('is forgotten though there be much of it and no Redis', async () => {
+describe('idempotency keys that are older than a day', () => {
+  it('are deleted, however many there are and even while Redis is away', async () => {
     const [{ id }, generation] = [
       await givenUser(context.db),
       await givenGeneration(context.db, await givenUser(context.db)),

@@ -7,10 +7,10 @@ import { runStore } from '../../src/db/run-store.js'
 import { reconcile } from '../../src/generation/repair/reconcile.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
-import type { Delivery } from '../../src/generation/shared-ports.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { redisWipeMark } from '../../src/redis/wipe-mark.js'
 import { useDatabase } from '../support/database.js'
+import { fakeQueue, fakeWipeMark, noImages, noLog } from '../support/fake-ports.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { unguarded } from '../support/unguarded.js'
@@ -19,19 +19,9 @@ const context = useDatabase()
 const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
 afterAll(() => redis?.disconnect())
 
-const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-let rung: Delivery[] = []
-let reachable = true
-const queue = {
-  enqueue: async (deliveries: readonly Delivery[]) => {
-    if (reachable) rung.push(...deliveries.map(({ id, attempt }) => ({ id, attempt })))
-    return reachable
-  },
-  withdraw: async () => undefined,
-}
+let queue = fakeQueue()
 beforeEach(async () => {
-  rung = []
-  reachable = true
+  queue = fakeQueue()
   await context.db.pool.query(
     `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE status IN ('queued', 'processing')`,
   )
@@ -43,9 +33,9 @@ const pass = (full = false, more: object = {}) =>
       rows: reconcileStore(context.db, { refundFailed: true }),
       queue,
       lock: noActiveGenerationLock,
-      images: { remove: async () => undefined },
-      wipeMark: { present: async () => true, set: async () => undefined },
-      log,
+      images: noImages,
+      wipeMark: fakeWipeMark(),
+      log: noLog,
       ...more,
     },
     { full, leasesCount: true },
@@ -65,7 +55,7 @@ const versionOf = async (id: string) =>
   (await context.db.pool.query('SELECT ctid::text AS version FROM generations WHERE id = $1', [id])).rows[0].version
 
 describe('an attempt whose worker is gone', () => {
-  it('goes back to its place and is rung for anew, whatever its tries, until the fifth worker has died under it', async () => {
+  it('is put back in its place and enqueued again, whatever its tries, until the fifth worker has died under it', async () => {
     const { id, accountId } = await givenClaimed()
     await pass()
     expect(await rowOf(context.db, { id })).toMatchObject({ status: 'processing', attempt: 1 })
@@ -74,7 +64,7 @@ describe('an attempt whose worker is gone', () => {
       await set(id, `status = 'processing', lease_until = now() - interval '1 second'`)
       await pass()
       expect(await rowOf(context.db, { id })).toMatchObject({ status: 'queued', attempt: 3 + deaths, deaths, tries: 2 })
-      expect(rung).toContainEqual({ id, attempt: 3 + deaths })
+      expect(queue.rung).toContainEqual({ id, attempt: 3 + deaths })
     }
     await set(id, `status = 'processing', lease_until = now() - interval '1 second'`)
     await pass()
@@ -90,10 +80,10 @@ describe('an attempt whose worker is gone', () => {
 })
 
 describe('a generation past its deadline', () => {
-  it.each(['queued', 'processing'])('is failed and given back while %s', async (status) => {
+  it.each(['queued', 'processing'])('is failed and refunded while it is %s', async (status) => {
     const user = await givenUser(context.db)
     const { id } = await givenGeneration(context.db, user)
-    await set(id, `status = '${status}', deadline_at = now(), lease_until = now() + interval '5 seconds'`)
+    await set(id, `status = '${status}', deadline_at = now(), lease_until = now() + interval '1 hour'`)
     await pass()
     expect(await rowOf(context.db, { id })).toMatchObject({
       status: 'failed',
@@ -107,40 +97,37 @@ describe('a generation past its deadline', () => {
 })
 
 describe('a queued generation whose delivery was lost', () => {
-  it('is rung for once, and again only in a full pass', async () => {
+  it('is enqueued once, and again only by a full pass', async () => {
     const { id } = await givenGeneration(context.db, await givenUser(context.db))
+    const setAge = (age: string) =>
+      unguarded(context.db, `UPDATE generations SET created_at = now() - interval '${age}' WHERE id = $1`, [id])
+    await setAge('-1 minute')
     await pass()
-    expect(rung).toEqual([]) // it is young: its own delivery is on the way
-    await unguarded(context.db, `UPDATE generations SET created_at = now() - interval '5 seconds' WHERE id = $1`, [id])
+    expect(queue.rung).toEqual([]) // it is young: its own delivery is on the way
+    await setAge('5 seconds')
     const version = await versionOf(id)
-    reachable = false
+    queue.reachable = false
     await pass()
-    reachable = true
+    queue.reachable = true
     await pass()
     await pass()
-    expect(rung).toEqual([{ id, attempt: 1 }])
+    expect(queue.rung).toEqual([{ id, attempt: 1 }])
     await pass(true)
-    expect(rung).toHaveLength(2)
+    expect(queue.rung).toHaveLength(2)
     // Nothing of it was written meanwhile: a waiting generation's row is wide, and in nine indexes.
     expect(await versionOf(id)).toBe(version)
   })
 
-  it('is rung for after a wipe of Redis, which the missing mark tells', async () => {
+  it('is enqueued again after a wipe of Redis, which the missing mark shows', async () => {
     const { id } = await givenGeneration(context.db, await givenUser(context.db))
     await context.db.pool.query('DELETE FROM unrung')
-    let present = false
-    const wipeMark = {
-      present: async () => present,
-      set: async () => {
-        present = true
-      },
-    }
+    const wipeMark = fakeWipeMark(false)
     await pass(false, { wipeMark })
     await pass(false, { wipeMark })
-    expect(rung).toEqual([{ id, attempt: 1 }])
+    expect(queue.rung).toEqual([{ id, attempt: 1 }])
   })
 
-  it('waits out its delay first', async () => {
+  it('is enqueued only after the delay of its retry', async () => {
     const claimed = await givenClaimed()
     const { id } = claimed
     await runStore(context.db, { refundFailed: true }).requeue(claimed, {
@@ -149,10 +136,10 @@ describe('a queued generation whose delivery was lost', () => {
       delayMs: 60_000,
     })
     await pass()
-    expect(rung).toEqual([])
+    expect(queue.rung).toEqual([])
     await set(id, 'not_before = now()')
     await pass()
-    expect(rung).toEqual([{ id, attempt: 2 }])
+    expect(queue.rung).toEqual([{ id, attempt: 2 }])
   })
 })
 
@@ -190,7 +177,7 @@ describe.skipIf(!redis)('locks in Redis', () => {
     expect(await client.pttl(`${prefix}:lock:${one.id}`)).toBeGreaterThan(3_600_000)
   })
 
-  it('are freed again when their generation ends while a wipe is made good', async () => {
+  it('are released again if their generation ends while they are being restored', async () => {
     const user = await givenUser(context.db)
     const generation = await givenGeneration(context.db, user)
     const slow: typeof lock = {
@@ -207,7 +194,7 @@ describe.skipIf(!redis)('locks in Redis', () => {
     expect(await holder(user)).toBeNull()
   })
 
-  it('are freed when their generation has ended, and left alone when it is not known yet', async () => {
+  it('are released if their generation has ended, and kept if it is not stored yet', async () => {
     const [one, two] = [await givenUser(context.db), await givenUser(context.db)]
     const generation = await givenGeneration(context.db, one)
     await lock.acquire(one.id, generation.id)
@@ -218,16 +205,20 @@ describe.skipIf(!redis)('locks in Redis', () => {
   })
 })
 
-describe('the duty', () => {
-  it('is one process’s at a time and passes on when that ends or falls silent', async () => {
+describe('the duty of the reconciler', () => {
+  it('belongs to one process at a time, and passes on when that process ends or falls silent', async () => {
     const { db } = context
     const [one, two] = [dutyLease(db, 'duty', 'one'), dutyLease(db, 'duty', 'two')]
+    const endIn = (time: string) =>
+      db.pool.query(`UPDATE leases SET until = now() + interval '${time}' WHERE name = 'duty'`)
     expect(await Promise.all([one.hold(), one.hold()])).toEqual([true, true])
+    await endIn('1 hour')
     expect(await two.hold()).toBe(false)
     await one.release()
     expect(await two.hold()).toBe(true)
-    await db.pool.query(`UPDATE leases SET until = now() - interval '1 second' WHERE name = 'duty'`)
+    await endIn('-1 second')
     expect(await one.hold()).toBe(true)
+    await endIn('1 hour')
     expect(await two.hold()).toBe(false)
   })
 })

@@ -5,6 +5,8 @@ import { BackendError, type InferenceBackend } from '../../src/generation/run/ba
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { StoreFault } from '../../src/generation/run/publish.js'
 import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run/run.js'
+import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { asDrawn, MADE_WITH, noBoard, noEnds, noImages, noLog, noQueue } from '../support/fake-ports.js'
 import { aGeneration } from '../support/givens.js'
 import { atOnce, noExperience } from '../support/gpu-turn.js'
 
@@ -31,31 +33,22 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
       standing: async () => undefined,
     },
-    ends: { watch: () => () => undefined },
-    lock: {
-      acquire: async () => ({ acquired: true }),
-      replace: async () => true,
-      extend: async () => undefined,
-      keep: async () => true,
-      release: async () => note('release', undefined),
-      async *all() {},
-    },
-    queue: { enqueue: async () => true, withdraw: async () => undefined },
+    ends: noEnds,
+    lock: { ...noActiveGenerationLock, release: async () => note('release', undefined) },
+    queue: noQueue,
     images: {
+      ...noImages,
       put: async (_slug, _png, { isWanted = async () => true } = {}) => {
         await more.put?.()
         if (!(await isWanted())) return false
         return note('put', true)
       },
       remove: async () => note('remove', undefined),
-      check: async () => undefined,
-      url: (slug) => slug,
-      thumbnailUrl: (slug) => slug,
     },
-    progress: { set: async () => undefined, get: async () => undefined },
-    previews: { set: async () => undefined, get: async () => undefined },
-    finishImage: async (bytes) => ({ png: bytes, sha256: 'x' }),
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    progress: noBoard,
+    previews: noBoard,
+    finishImage: asDrawn,
+    log: noLog,
   }
   return { ports, done }
 }
@@ -67,8 +60,9 @@ const backendThat = (generate: InferenceBackend['generate']): InferenceBackend =
   close: async () => undefined,
 })
 
-const madeWith = { backend: 'fake', version: null, sampler: 'euler_a', scheduler: null }
-const drawing = backendThat(async ({ seeds }) => seeds.map((seed) => ({ bytes: Buffer.from('png'), seed, madeWith })))
+const drawing = backendThat(async ({ seeds }) =>
+  seeds.map((seed) => ({ bytes: Buffer.from('png'), seed, madeWith: MADE_WITH })),
+)
 const failing = (kind: BackendError['kind']) =>
   backendThat(async () => {
     throw new BackendError(kind, 'internal detail at /srv/gpu', 'The GPU server failed.')
@@ -88,7 +82,7 @@ describe('an attempt', () => {
     expect(done).toEqual(['put', 'put', 'succeed', 'release'])
   })
 
-  it('leaves nothing that listens for the worker’s end, or its images would stay in memory', async () => {
+  it('leaves no listener on the worker’s signal, which would keep its images in memory', async () => {
     const { ports } = givenOutside()
     const leaving = new AbortController().signal
     const given: AbortSignal[] = []
@@ -119,7 +113,7 @@ describe('an attempt', () => {
     expect(ended).toEqual(['running-1', 'waiting-1', 'done-1'])
   })
 
-  it('goes back without losing a try when the worker leaves', async () => {
+  it('goes back to the queue without losing a try when the worker leaves', async () => {
     const { ports, done } = givenOutside()
     const leaving = new AbortController()
     const patient = backendThat(async (_request, { signal }) => {
@@ -131,7 +125,7 @@ describe('an attempt', () => {
     expect(done).toEqual(['requeue'])
   })
 
-  it('says that its server does something else first, and then how far it is', async () => {
+  it('shows how many requests its server draws first, and then its own progress', async () => {
     const { ports } = givenOutside()
     const said: (number | string)[] = []
     const progress = {
@@ -154,7 +148,7 @@ describe('an attempt', () => {
   })
 
   it.each(['unavailable', 'busy', 'auth'] as const)(
-    'goes back without losing a try when the server is %s',
+    'goes back to the queue without losing a try when the server is %s',
     async (kind) => {
       const { ports, done } = givenOutside()
       expect(await run(ports, failing(kind))).toEqual({ down: expect.any(BackendError) })
@@ -162,7 +156,7 @@ describe('an attempt', () => {
     },
   )
 
-  it('loses a try to a broken connection only when it is the one that breaks it', async () => {
+  it('loses a try to a broken connection only if it is the generation that breaks it', async () => {
     const { ports, done } = givenOutside()
     await run(ports, failing('lost'))
     await run(ports, failing('lost'), claimed(), undefined, { isCulprit: () => true })
@@ -180,7 +174,7 @@ describe('an attempt', () => {
   )
 
   it.each(['backend_fault', 'bad_output'] as const)(
-    'goes back without losing a try when not it is to blame, and the server is left alone only when that is: %s',
+    'goes back to the queue without losing a try if the fault is shared, and the server is down only if all of it fails: %s',
     async (kind) => {
       const { ports, done } = givenOutside()
       const sharedFault = (down: boolean) => ({ sharedFault: () => ({ times: 0, down }) })
@@ -192,7 +186,7 @@ describe('an attempt', () => {
     },
   )
 
-  it('goes back without losing a try when the server does not have what it lists', async () => {
+  it('goes back to the queue without losing a try when the server does not have what it lists', async () => {
     const { ports, done } = givenOutside()
     const outcome = run(ports, failing('model_missing'), claimed(2), undefined, {
       lacksModel: () => void done.push('the model is left out'),
@@ -221,7 +215,7 @@ describe('an attempt', () => {
 })
 
 describe('an attempt whose surroundings fail', () => {
-  it('goes back without losing a try when the store refuses its images', async () => {
+  it('goes back to the queue without losing a try when the store refuses its images', async () => {
     vi.useFakeTimers()
     try {
       const { ports, done } = givenOutside({
@@ -238,7 +232,7 @@ describe('an attempt whose surroundings fail', () => {
     }
   })
 
-  it('stops and goes back without losing a try when its lease could not be renewed for long', async () => {
+  it('stops and goes back to the queue without losing a try when its lease could not be renewed for long', async () => {
     vi.useFakeTimers()
     try {
       const { ports, done } = givenOutside({
@@ -259,7 +253,7 @@ describe('an attempt whose surroundings fail', () => {
     }
   })
 
-  it('stops in time when its heartbeats are not answered at all', async () => {
+  it('stops before its lease ends if its heartbeats are not answered at all', async () => {
     vi.useFakeTimers()
     try {
       const { ports } = givenOutside({ heartbeat: () => new Promise(() => undefined) })
@@ -289,9 +283,9 @@ describe('an attempt whose surroundings fail', () => {
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + stoodStillMs)
     try {
       const { ports, done } = givenOutside({ heartbeat: async () => false })
-      const finishImage: RunPorts['finishImage'] = async (bytes) => {
+      const finishImage: RunPorts['finishImage'] = async (bytes, expected) => {
         stoodStillMs = 60_000
-        return { png: bytes, sha256: 'x' }
+        return asDrawn(bytes, expected)
       }
       expect(await run({ ...ports, finishImage }, drawing)).toBe('lost')
       expect(done).toEqual([])

@@ -8,6 +8,7 @@ import type { Submission, SubmissionStore } from '../../src/generation/submit/su
 import { submitGeneration } from '../../src/generation/submit/submit.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { useDatabase } from '../support/database.js'
+import { noQueue } from '../support/fake-ports.js'
 import { aGeneration, chargesOf, type GivenUser, givenUser, MODEL, REQUEST } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -33,7 +34,7 @@ async function submitWith(
         release: async () => undefined,
         find: async () => undefined,
       },
-      queue: { enqueue: async () => true, withdraw: async () => undefined },
+      queue: noQueue,
       timeLeft: async () => undefined,
       generationDeadlineSeconds: 900,
       lock: noActiveGenerationLock,
@@ -45,25 +46,25 @@ async function submitWith(
   )
 }
 
-describe('a submit’s delivery', () => {
+describe('the job of a submitted generation', () => {
   const noted = async (id: string) =>
     (await context.db.pool.query('SELECT FROM unrung WHERE generation_id = $1', [id])).rowCount === 1
 
-  it('is noted in the statement that stores it, and struck out when it has reached the queue', async () => {
+  it('is noted as missing in the statement that stores the generation, until it has reached the queue', async () => {
     const duringEnqueue: boolean[] = []
     const ring = async ([delivery]: readonly Delivery[]) => {
       duringEnqueue.push(await noted(delivery?.id ?? ''))
       return true
     }
     const { id } = await submitWith(await givenUser(context.db), {
-      queue: { enqueue: ring, withdraw: async () => undefined },
+      queue: { ...noQueue, enqueue: ring },
     })
     await expect.poll(() => duringEnqueue).toEqual([true])
     await until(async () => !(await noted(id)), 'the note to be struck out')
   })
 
-  it('stays noted when it has not', async () => {
-    const queue = { enqueue: async () => false, withdraw: async () => undefined }
+  it('stays noted as missing if the queue did not take it', async () => {
+    const queue = { ...noQueue, enqueue: async () => false }
     const { id } = await submitWith(await givenUser(context.db), { queue })
     expect(await noted(id)).toBe(true)
   })
@@ -88,12 +89,12 @@ describe('a submit whose active generation was read ahead', () => {
     })
   })
 
-  it('asks for the lock when there was none', async () => {
+  it('asks for the lock if none was active', async () => {
     const user = await givenUser(context.db)
     await expect(submitWith(user, { lock: noLock }, readAhead(user))).rejects.toThrow('the lock was asked for')
   })
 
-  it('is refused by what has become active since', async () => {
+  it('is refused if another generation has become active since', async () => {
     const user = await givenUser(context.db)
     const before = readAhead(user)
     await before()
@@ -139,7 +140,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
   }
   const refused = { code: 'active_generation' }
 
-  it('is a submit’s under way while it lasts no longer than that takes', async () => {
+  it('refuses a submit while it lasts no longer than another submit’s would', async () => {
     const user = await givenUser(context.db)
     await givenLock(user, 'gen_under_way', SUBMIT_TTL_MS)
     await expect(submit(user)).rejects.toMatchObject(refused)
@@ -160,7 +161,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
     expect(await holderOf(user)).toBe(id)
   })
 
-  it('is not taken over when somebody else was faster', async () => {
+  it('is not taken over by a submit if another one was faster', async () => {
     const user = await givenUser(context.db)
     await givenLock(user, 'gen_lost', STORED_TTL_MS)
     const slow: ActiveGenerationLock = {
@@ -174,7 +175,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
     expect(await holderOf(user)).toBe('gen_faster')
   })
 
-  it('is the holder’s that stores and extends once the lock has been read', async () => {
+  it('stays with a submit that stored its row between our read of the lock and our takeover', async () => {
     const user = await givenUser(context.db)
     const holder = aGeneration(user)
     await givenLock(user, holder.id, SUBMIT_TTL_MS)
@@ -194,7 +195,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
     expect(await chargesOf(context.db, user)).toEqual([['charge', -1]])
   })
 
-  it('costs nobody twice when the holder stores between the two questions', async () => {
+  it('leads to one charge if its holder stores its row between our two questions to Postgres', async () => {
     const user = await givenUser(context.db)
     const holder = aGeneration(user)
     await givenLock(user, holder.id, SUBMIT_TTL_MS)
@@ -214,7 +215,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
     expect(await chargesOf(context.db, user)).toEqual([['charge', -1]])
   })
 
-  it('costs nobody twice when it seems long, Redis’s clock having been set back under a submit', async () => {
+  it('leads to one charge if it seems long because Redis’s clock was set back during a submit', async () => {
     const user = await givenUser(context.db)
     const holder = aGeneration(user)
     await givenLock(user, holder.id, 45_000)

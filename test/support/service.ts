@@ -18,8 +18,8 @@ export interface ServiceOptions {
   /** Images are kept in a directory, even if the run has a bucket. */
   readonly inFiles?: boolean
   readonly server?: ServerOptions
-  /** Start a worker, too; INFERENCE_URL comes from `env`. */
-  readonly worker?: boolean
+  /** Start a worker, too, with these options; INFERENCE_URL comes from `env`. */
+  readonly worker?: boolean | WorkerOptions
 }
 
 export interface Service {
@@ -60,9 +60,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     const it = await process
     const stoppable = {
       ...it,
-      stop: async () => {
+      stop: async (crashed?: boolean) => {
         running.splice(running.indexOf(stoppable), 1)
-        await it.stop()
+        await it.stop(crashed)
       },
     }
     running.push(stoppable)
@@ -74,7 +74,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     started(startWorker(configured(moreEnv), silentLog(), { namespace, drainMs: 2000, ...more }))
 
   const first = await server()
-  if (options.worker) await worker()
+  if (options.worker) await worker(options.worker === true ? {} : options.worker)
   const db = patientDatabase(database.url, 5)
   return {
     url: first.url,

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SEED_MODELS } from '../../src/catalog/seed.js'
 import { drawImage } from '../stand-ins/a1111/images.js'
@@ -9,11 +8,12 @@ import { givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { startLoops } from '../support/gpu-loops.js'
 import { type Service, startService } from '../support/service.js'
 import { until } from '../support/until.js'
+import { QUICK } from '../support/worker-times.js'
 
 const [FIRST, SECOND] = SEED_MODELS.map(({ filename }) => filename) as [string, string]
 
 /** A server with OpenAI's image API: what it lists, and how each of its answers comes, is the test's to say. */
-interface TimedServer {
+interface HoldableServer {
   readonly inferenceUrl: string
   readonly models: Set<string>
   /** Answers the nth call for an image, from 0; by default at once. */
@@ -22,18 +22,18 @@ interface TimedServer {
   readonly close: () => Promise<void>
 }
 
-async function startTimedServer(): Promise<TimedServer> {
+async function startHoldableServer(): Promise<HoldableServer> {
   const png = await drawImage({ width: 64, height: 64, key: 'busy', parameters: '', look: 'finished' })
   const image = Buffer.from(JSON.stringify({ data: [{ b64_json: png.toString('base64') }] }))
   let calls = 0
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json')
-    if (request.method === 'GET') return response.end(JSON.stringify({ data: [...timed.models].map((id) => ({ id })) }))
-    void timed.answer(calls++, response, image)
+    if (request.method === 'GET') return response.end(JSON.stringify({ data: [...its.models].map((id) => ({ id })) }))
+    void its.answer(calls++, response, image)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const timed: TimedServer = {
+  const its: HoldableServer = {
     inferenceUrl: `openai+http://127.0.0.1:${(server.address() as AddressInfo).port}?sampler=euler_a`,
     models: new Set([FIRST]),
     answer: async (_n, response, body) => response.end(body),
@@ -44,15 +44,15 @@ async function startTimedServer(): Promise<TimedServer> {
       await once(server, 'close')
     },
   }
-  return timed
+  return its
 }
 
 let service: Service
-let gpu: TimedServer
+let gpu: HoldableServer
 let loops: { close(): Promise<void> } | undefined
 
 beforeEach(async () => {
-  ;[service, gpu] = await Promise.all([startService(), startTimedServer()])
+  ;[service, gpu] = await Promise.all([startService(), startHoldableServer()])
 })
 afterEach(async () => {
   await loops?.close()
@@ -71,27 +71,50 @@ const statusOf = async (generation: { id: string }): Promise<string> =>
   (await rowOf(service.db, generation)).status as string
 
 describe('a backend whose next inference has begun', () => {
-  it('works on after the answer to the last one broke off', async () => {
-    gpu.answer = async (n, response, body) => {
-      if (n === 0) response.writeHead(200, { 'content-length': body.length }).write(body.subarray(0, 10))
-      await delay(n === 0 ? 300 : n === 1 ? 2000 : 0)
-      return n === 0 ? response.destroy() : response.end(body)
-    }
+  it('draws it to the end although the answer to the last one broke off', async () => {
     const generations = [await givenQueued(FIRST), await givenQueued(FIRST), await givenQueued(FIRST)]
-    loops = await startLoops(service, { inferenceUrls: [gpu.inferenceUrl] })
+    const [first] = generations
+    gpu.answer = async (n, response, body) => {
+      if (n > 1) return response.end(body)
+      if (n === 1) {
+        const isPutBack = async () => (await rowOf(service.db, first as { id: string })).attempt > 1
+        await until(isPutBack, 'the first generation being put back')
+        return response.end(body)
+      }
+      response.writeHead(200, { 'content-length': body.length }).write(body.subarray(0, 10))
+      await until(() => gpu.drawn() > 1, 'the second inference')
+      return response.destroy()
+    }
+    loops = await startLoops(service, { inferenceUrls: [gpu.inferenceUrl], times: QUICK })
     for (const generation of generations)
-      await until(async () => (await statusOf(generation)) === 'succeeded', 'all to be delivered', 20_000)
+      await until(async () => (await statusOf(generation)) === 'succeeded', 'all to be delivered')
   })
 
   it('serves a model that its server has got meanwhile', async () => {
-    gpu.answer = (_n, response, body) => delay(500).then(() => response.end(body))
+    let release: (() => void) | undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    gpu.answer = (_n, response, body) => held.then(() => response.end(body))
     const ofNewModel = await givenQueued(SECOND)
-    const others = []
-    for (let n = 0; n < 30; n++) others.push(await givenQueued(FIRST))
-    loops = await startLoops(service, { inferenceUrls: [gpu.inferenceUrl] })
+    const others = [
+      await givenQueued(FIRST),
+      await givenQueued(FIRST),
+      await givenQueued(FIRST),
+      await givenQueued(FIRST),
+    ]
+    loops = await startLoops(service, { inferenceUrls: [gpu.inferenceUrl], times: QUICK })
     await until(() => gpu.drawn() > 0, 'the first inference')
     gpu.models.add(SECOND)
-    await until(async () => (await statusOf(ofNewModel)) === 'succeeded', 'the new model to be served', 25_000)
-    expect(await statusOf(others.at(-1) as { id: string })).toBe('queued')
+    await until(async () => {
+      const { rows } = await service.db.pool.query('SELECT models FROM backends')
+      return rows[0]?.models.includes(SECOND)
+    }, 'the new model being announced')
+    release?.()
+    const all = [ofNewModel, ...others]
+    for (const generation of all)
+      await until(async () => (await statusOf(generation)) === 'succeeded', 'all to be delivered')
+    const startOf = async (generation: { id: string }) => (await rowOf(service.db, generation)).started_at
+    expect((await startOf(ofNewModel)) < (await startOf(others.at(-1) as { id: string }))).toBe(true)
   })
 })

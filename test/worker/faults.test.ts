@@ -8,33 +8,31 @@ import { startLoops } from '../support/gpu-loops.js'
 import { type Service, startService } from '../support/service.js'
 import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
+import { QUICK } from '../support/worker-times.js'
+import { aPass } from './reconciler.js'
 
 let gpu: A1111StandIn
 let service: Service
 
 beforeAll(async () => {
   gpu = await startA1111StandIn({ models: ['ponyDiffusionV6XL.safetensors', 'sd_xl_base_1.0.safetensors'] })
-  service = await startService({
-    worker: true,
-    env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '100000', INFERENCE_TIMEOUT_SECONDS: '1' },
-  })
+  const env = { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '100000' }
+  service = await startService({ worker: { times: QUICK }, env })
 })
 afterAll(async () => {
   await service?.close()
   await gpu?.close()
 })
-beforeEach(() => gpu.set({ fault: 'none', sampler: null, scope: 'txt2img', latencyMs: 0 }))
+beforeEach(() => gpu.set({ fault: 'none', sampler: null }))
 
 const SMALL = { ...PROMPT, width: 256, height: 256 }
 
-async function submit(more: object = {}) {
-  const user = await givenUser(service.db)
-  const { status, body } = await call(service.url, 'POST', '/api/v1/generate', {
-    key: user.key,
-    body: { ...SMALL, ...more },
-  })
-  expect(status).toBe(201)
-  return { user, id: body.id as string }
+async function submit(more: object = {}, to = service) {
+  const user = await givenUser(to.db)
+  const body = { ...SMALL, ...more }
+  const submitted = await call(to.url, 'POST', '/api/v1/generate', { key: user.key, body })
+  expect(submitted.status).toBe(201)
+  return { user, id: submitted.body.id as string }
 }
 
 const CHARGED = [['charge', -1]]
@@ -43,7 +41,7 @@ const GIVEN_BACK = [
   ['refund', 1],
 ]
 
-describe('a fault that names the job', () => {
+describe('a generation whose drawing goes wrong', () => {
   it.each<[string, Fault]>([
     ['a 500', { status: 500 }],
     ['out of memory', 'out_of_memory'],
@@ -53,7 +51,7 @@ describe('a fault that names the job', () => {
     ['another sampler', 'default_sampler'],
     ['a black image', 'black'],
     ['a broken image', 'broken_image'],
-  ])('is tried again, and the second try delivers: %s', async (_name, fault) => {
+  ])('is drawn again, and costs one try and one charge: %s', async (_name, fault) => {
     gpu.set({ fault, times: 1 })
     const { user, id } = await submit()
     expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
@@ -71,20 +69,31 @@ describe('a fault that names the job', () => {
     expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
   })
 
-  it('counts a hang after the time limit', async () => {
-    gpu.set({ fault: 'hang', times: 1 })
-    const { user, id } = await submit()
-    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
-    expect(await rowOf(service.db, { id })).toMatchObject({ tries: 1 })
+  it('is drawn again after the time limit of an inference that hangs, which costs a try', async () => {
+    const hanging = await startA1111StandIn()
+    hanging.set({ held: true })
+    const env = { INFERENCE_URL: hanging.inferenceUrl, INFERENCE_TIMEOUT_SECONDS: '1' }
+    const other = await startService({ worker: { times: QUICK }, env })
+    try {
+      const { user, id } = await submit({}, other)
+      const putBack = async () =>
+        (await other.db.pool.query('SELECT reason, counted FROM put_back_attempts ORDER BY attempt')).rows[0]
+      expect(await until(putBack, 'the first attempt being put back')).toEqual({ reason: 'timeout', counted: true })
+      hanging.set({ held: false })
+      expect(await endOf(other, user, id)).toMatchObject({ status: 'succeeded' })
+    } finally {
+      await other.close()
+      await hanging.close()
+    }
   })
 })
 
-describe('a fault of the server', () => {
+describe('a server that cannot be reached or refuses everything for a while', () => {
   it.each<[string, Fault, number]>([
-    ['dropped connections', 'drop', 2],
-    ['replies cut off', 'drop_mid_reply', 1],
-    ['503', { status: 503 }, 3],
-  ])('costs no try: %s', async (_name, fault, times) => {
+    ['it drops connections', 'drop', 2],
+    ['it cuts replies off', 'drop_mid_reply', 1],
+    ['it answers 503', { status: 503 }, 3],
+  ])('costs a generation no try: %s', async (_name, fault, times) => {
     gpu.set({ fault, times })
     const { user, id } = await submit()
     expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
@@ -92,7 +101,7 @@ describe('a fault of the server', () => {
     expect(await chargesOf(service.db, user)).toEqual(CHARGED)
   })
 
-  it('leaves generations waiting in their place until it answers again', async () => {
+  it('leaves generations waiting in their places until it answers again', async () => {
     await gpu.refuse()
     const waiting = [await submit(), await submit(), await submit()]
     await until(async () => {
@@ -100,8 +109,10 @@ describe('a fault of the server', () => {
       return rows.length === 1
     }, 'the backend being seen as down')
     for (const [i, { user, id }] of waiting.entries()) {
-      const { body } = await call(service.url, 'GET', `/api/v1/generate/${id}`, { key: user.key })
-      expect(body).toEqual({ id, status: 'queued', queue_position: i + 1 })
+      const seen = async () => (await call(service.url, 'GET', `/api/v1/generate/${id}`, { key: user.key })).body
+      // The first one may still be on its way back from an attempt that found the server away.
+      await until(async () => (await seen()).status === 'queued', 'the generation being queued')
+      expect(await seen()).toEqual({ id, status: 'queued', queue_position: i + 1 })
     }
     await gpu.accept()
     for (const { user, id } of waiting) expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
@@ -110,7 +121,7 @@ describe('a fault of the server', () => {
 })
 
 describe('a server that is out of order', () => {
-  it('costs no generation, whatever it makes of each, until it works again', async () => {
+  it('fails no generation, however many it spoils, and draws them all when it works again', async () => {
     gpu.set({ fault: { status: 500 } })
     const waiting = await Promise.all(Array.from({ length: 5 }, () => submit()))
     await until(async () => {
@@ -124,7 +135,7 @@ describe('a server that is out of order', () => {
     expect(rows.reduce((sum, { tries }) => sum + tries, 0)).toBeLessThan(5)
   })
 
-  it('with one sampler goes on with the others, and is not down', async () => {
+  it('goes on with other samplers, and is not down, if it fails with one of them only', async () => {
     gpu.set({ fault: { status: 500 }, sampler: 'Heun' })
     const failing = await Promise.all(Array.from({ length: 3 }, () => submit({ sampler: 'heun' })))
     const attempts = async () => {
@@ -139,22 +150,30 @@ describe('a server that is out of order', () => {
     for (const each of failing) expect(await endOf(service, each.user, each.id)).toMatchObject({ status: 'succeeded' })
   })
 
-  it('is not asked again for a model that it lists but does not have; another one that has it is', async () => {
+  it('is not asked again for a model that it lists but does not have, which another server draws', async () => {
     const other = await startService()
     const models = SEED_MODELS.slice(0, 1).map(({ filename }) => filename)
-    const [without, having] = [await startA1111StandIn({ models }), await startA1111StandIn({ models, latencyMs: 300 })]
+    const [without, having] = [await startA1111StandIn({ models }), await startA1111StandIn({ models })]
     without.set({ fault: 'wrong_model' })
+    having.set({ held: true })
     const ids: string[] = []
-    for (let n = 0; n < 4; n++) ids.push((await givenGeneration(other.db, await givenUser(other.db))).id)
-    const loops = await startLoops(other, { inferenceUrls: [without.inferenceUrl, having.inferenceUrl] })
+    for (let n = 0; n < 4; n++)
+      ids.push((await givenGeneration(other.db, await givenUser(other.db), { width: 64, height: 64 })).id)
+    const inferenceUrls = [without.inferenceUrl, having.inferenceUrl]
+    const loops = await startLoops(other, { inferenceUrls, times: QUICK })
     try {
+      const announced = async () => {
+        const { rows } = await other.db.pool.query('SELECT models FROM backends ORDER BY cardinality(models)')
+        return rows.map((backend) => backend.models)
+      }
+      await until(async () => (await announced())[0]?.length === 0, 'the model being left out')
+      having.set({ held: false })
       const rows = () => Promise.all(ids.map((id) => rowOf(other.db, { id })))
       await until(async () => (await rows()).every(({ status }) => status === 'succeeded'), 'all of them')
       expect((await rows()).map(({ tries }) => tries)).toEqual([0, 0, 0, 0])
       // The next one may have been claimed already.
       expect([1, 2]).toContain(without.asked().length)
-      const { rows: said } = await other.db.pool.query('SELECT models FROM backends ORDER BY cardinality(models)')
-      expect(said.map((backend) => backend.models)).toEqual([[], models])
+      expect(await announced()).toEqual([[], models])
     } finally {
       await loops.close()
       await Promise.all([without.close(), having.close(), other.close()])
@@ -162,8 +181,8 @@ describe('a server that is out of order', () => {
   })
 })
 
-describe('what no server can do', () => {
-  it('fails at once with a sentence that names the sampler, and is given back', async () => {
+describe('a generation that no server can draw', () => {
+  it('fails at once with a sentence that names the sampler that all of them lack, and is given back', async () => {
     // As if the server had been there for a minute: others may be about to start, too.
     await service.db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
     const { user, id } = await submit({ sampler: 'deis' })
@@ -172,7 +191,7 @@ describe('what no server can do', () => {
     expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
   })
 
-  it('waits a minute for its model, then fails', async () => {
+  it('waits a minute for a server that has its model, then fails and is given back', async () => {
     const { user, id } = await submit({ model_version_id: 12 })
     const other = await submit()
     expect(await endOf(service, other.user, other.id)).toMatchObject({ status: 'succeeded' })
@@ -180,39 +199,13 @@ describe('what no server can do', () => {
     // As if both the generation and the server's list of models were a minute older.
     await service.db.pool.query(`UPDATE generations SET not_before = now() + interval '1 hour' WHERE id = $1`, [id])
     await service.db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
-    await expectStillQueued(id)
+    await aPass(service.db)
+    expect(await rowOf(service.db, { id })).toMatchObject({ status: 'queued' })
     await unguarded(service.db, `UPDATE generations SET created_at = now() - interval '70 seconds' WHERE id = $1`, [id])
     expect(await endOf(service, user, id)).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('Animagine XL'),
     })
-    expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
-  })
-})
-
-/** The reconciler has made at least one whole pass meanwhile. */
-async function expectStillQueued(id: string) {
-  const renewed = async () =>
-    (await service.db.pool.query(`SELECT until FROM leases WHERE name = 'reconciler'`)).rows[0].until.getTime()
-  const first = await renewed()
-  const second = await until(async () => (await renewed()) > first && renewed(), 'a pass of the reconciler')
-  await until(async () => (await renewed()) > second, 'another pass of the reconciler')
-  expect(await rowOf(service.db, { id })).toMatchObject({ status: 'queued' })
-}
-
-describe('cancellation', () => {
-  it('stops the inference on the server within a heartbeat', async () => {
-    gpu.set({ latencyMs: 900 })
-    const { user, id } = await submit()
-    await until(async () => (await rowOf(service.db, { id })).status === 'processing', 'the start')
-    const { cancelGeneration } = await import('../../src/generation/cancel.js')
-    const { cancelStore } = await import('../../src/db/failure-store.js')
-    const { noActiveGenerationLock } = await import('../../src/redis/active-generation-lock.js')
-    const queue = { enqueue: async () => true, withdraw: async () => undefined }
-    const images = { remove: async () => undefined }
-    const ports = { cancels: cancelStore(service.db), lock: noActiveGenerationLock, queue, images }
-    expect(await cancelGeneration(ports, id, 'Canceled.', { onlyQueued: false })).toBe(true)
-    expect(await endOf(service, user, id)).toEqual({ id, status: 'failed', error: 'Canceled.' })
     expect(await chargesOf(service.db, user)).toEqual(GIVEN_BACK)
   })
 })

@@ -10,7 +10,7 @@ import { redisAvailable } from '../support/services.js'
 describe.each([
   ['Redis', true],
   ['one machine', false],
-])('a generation, queue and locks on %s', (_mode, redis) => {
+])('a generation whose queue and locks are on %s', (_mode, redis) => {
   const context = useService({ redis: redis && redisAvailable, worker: true, env: { RATE_LIMIT_MAX: '100000' } })
 
   it.skipIf(redis && !redisAvailable)('goes from prompt to image', async () => {
@@ -18,7 +18,7 @@ describe.each([
     const user = await givenUser(service.db)
     const submitted = await call(service.url, 'POST', '/api/v1/generate', {
       key: user.key,
-      body: { ...PROMPT, batch_size: 2, seed: 4294967295, width: 512, height: 640 },
+      body: { ...PROMPT, batch_size: 2, seed: 4294967295, width: 256, height: 320 },
     })
     const done = await endOf(service, user, submitted.body.id)
     expect(done).toEqual({
@@ -35,7 +35,7 @@ describe.each([
     for (const { url, id } of done.output.images) {
       expect(url).toBe(`http://easel.test/cdn/${id}.png`)
       const image = Buffer.from(await (await fetch(`${service.url}/cdn/${id}.png`)).arrayBuffer())
-      expect(await sharp(image).metadata()).toMatchObject({ format: 'png', width: 512, height: 640 })
+      expect(await sharp(image).metadata()).toMatchObject({ format: 'png', width: 256, height: 320 })
       const { rows } = await service.db.pool.query('SELECT sha256, bytes, seed FROM images WHERE slug = $1', [id])
       expect(rows[0]).toMatchObject({
         sha256: createHash('sha256').update(image).digest('hex'),
@@ -49,7 +49,7 @@ describe.each([
     expect(await chargesOf(service.db, user)).toEqual([['charge', -2]])
   })
 
-  it.skipIf(redis && !redisAvailable)('frees its account at once for the next one', async () => {
+  it.skipIf(redis && !redisAvailable)('leaves its account free for the next one when it has ended', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     for (let i = 0; i < 3; i++) {
@@ -62,7 +62,7 @@ describe.each([
     }
   })
 
-  it.skipIf(redis && !redisAvailable)('comes back from Create Image in one answer', async () => {
+  it.skipIf(redis && !redisAvailable)('comes back in the one answer of Create Image', async () => {
     const { service } = context
     const user = await givenUser(service.db, { developer: { concurrency: 4 }, credits: 0, subscription: null })
     const { status, body } = await call(service.url, 'POST', '/v1/images/generate', {
@@ -92,7 +92,7 @@ describe.each([
 })
 
 describe('a worker on an A1111 server', () => {
-  it('has the asked image made and publishes it without the server’s metadata', async () => {
+  it('publishes the image that the server draws, without the server’s metadata', async () => {
     const gpu = await startA1111StandIn({ models: ['ponyDiffusionV6XL.safetensors'] })
     try {
       const service = await startService({

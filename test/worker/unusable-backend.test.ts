@@ -6,6 +6,8 @@ import { chargesOf, givenGeneration, givenUser, MODEL, rowOf } from '../support/
 import { type Service, startService } from '../support/service.js'
 import { unguarded } from '../support/unguarded.js'
 import { until } from '../support/until.js'
+import { QUICK } from '../support/worker-times.js'
+import { aPass } from './reconciler.js'
 
 let service: Service
 let gpu: A1111StandIn
@@ -26,25 +28,15 @@ async function givenWaiting(up: boolean, backends = 1) {
     return rows.length === backends && rows.every((it) => it.up === up)
   }, 'the backends')
   const user = await givenUser(db)
-  const { id } = await givenGeneration(db, user, { width: 256, height: 256 })
+  const { id } = await givenGeneration(db, user, { width: 64, height: 64 })
   await db.pool.query(`UPDATE backends SET changed_at = now() - interval '70 seconds'`)
   await unguarded(db, `UPDATE generations SET created_at = now() - interval '70 seconds' WHERE id = $1`, [id])
   return { user, id }
 }
 
-const serve = (inferenceUrl: string) => service.worker({}, { INFERENCE_URL: inferenceUrl })
+const serve = (inferenceUrl: string) => service.worker({ times: QUICK }, { INFERENCE_URL: inferenceUrl })
 
-/** The reconciler has made at least one whole pass meanwhile. */
-async function aPass() {
-  const renewed = async () =>
-    (await service.db.pool.query(`SELECT until FROM leases WHERE name = 'reconciler'`)).rows[0].until.getTime()
-  for (let passes = 0; passes < 2; passes++) {
-    const before = await renewed()
-    await until(async () => (await renewed()) > before, 'a pass of the reconciler')
-  }
-}
-
-it('servers that cannot be used from the start have no model: generations fail and are given back', async () => {
+it('a generation fails and is given back if all servers refuse from the start, which counts as having no model', async () => {
   const [another, locked] = await Promise.all([
     startOpenAiStandIn({ dialect: 'sdcpp' }),
     startOpenAiStandIn({ auth: ':key' }),
@@ -67,16 +59,16 @@ it('servers that cannot be used from the start have no model: generations fail a
   }
 })
 
-it('a server that is down, or worked before it refused, is waited for', async () => {
+it('a generation waits for a server that is down, or that has worked before it began to refuse', async () => {
   await gpu.refuse()
   await serve(gpu.inferenceUrl)
   const first = await givenWaiting(false)
-  await aPass()
+  await aPass(service.db)
   expect(await rowOf(service.db, first)).toMatchObject({ status: 'queued' })
   await gpu.accept()
   expect(await endOf(service, first.user, first.id)).toMatchObject({ status: 'succeeded' })
   gpu.set({ fault: { status: 401 }, scope: 'all' })
   const second = await givenWaiting(false)
-  await aPass()
+  await aPass(service.db)
   expect(await rowOf(service.db, second)).toMatchObject({ status: 'queued' })
 })

@@ -39,7 +39,7 @@ async function givenAttempt() {
   return { by: { id, attempt }, slug: slugs[0] as string }
 }
 
-it('draw, store and verify an image all the same', async () => {
+it('a worker without a key of the bucket draws, stores and verifies an image', async () => {
   const { service } = context
   await service.worker({}, { ...NO_KEY, BASE_URL: service.url, INFERENCE_URL: 'preview:' })
   const user = await givenUser(service.db)
@@ -52,7 +52,7 @@ it('draw, store and verify an image all the same', async () => {
   expect(await call(service.url, 'GET', `/cdn/${image?.id}.webp`)).toMatchObject({ status: 200 })
 })
 
-describe('the store of such a worker', () => {
+describe('the image store of a worker without a key of the bucket', () => {
   it('stores, replaces what an earlier attempt left, and removes', async () => {
     const [store, stored] = [storeOf(), imageStore(context.service.config)]
     await store.check()
@@ -94,14 +94,14 @@ describe('the store of such a worker', () => {
   })
 })
 
-describe('the server', () => {
+describe('a server that signs uploads', () => {
   const bodyOf = (by: object, slug: string, more: object = {}) => {
     const sha256 = createHash('sha256').update(png).digest('base64')
     return { ...by, file: `${slug}.png`, bytes: png.length, sha256, ...more }
   }
   const ask = (body: object, key = secret) => call(context.service.url, 'POST', '/internal/uploads', { key, body })
 
-  it('signs nothing for who does not have the secret, and has no such address unless it is told to', async () => {
+  it('signs nothing without the secret, and has no address for uploads unless it is set up for them', async () => {
     const { by, slug } = await givenAttempt()
     const user = await givenUser(context.service.db)
     for (const key of [user.key, `${secret}x`, secret.slice(1), ''])
@@ -134,7 +134,7 @@ describe('the server', () => {
     expect(await ask(bodyOf(by, slug))).toMatchObject({ status: 409 })
   })
 
-  it('signs these bytes, their type and their length, for a short time, and counts no request', async () => {
+  it('signs exactly these bytes, their type and their length, for a short time, and counts no request against the limit', async () => {
     const { by, slug } = await givenAttempt()
     const answer = await ask(bodyOf(by, slug))
     expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([200, null])
