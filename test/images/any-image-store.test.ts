@@ -164,3 +164,17 @@ describe.each([
     expect(await given.names()).toEqual([])
   })
 })
+
+it('an image that was in a directory before its move to a bucket is removed from both', async () => {
+  const [older, newer] = [await givenDirectory(), await givenBucket()]
+  const before = await open(older).created()
+  await before.put(slug, png, { thumbnail })
+  const moving = await open({
+    ...newer,
+    env: { ...newer.env, STORAGE_OLD_URL: older.env.STORAGE_URL as string },
+  }).created()
+  await moving.put(slug, png, { thumbnail })
+  await moving.remove(slug)
+  expect([...(await older.names()), ...(await newer.names())]).toEqual([])
+  expect(await moving.read(slug)).toBeUndefined()
+})
