@@ -28,6 +28,18 @@ describe('the log of a service', () => {
     await until(async () => (await readFile(log, 'utf8')) === 'before\nafter\n', 'the line')
   })
 
+  it('shows its warnings and errors on the terminal, and nothing less', async () => {
+    const shown: string[] = []
+    const { write } = await openServiceLog(logs, 'worker', (line) => shown.push(line))
+    for (const [level, msg] of [
+      [30, 'an info'],
+      [40, 'a warning'],
+      [50, 'an error'],
+    ])
+      write(JSON.stringify({ level, msg }))
+    expect(shown).toEqual(['worker: a warning', 'worker: an error'])
+  })
+
   it('is not written through a symbolic link', async () => {
     const victim = join(parent, 'victim')
     await writeFile(victim, 'untouched')

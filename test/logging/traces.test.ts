@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { generationQueue, startGenerationWorker } from '../../src/queue/generation-jobs.js'
 import { openTracing } from '../../src/tracing/open-tracing.js'
+import { buildBareApp } from '../support/bare-app.js'
 import { givenCollector } from '../support/otlp-collector.js'
 import { freePort } from '../support/server-process.js'
 import { createTestDatabase } from '../support/services.js'
@@ -8,12 +9,24 @@ import { until } from '../support/until.js'
 
 const CANARY = 'quokkaverb'
 
-it('no span of BullMQ holds the error that a job fails with', async () => {
+// One test, because a process can open its traces only once.
+it('the span of a request is an error if it was answered with a 5xx, and no span of BullMQ holds the error that a job fails with', async () => {
   const port = await freePort()
   const collector = await givenCollector(port)
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${port}`)
   onTestFinished(() => void vi.unstubAllEnvs())
   const tracing = openTracing('worker', { info: () => undefined, warn: () => undefined, error: () => undefined })
+
+  const app = await buildBareApp({
+    observe: (bare) => {
+      tracing.requests(bare)
+      for (const status of [200, 404, 500, 503]) bare.get(`/${status}`, (_request, reply) => reply.code(status).send())
+    },
+  })
+  const url = await app.listen({ port: 0 })
+  for (const status of [200, 404, 500, 503]) await fetch(`${url}/${status}`)
+  await app.close()
+
   const connection = { kind: 'postgres', url: (await createTestDatabase()).url, prefix: 'traced' } as const
   const queue = generationQueue(connection, () => undefined, tracing.telemetry)
   let failed = false
@@ -31,6 +44,11 @@ it('no span of BullMQ holds the error that a job fails with', async () => {
   await jobs.close(1000)
   await queue.close()
   await tracing.stop()
-  expect(collector.spans.map(({ name }) => name)).toContain('process generations')
+
+  const errors = collector.spans.filter(({ name, status }) => name.startsWith('GET /') && status.code === 2)
+  expect(errors.map(({ name }) => name).sort()).toEqual(['GET /500', 'GET /503'])
+  expect(collector.spans.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['GET /200', 'GET /404', 'process generations']),
+  )
   expect(collector.bodies.filter((text) => text.includes(CANARY))).toEqual([])
 })

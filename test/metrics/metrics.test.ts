@@ -56,6 +56,14 @@ describe.skipIf(!redisAvailable)('the metrics of server and worker', () => {
     await expect.poll(missing).toEqual([])
   })
 
+  it('tell in seconds when the last audit ended', async () => {
+    const told = async () => Number(/^easel_audit_last_timestamp_seconds (\S+)$/m.exec(await scrape(ports.server))?.[1])
+    const { rows } = await observed.service.db.pool.query('SELECT finished_at FROM last_audit')
+    // An audit may have ended since; the state is read at most once a second.
+    await until(async () => (await told()) >= rows[0].finished_at.getTime() / 1000, 'the time of the audit')
+    expect(await told()).toBeLessThan((rows[0].finished_at.getTime() / 1000) * 2)
+  })
+
   it('tell no prompt, no key and nobody’s name', async () => {
     expect(await scrapeBoth()).not.toMatch(secretsOf(observed))
   })

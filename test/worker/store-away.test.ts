@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { call, endOf, PROMPT } from '../support/client.js'
-import { chargesOf, givenUser } from '../support/givens.js'
+import { chargesOf, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { until } from '../support/until.js'
+import { QUICK } from '../support/worker-times.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-away-'))
 const storage = join(directory, 'images')
@@ -13,7 +15,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 describe('an image directory that is away when everything starts', () => {
   const context = useService(async () => {
     await writeFile(storage, 'a file where the directory should be')
-    return { worker: true, env: { STORAGE_URL: `file:${storage}` } }
+    return { worker: { times: QUICK }, env: { STORAGE_URL: `file:${storage}` } }
   })
 
   it('stops neither submits nor polls, and gets its images once it is back', async () => {
@@ -24,6 +26,15 @@ describe('an image directory that is away when everything starts', () => {
     expect(submitted.status).toBe(201)
     expect((await call(service.url, 'GET', `/cdn/${'a'.repeat(22)}.png`)).status).toBe(503)
 
+    // Its worker asks the store again and again, and draws nothing meanwhile.
+    const backend = async () => (await service.db.pool.query('SELECT up, seen_at FROM backends')).rows[0]
+    await until(async () => (await backend())?.up === false, 'the store being found away')
+    const { attempt } = await rowOf(service.db, submitted.body)
+    for (let checks = 0; checks < 3; checks++) {
+      const { seen_at: before } = await backend()
+      await until(async () => (await backend()).seen_at > before, 'another look at the store')
+    }
+    expect([(await backend()).up, (await rowOf(service.db, submitted.body)).attempt]).toEqual([false, attempt])
     await rm(storage)
     await mkdir(storage)
     const ended = await endOf(service, user, submitted.body.id)
