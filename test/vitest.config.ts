@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Half a minute and more: begun last, one of them would run on alone. */
+/** Those of either tier that take longest: begun last, one of them would run on alone. */
 const LONG =
-  /\/(chaos|rolling-restart|upgrade|gpu-use|start|crash-everywhere|crash|faults|unusable-backend|pick-up|troubled-redis|security\/website|sign-up)\.test\.ts$/
+  /\/(chaos|upgrade|rolling-restart|crash-everywhere|prometheus|slow-clients|troubled-redis|point-in-time|start-and-stop|faults|mcp)\.(long\.)?test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
