@@ -119,7 +119,8 @@ describe('deliveries to an endpoint that has recovered', () => {
               extract(epoch FROM max(next_at) - min(next_at))::float AS seconds FROM webhook_deliveries`,
     )
     expect(row.late).toBe(0)
-    expect(row.seconds).toBeGreaterThan(20)
+    // Two pages at least: each server may have taken one of the first ten seconds.
+    expect(row.seconds).toBeGreaterThan(15)
   })
 
   it('are left alone when another server has begun to send them', async () => {

@@ -35,6 +35,24 @@ async function submit(more: object = {}, to = service) {
   return { user, id: submitted.body.id as string }
 }
 
+/**
+ * From here on a generation whose try was counted waits until `goOn`, so that the others fail, too, before it comes again:
+ * its pause is random, and after three tries it would have failed for good.
+ */
+async function heldAfterCountedTry({ db }: Service) {
+  await db.pool.query(`
+    CREATE FUNCTION hold_after_counted_try() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN NEW.not_before := now() + interval '1 hour'; RETURN NEW; END $$;
+    CREATE TRIGGER hold_after_counted_try BEFORE UPDATE ON generations FOR EACH ROW
+      WHEN (NEW.tries > OLD.tries AND NEW.status = 'queued') EXECUTE FUNCTION hold_after_counted_try()`)
+  return {
+    goOn: () =>
+      db.pool.query(`
+        DROP FUNCTION hold_after_counted_try CASCADE;
+        UPDATE generations SET not_before = now() WHERE status = 'queued' AND not_before > now() + interval '10 minutes'`),
+  }
+}
+
 const CHARGED = [['charge', -1]]
 const GIVEN_BACK = [
   ['charge', -1],
@@ -123,12 +141,14 @@ describe('a server that cannot be reached or refuses everything for a while', ()
 describe('a server that is out of order', () => {
   it('fails no generation, however many it spoils, and draws them all when it works again', async () => {
     gpu.set({ fault: { status: 500 } })
+    const { goOn } = await heldAfterCountedTry(service)
     const waiting = await Promise.all(Array.from({ length: 5 }, () => submit()))
     await until(async () => {
       const rows = await Promise.all(waiting.map(({ id }) => rowOf(service.db, { id })))
       return rows.reduce((sum, { attempt }) => sum + attempt - 1, 0) >= 5
     }, 'five attempts that failed')
     gpu.set({ fault: 'none' })
+    await goOn()
     for (const { user, id } of waiting) expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
     const rows = await Promise.all(waiting.map(({ id }) => rowOf(service.db, { id })))
     // The first ones could still have been the generations' own.
@@ -137,6 +157,7 @@ describe('a server that is out of order', () => {
 
   it('goes on with other samplers, and is not down, if it fails with one of them only', async () => {
     gpu.set({ fault: { status: 500 }, sampler: 'Heun' })
+    const { goOn } = await heldAfterCountedTry(service)
     const failing = await Promise.all(Array.from({ length: 3 }, () => submit({ sampler: 'heun' })))
     const attempts = async () => {
       const rows = await Promise.all(failing.map(({ id }) => rowOf(service.db, { id })))
@@ -147,6 +168,7 @@ describe('a server that is out of order', () => {
     expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
     expect((await service.db.pool.query('SELECT up FROM backends')).rows).toEqual([{ up: true }])
     gpu.set({ fault: 'none', sampler: null })
+    await goOn()
     for (const each of failing) expect(await endOf(service, each.user, each.id)).toMatchObject({ status: 'succeeded' })
   })
 
