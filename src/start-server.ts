@@ -67,6 +67,8 @@ export interface ServerOptions extends ProcessOptions {
   readonly waitersMs?: number
   /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
   readonly noticeMs?: number
+  /** What the notice waits for instead, in tests. */
+  readonly notice?: Promise<unknown>
   readonly slots?: SlotLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
@@ -179,7 +181,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     const auditEnded = audit.stop()
     const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
     // No client uses this server if its port was taken.
-    if (app.server.listening && options.noticeMs) await after(options.noticeMs)
+    if (app.server.listening) await (options.notice ?? (options.noticeMs && after(options.noticeMs)))
     // Later webhooks are sent by other servers, or by this one after its restart.
     await Promise.all([app.close(), webhooks.stop()])
     await site.stop()

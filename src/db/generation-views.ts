@@ -75,6 +75,7 @@ export function generationWatch(
   { pool }: Database,
   databaseUrl: string,
   onError: (error: Error) => void,
+  reReadMs = RE_READ_MS,
 ): GenerationWatch & { close(): Promise<void> } {
   const all = new Map<string, Set<Watcher>>()
   let due = new Set<string>()
@@ -128,7 +129,7 @@ export function generationWatch(
       await reRead().catch(onError)
       timer = undefined
       if (all.size > 0) reReadSoon()
-    }, RE_READ_MS).unref()
+    }, reReadMs).unref()
   }
 
   const listener = listenTo(databaseUrl, [MOVED, FINISHED], look, onError)

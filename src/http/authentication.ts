@@ -28,6 +28,8 @@ export interface AuthenticationOptions {
   readonly accounts: AccountStore
   readonly guesses: EventCounter
   readonly keyPrefix: string
+  /** Resolves when a batch of slow look-ups may begin. Another one is for tests. */
+  readonly slowBatch?: () => Promise<unknown>
 }
 
 type FindCaller = AccountStore['findCaller']
@@ -41,10 +43,11 @@ const GUESSES_PER_MINUTE = 30
  * looked up, but slowly, in batches.
  * @returns the slow look-up, for keys that are looked up again
  */
-export function registerAuthentication(app: App, { accounts, guesses, keyPrefix }: AuthenticationOptions): FindCaller {
+export function registerAuthentication(app: App, options: AuthenticationOptions): FindCaller {
+  const { accounts, guesses, keyPrefix, slowBatch = () => after(BATCH_MS) } = options
   /** The networks with too many guesses, and when that ends. */
   const blockedUntil = new Map<string, number>()
-  const findSlowly = slowlyFindCaller(accounts)
+  const findSlowly = slowlyFindCaller(accounts, slowBatch)
 
   const refusalOf = async (network: string) => {
     let until = blockedUntil.get(network)
@@ -88,14 +91,14 @@ export const catalogRevisionOf = (request: FastifyRequest, reply: FastifyReply):
 const BATCH_MS = 50
 
 /** Looks keys up in batches: one query at a time, and at most twenty a second. */
-function slowlyFindCaller(accounts: Pick<AccountStore, 'findCallers'>): FindCaller {
+function slowlyFindCaller(accounts: Pick<AccountStore, 'findCallers'>, pause: () => Promise<unknown>): FindCaller {
   let latest: Promise<unknown> = Promise.resolve()
   const find = (hashes: readonly Buffer[]) => {
     const callers = accounts.findCallers(hashes)
     latest = callers
     return callers
   }
-  return batched(find, () => Promise.allSettled([after(BATCH_MS), latest]))
+  return batched(find, () => Promise.allSettled([pause(), latest]))
 }
 
 /** A revoked key may keep a stream open for 5 s at most; the look-up takes part of that. */

@@ -6,7 +6,6 @@ import { givenKey, givenUser } from '../support/givens.js'
 import { sendRaw } from '../support/raw-http.js'
 import { useService } from '../support/service.js'
 import { createTestDatabase } from '../support/services.js'
-import { until } from '../support/until.js'
 
 // As if behind a proxy, so that each test has an address of its own.
 const context = useService({ env: { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_MAX: '1000' } })
@@ -111,7 +110,7 @@ describe('a request', () => {
 })
 
 describe('a revoked key', () => {
-  it('opens nothing within five seconds, on every server', async () => {
+  it('opens nothing any more, on any server', async () => {
     const { service } = context
     const second = await service.server()
     const owner = await givenUser(service.db)
@@ -120,7 +119,6 @@ describe('a revoked key', () => {
       expect(await account(`Bearer ${owner.key}`, { url })).toMatchObject({ status: 200 })
     await service.db.pool.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [owner.keyId])
     for (const url of [service.url, second.url]) {
-      await until(async () => (await account(`Bearer ${owner.key}`, { url })).status === 401, 'the refusal', 5000)
       expectPersonalError(await account(`Bearer ${owner.key}`, { url }), 401, /has been revoked/)
       expect(await account(`Bearer ${other}`, { url })).toMatchObject({ status: 200 })
     }
@@ -143,7 +141,7 @@ describe('a key of a deleted user', () => {
   })
 })
 
-describe('guesses', () => {
+describe('guesses of keys', () => {
   const guess = (from?: From) => account(`Bearer ${newApiKey('easel')}`, from)
   const statusesOf = async (count: number, send: (n: number) => Promise<Answer>) =>
     (await Promise.all(Array.from({ length: count }, (_, n) => send(n)))).map(({ status }) => status).sort()
@@ -182,14 +180,14 @@ describe('guesses', () => {
     ])
   })
 
-  it('leave valid keys from the same address alone', async () => {
+  it('do not keep valid keys from the same address out', async () => {
     const address = newAddress()
     const { key } = await givenUser(context.service.db)
     await statusesOf(31, () => guess({ address }))
     expect(await statusesOf(40, () => account(`Bearer ${key}`, { address }))).toEqual(Array(40).fill(200))
   })
 
-  it('are never what is missing, malformed or wrongly checksummed', async () => {
+  it('are only well-formed keys: not what is missing, malformed or wrongly checksummed', async () => {
     const address = newAddress()
     const { key } = await givenUser(context.service.db)
     const malformed = REFUSED.map(([, authorizationOf]) => authorizationOf(key))
@@ -233,7 +231,7 @@ describe('guesses', () => {
     ])
   })
 
-  it('cannot hide behind X-Forwarded-For where no proxy is trusted', async () => {
+  it('count for the address of the connection where no proxy is trusted, whatever X-Forwarded-For says', async () => {
     const { url } = await context.service.server({}, { TRUST_PROXY: 'false' })
     expect(await statusesOf(31, (n) => guess({ url, address: `198.51.100.${n}` }))).toEqual([
       ...Array(30).fill(401),
@@ -256,8 +254,8 @@ describe('a developer key', () => {
     expectPersonalError(answer, 403, /^Developer keys work on the Create Image interface only/)
   })
 
-  it('is refused right after the rate limit', async () => {
-    const { url } = await context.service.server({}, { RATE_LIMIT_MAX: '2' })
+  it('counts into the rate limit before it is refused', async () => {
+    const { url } = await context.service.server({}, { RATE_LIMIT_MAX: '2', RATE_LIMIT_WINDOW_SECONDS: '600' })
     const { key } = await givenUser(context.service.db, { developer: { concurrency: 4 } })
     const account = () => call(url, 'GET', '/api/v1/account', { key })
     expect([await account(), await account(), await account()].map(({ status }) => status)).toEqual([403, 403, 429])
@@ -274,7 +272,7 @@ describe('while Postgres is away', () => {
   beforeAll(() => proxy.refuse())
   afterAll(() => proxy.close())
 
-  it('malformed keys are still a 401, since none of them is looked up', async () => {
+  it('a malformed key is still a 401, since it is not looked up', async () => {
     for (const [, authorizationOf] of REFUSED) {
       const answer = await account(authorizationOf(newApiKey('easel')), { url: away.service.url })
       expectPersonalError(answer, 401, /^Missing or invalid API key/)

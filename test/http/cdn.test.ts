@@ -17,6 +17,7 @@ const slug = newSlug()
 
 let directory: string
 let s3: S3Server
+/** Of the describe that runs. */
 let service: Service
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'easel-cdn-'))
@@ -26,6 +27,9 @@ afterAll(async () => {
   await s3.close()
   await rm(directory, { recursive: true, force: true })
 })
+
+const inFiles = useService({ inFiles: true })
+const inBucket = useService(async () => ({ env: await s3.env('cdn') }))
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${service.url}${path}`, { method, headers })
@@ -44,11 +48,9 @@ function expectImageHeaders(headers: Headers) {
 }
 
 describe.each([
-  ['a directory', () => ({}), (name: string) => join(directoryOf(service.config), name)],
-  ['a bucket', () => s3.env('cdn'), (name: string) => join(directory, 's3/cdn/images', `${name}._S3rver_object`)],
-])('GET /cdn/<slug>.png from %s', (_store, envOf, placeOf) => {
-  const context = useService(async () => ({ inFiles: true, env: await envOf() }))
-
+  ['a directory', inFiles, (name: string) => join(directoryOf(service.config), name)],
+  ['a bucket', inBucket, (name: string) => join(directory, 's3/cdn/images', `${name}._S3rver_object`)],
+])('GET /cdn/<slug>.png from %s', (_store, context, placeOf) => {
   beforeAll(async () => {
     service = context.service
     const images = await createImageStore(service.config)
@@ -59,7 +61,7 @@ describe.each([
       await writeFile(placeOf(name), 'secret')
   })
 
-  it('serves the image to anyone, to be kept for ever and shown anywhere', async () => {
+  it('serves the image to anyone, with headers to keep it for ever and show it anywhere', async () => {
     const answer = await get(`/cdn/${slug}.png`)
     expect(answer.status).toBe(200)
     expectImageHeaders(answer.headers)
@@ -67,7 +69,7 @@ describe.each([
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
   })
 
-  it('tells a HEAD the same, without the image', async () => {
+  it('answers a HEAD with the same headers', async () => {
     const answer = await get(`/cdn/${slug}.png`, {}, 'HEAD')
     expect(answer.status).toBe(200)
     expectImageHeaders(answer.headers)
@@ -91,7 +93,7 @@ describe.each([
     expect(await answer.json()).toEqual({ error: expect.any(String) })
   })
 
-  it('says that an unchanged image is unchanged', async () => {
+  it('answers 304 to a client that has the image', async () => {
     const { headers } = await get(`/cdn/${slug}.png`)
     for (const condition of [
       `If-None-Match: ${headers.get('etag')}`,
@@ -114,7 +116,7 @@ describe.each([
     expect((await get(`/cdn/${newSlug()}.webp`)).status).toBe(404)
   })
 
-  it('is a 404 that nobody keeps where there is no image', async () => {
+  it('answers a 404 that no cache keeps, where there is no image', async () => {
     const answer = await call(service.url, 'GET', `/cdn/${newSlug()}.png`)
     expectPersonalError(answer, 404, /^No such endpoint: /)
     expect(answer.headers.get('cache-control')).toBeNull()
@@ -122,7 +124,7 @@ describe.each([
     expect(answer.headers.get('last-modified')).toBeNull()
   })
 
-  it('is a 404 once its file was removed', async () => {
+  it('answers 404 once its file was removed', async () => {
     const images = await createImageStore(service.config)
     const removed = newSlug()
     await images.put(removed, PNG)
@@ -161,7 +163,7 @@ describe.each([
     `/cdn/${'a'.repeat(8000)}.png`,
     '/cdn/%',
     '/cdn/%ff.png',
-  ])('gives nothing else away: %.50s', async (path) => {
+  ])('serves nothing but images: %.50s', async (path) => {
     // Over a socket: fetch would tidy the path up.
     const answer = await sendRaw(service.url, `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nConnection: close\r\n\r\n`)
     expect([400, 404]).toContain(answer?.status)
@@ -177,17 +179,17 @@ describe.each([
 })
 
 describe('a directory', () => {
-  const context = useService({ inFiles: true })
   beforeAll(() => {
-    service = context.service
+    service = inFiles.service
   })
 
-  it('follows no link out of the directory', async () => {
+  it('is not left by a link that leads out of it', async () => {
     const link = newSlug()
     await symlink('/etc/hostname', join(directoryOf(service.config), `${link}.png`))
     expect((await get(`/cdn/${link}.png`)).status).toBe(404)
   })
-  it('that is away as a whole leaves its images unavailable for the moment, not gone', async () => {
+
+  it('that is away as a whole makes each image a 503, not a 404', async () => {
     const storagePath = directoryOf(service.config)
     await (await createImageStore(service.config)).put(slug, PNG)
     await rename(storagePath, `${storagePath}-away`)
@@ -207,14 +209,13 @@ describe('a directory', () => {
 })
 
 describe('a bucket', () => {
-  const context = useService(async () => ({ env: await s3.env('faulty') }))
   const path = `/cdn/${slug}.png`
   beforeAll(async () => {
-    service = context.service
+    service = inBucket.service
     await (await createImageStore(service.config)).put(slug, PNG)
   })
 
-  it('that is away or gone leaves its images unavailable for the moment, not gone', async () => {
+  it('that is away or gone makes each image a 503, not a 404', async () => {
     for (const fault of [
       (_: unknown, response: ServerResponse) => refuse(response, 500, 'InternalError'),
       (_: unknown, response: ServerResponse) => refuse(response, 403, 'InvalidAccessKeyId'),
@@ -232,7 +233,7 @@ describe('a bucket', () => {
     expect((await get(path)).status).toBe(200)
   })
 
-  it('that does not say how long its images are is served without a length', async () => {
+  it('that does not say how long an image is has it served without a length', async () => {
     s3.fault = (_request, response) => {
       response.writeHead(200, { etag: '"x"' }).write(PNG.subarray(0, 100))
       response.end(PNG.subarray(100))
@@ -245,7 +246,7 @@ describe('a bucket', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
   })
 
-  it('is not asked for ever by clients that went away', async () => {
+  it('is no longer read from when the client has gone away', async () => {
     const large = newSlug()
     await (await createImageStore(service.config)).put(large, Buffer.alloc(16 * 1024 * 1024))
     const ended = new Promise<void>((resolve) => {

@@ -47,7 +47,7 @@ describe('where API_BASE_URL is another host', () => {
     send(context.service.url, method, path, { host, ...more })
 
   it.each([SITE, `${SITE}:443`, SITE.toUpperCase()])(
-    'the website’s serves the Personal Access API (%s)',
+    'the website’s host serves the Personal Access API (%s)',
     async (host) => {
       const { key } = await givenUser(context.service.db)
       expect(await to(host, 'GET', '/api/v1/account', { key })).toMatchObject({ status: 200 })
@@ -55,13 +55,13 @@ describe('where API_BASE_URL is another host', () => {
     },
   )
 
-  it.each([API, `${API}:443`, API.toUpperCase()])('the other one serves Create Image (%s)', async (host) => {
+  it.each([API, `${API}:443`, API.toUpperCase()])('the other host serves Create Image (%s)', async (host) => {
     const { key } = await givenUser(context.service.db)
     const answer = await to(host, 'POST', '/v1/images/generate', { key, body: {} })
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: { parameter: 'prompt' } } })
   })
 
-  it.each(PERSONAL)('the other one knows nothing of %s %s', async (method, path) => {
+  it.each(PERSONAL)('the other host answers 404 to %s %s', async (method, path) => {
     const { key } = await givenUser(context.service.db)
     for (const host of [API, 'localhost', `${SITE}:8080`, `x${SITE}`, `${SITE}.evil.example`]) {
       const answer = await to(host, method, path, { key, ...(method === 'POST' && { body: PROMPT }) })
@@ -70,7 +70,7 @@ describe('where API_BASE_URL is another host', () => {
   })
 
   it.each([SITE, 'localhost', `${API}:80`, 'apiXeasel.example'])(
-    'no other host knows Create Image (%s)',
+    'no other host serves Create Image (%s)',
     async (host) => {
       const { key } = await givenUser(context.service.db)
       const answer = await to(host, 'POST', '/v1/images/generate', { key, body: { prompt: 'x' } })
@@ -78,7 +78,7 @@ describe('where API_BASE_URL is another host', () => {
     },
   )
 
-  it('the website’s alone shows the pages of images', async () => {
+  it('the website’s host alone shows the pages of images', async () => {
     const path = `/image/${'0'.repeat(22)}`
     expect(await to(SITE, 'GET', path)).toMatchObject({ status: 404, body: expect.stringContaining('<!doctype html>') })
     expectPersonalError(await to(API, 'GET', path), 404, /^No such endpoint: /)
@@ -91,13 +91,13 @@ describe('where API_BASE_URL is another host', () => {
     }
   })
 
-  it('what exists on neither is a 404 in the shape of the interface whose path it resembles', async () => {
+  it('a path that exists on neither is a 404 in the shape of the interface that it resembles', async () => {
     expectPersonalError(await to(SITE, 'GET', '/api/v1/nothing'), 404, /^No such endpoint: /)
     const answer = await to(API, 'GET', '/v1/nothing')
     expect(answer).toMatchObject({ status: 404, body: { success: false, error: { code: 'not_found' } } })
   })
 
-  it('poll_url leads to BASE_URL, and images to its CDN path', async () => {
+  it('poll_url leads to BASE_URL', async () => {
     const owner = await givenUser(context.service.db)
     const { body } = await to(SITE, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT })
     expect(body.poll_url).toBe(`https://${SITE}/api/v1/generate/${body.id}`)
@@ -109,7 +109,7 @@ describe('where API_BASE_URL is another host', () => {
 describe('where both interfaces share a host', () => {
   const context = useService({ env: { BASE_URL: 'https://easel.example' } })
 
-  it('they answer to any name, since the paths tell them apart', async () => {
+  it('both answer to any host name', async () => {
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
     for (const host of ['easel.example', 'localhost:3000', '127.0.0.1']) {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
+import { whenAborted } from '../../src/abort-signals.js'
 import { call, expectCreateError, expectPersonalError, PROMPT } from '../support/client.js'
 import { chargesOf, type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
@@ -21,7 +22,7 @@ const submit = post('/api/v1/generate')
 const create = post('/v1/images/generate')
 
 describe('an Idempotency-Key on submit', () => {
-  it('gets the first answer again and charges once', async () => {
+  it('gives the first answer again, and charges once', async () => {
     const owner = await user()
     const first = await submit(owner, PROMPT, 'order-1')
     const again = await submit(owner, { model_version_id: 10, prompt: PROMPT.prompt }, 'order-1')
@@ -32,13 +33,13 @@ describe('an Idempotency-Key on submit', () => {
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
-  it('knows the key of each user apart', async () => {
+  it('is each user’s own: two users may send the same key', async () => {
     const [one, two] = [await user(), await user()]
     await submit(one, PROMPT, 'shared')
     expect(await submit(two, { ...PROMPT, steps: 20 }, 'shared')).toMatchObject({ status: 201 })
   })
 
-  it('does not keep refusals', async () => {
+  it('keeps no refusal: the next request with it is looked at anew', async () => {
     const owner = await user({ credits: 0 })
     expect(await submit(owner, PROMPT, 'k')).toMatchObject({ status: 402 })
     await context.service.db.pool.query('UPDATE users SET credits = 5 WHERE id = $1', [owner.id])
@@ -54,12 +55,38 @@ describe('an Idempotency-Key on submit', () => {
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
+  it('gives a client that hung up the answer that it has not waited for', async () => {
+    const { db, url } = context.service
+    const owner = await user()
+    const [hangUp, held] = [new AbortController(), new AbortController()]
+    let arrived = false
+    looking = async () => {
+      arrived = true
+      await whenAborted(held.signal)
+    }
+    const { signal } = hangUp
+    const headers = { 'idempotency-key': 'lost' }
+    const lost = call(url, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT, headers, signal })
+    const refused = expect(lost).rejects.toThrow(/abort/)
+    await until(() => arrived, 'moderation')
+    hangUp.abort()
+    await refused
+    looking = async () => undefined
+    held.abort()
+    const again = await until(async () => {
+      const answer = await submit(owner, PROMPT, 'lost')
+      return answer.status !== 409 && answer
+    }, 'the end of what is in flight')
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true'])
+    expect(await chargesOf(db, owner)).toEqual([['charge', -1]])
+  })
+
   it.each(['', ' ', 'x'.repeat(256)])('must have 1 to 255 characters', async (key) => {
     expectPersonalError(await submit(await user(), PROMPT, key), 400, /1 to 255 characters/)
   })
 })
 
-describe('an Idempotency-Key of another request', () => {
+describe('an Idempotency-Key that came with another request', () => {
   const personal = { ...PROMPT, negative_prompt: 'n', width: 832, height: 832, batch_size: 1, steps: 20 }
   it.each([
     ['prompt', 'another lighthouse'],
@@ -134,7 +161,7 @@ describe('an Idempotency-Key whose submit failed and stored nothing', () => {
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
-  it('is freed later when that fails, too', async () => {
+  it('is freed later when it could not be freed at once', async () => {
     const owner = await user()
     const other = await connect()
     looking = async () => {

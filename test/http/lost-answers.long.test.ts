@@ -9,7 +9,7 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
 
-const CLIENTS = 25 * effort
+const CLIENTS = 60 * effort
 const KILL_EVERY_MS = 400
 const AT_ONCE = 5
 const SEED = seedOf(51)
@@ -64,7 +64,7 @@ const submitUntilAnswered = ({ key }: GivenUser, idempotencyKey: string) =>
       return answer?.status === 201 && answer
     },
     'the answer to a repeated submit',
-    60_000,
+    120_000,
   )
 
 /** One of the two servers after the other is killed and started again, until the work is done. */
@@ -89,7 +89,7 @@ async function withServersKilled<T>(work: Promise<T>): Promise<{ result: T; kill
 }
 
 it(`gives each of ${CLIENTS} clients that lose their answers one generation, charged once, while servers are killed (seed ${SEED})`, {
-  timeout: 120_000 * effort,
+  timeout: 240_000 * effort,
 }, async () => {
   const users = await Promise.all(Array.from({ length: CLIENTS }, () => givenUser(db)))
   const client = async (user: GivenUser) => {

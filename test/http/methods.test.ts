@@ -15,13 +15,13 @@ describe('a method that a path does not take', () => {
     ['POST', '/cdn/x.png', 'GET, HEAD'],
     ['POST', '/health?a=b', 'GET, HEAD'],
     ['POST', '/image/x', 'GET, HEAD'],
-  ])('is a 405 that says which it takes: %s %s', async (method, path, allowed) => {
+  ])('is a 405 that names those it takes: %s %s', async (method, path, allowed) => {
     const answer = await call(context.service.url, method, path, { key: await keyOf() })
     expectPersonalError(answer, 405, new RegExp(`^Method ${method} is not allowed on .*: use ${allowed}\\.$`))
     expect(answer.headers.get('allow')).toBe(allowed)
   })
 
-  it('is one in the shapes of Create Image and OpenAI, too', async () => {
+  it('is a 405 in the shapes of Create Image and OpenAI, too', async () => {
     const [key, { url }] = [await keyOf(), context.service]
     expectCreateError(await call(url, 'GET', '/v1/images/generate', { key }), 405, 'method_not_allowed', /use POST\.$/)
     const answer = await call(url, 'GET', '/v1/images/generations', { key })
@@ -32,7 +32,7 @@ describe('a method that a path does not take', () => {
     })
   })
 
-  it('stays a 404 on a path that is none', async () => {
+  it('is a 404 on a path that does not exist', async () => {
     const answer = await call(context.service.url, 'POST', '/api/v1/generate/a/b', { key: await keyOf() })
     expectPersonalError(answer, 404, /^No such endpoint: /)
   })

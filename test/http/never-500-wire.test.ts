@@ -13,7 +13,7 @@ const head = (of: Interface, { key }: GivenUser, method = 'POST', version = '1.1
   `${method} ${INTERFACES[of]} HTTP/${version}\r\nHost: easel.test\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`
 
 describe.each(['personal', 'create'] as const)('odd requests to the %s interface', (shape) => {
-  it('bodies above 64 KiB whose length is not announced are a 413', async () => {
+  it('a body above 64 KiB whose length is not announced is a 413', async () => {
     const owner = await givenUser(context.service.db)
     const chunk = `${(70_000).toString(16)}\r\n${'x'.repeat(70_000)}\r\n0\r\n\r\n`
     const answer = await sendRaw(context.service.url, `${head(shape, owner)}Transfer-Encoding: chunked\r\n\r\n${chunk}`)
@@ -22,7 +22,7 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     await expectNoTrace(context.service.db, owner)
   })
 
-  it('nonsensical frames are refused', async () => {
+  it('a body that is framed wrong is refused', async () => {
     const owner = await givenUser(context.service.db)
     const frames: Record<string, string> = {
       'a chunk without a size': 'Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
@@ -43,7 +43,7 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     await expectNoTrace(context.service.db, owner)
   })
 
-  it('an expectation nobody knows changes nothing', async () => {
+  it('an Expect header that nobody knows changes nothing', async () => {
     const owner = await givenUser(context.service.db)
     const answer = await sendRaw(
       context.service.url,
@@ -52,7 +52,7 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     expectRefusal(answer, shape, 'Expect')
   })
 
-  it('HTTP/1.0 is spoken, too', async () => {
+  it('HTTP/1.0 is answered, too', async () => {
     const owner = await givenUser(context.service.db)
     const answer = await sendRaw(context.service.url, `${head(shape, owner, 'POST', '1.0')}Content-Length: 2\r\n\r\n{}`)
     expectRefusal(answer, shape, 'HTTP/1.0')
@@ -76,14 +76,14 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     expect(JSON.stringify(answer?.body)).toContain('more than one Host header')
   })
 
-  it('headers of more than 16 KiB are a 431', async () => {
+  it('a request with headers of more than 16 KiB is a 431', async () => {
     const owner = await givenUser(context.service.db)
     const answer = await sendRaw(context.service.url, `${head(shape, owner)}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`)
     expectRefusal(answer, shape, 'long headers')
     expect(answer?.status).toBe(431)
   })
 
-  it('methods it does not have are a 405', async () => {
+  it('a method that it does not have is a 405', async () => {
     const owner = await givenUser(context.service.db)
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH', 'LOCK', 'M-SEARCH']) {
       const answer = await sendRaw(context.service.url, `${head(shape, owner, method)}Content-Length: 2\r\n\r\n{}`)
@@ -95,7 +95,7 @@ describe.each(['personal', 'create'] as const)('odd requests to the %s interface
     }
   })
 
-  it('paths out of this world are refused in its shape', async () => {
+  it('a path that makes no sense is refused in the interface’s shape', async () => {
     const owner = await givenUser(context.service.db)
     const base = shape === 'personal' ? '/api/v1' : '/v1'
     for (const tail of [
@@ -153,7 +153,7 @@ describe('what is not HTTP at all', () => {
     expect(answer?.status).toBe(400)
   })
 
-  it('a proxy or a tunnel it is not', async () => {
+  it('requests to a proxy or for a tunnel are refused', async () => {
     const { url } = context.service
     expectRefusal(
       await sendRaw(url, 'GET http://evil.example/x HTTP/1.1\r\nHost: evil.example\r\n\r\n'),

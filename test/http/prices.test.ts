@@ -20,7 +20,7 @@ const create = ({ key }: GivenUser) => {
 }
 
 describe('a model version with a price of its own', () => {
-  it('costs it for each image of a batch, and gives all of it back', async () => {
+  it('charges that price for each image of a batch, and gives all of it back', async () => {
     const owner = await given(50)
     const { body, headers } = await submit(owner, { batch_size: 3 })
     expect(body.credits_charged).toBe(3 * PRICE)
@@ -34,13 +34,13 @@ describe('a model version with a price of its own', () => {
     expect(await creditsOf(context.service.db, owner)).toBe(50)
   })
 
-  it('costs it on Create Image, too', async () => {
+  it('charges that price on Create Image, too', async () => {
     const owner = await given(50)
     expect((await create(owner)).headers.get('x-credits-remaining')).toBe('43')
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -PRICE]])
   })
 
-  it('is refused, with what it costs and what is held, to who has a credit less', async () => {
+  it('is refused to a user who has a credit too few, naming the price and the balance', async () => {
     const owner = await given(2 * PRICE - 1)
     expectPersonalError(await submit(owner, { batch_size: 2 }), 402, /\b14\b.*\b13\b/)
     const poor = await given(PRICE - 1)
@@ -49,7 +49,7 @@ describe('a model version with a price of its own', () => {
     expect((await submit(await given(2 * PRICE), { batch_size: 2 })).status).toBe(201)
   })
 
-  it('says so in a dry run', async () => {
+  it('tells that price in a dry run', async () => {
     const { body } = await submit(await given(50), { batch_size: 2 }, '?dry_run=true')
     expect(body).toMatchObject({ credits_needed: 2 * PRICE, credits_held: 50, sufficient: true })
   })

@@ -10,7 +10,7 @@ async function readAll(stream: EventStream): Promise<string[]> {
 }
 
 describe('a stream of events', () => {
-  it('tells events and comments as browsers read them, and when to come back', async () => {
+  it('writes events and comments as browsers read them, and when to come back', async () => {
     const stream = new EventStream(2000)
     stream.tell('status', { status: 'queued' })
     stream.comment('still here')
@@ -25,7 +25,7 @@ describe('a stream of events', () => {
     ])
   })
 
-  it('keeps for a slow reader only the latest of what is decoration, and never much', async () => {
+  it('keeps for a slow reader only the latest preview, progress and comment', async () => {
     const stream = new EventStream(2000)
     const image = 'x'.repeat(20_000)
     for (let n = 1; n <= 1000; n++) {
@@ -44,7 +44,7 @@ describe('a stream of events', () => {
     expect(events.at(-1)).toBe('event: end\ndata: {}')
   })
 
-  it('drops what is out of date once something comes that must arrive', async () => {
+  it('drops what still waits once an event comes that must arrive', async () => {
     const stream = new EventStream(2000)
     stream.show('preview', { image: 'x'.repeat(20_000) })
     stream.show('queue_position', { queue_position: 3 })

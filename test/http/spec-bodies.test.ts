@@ -29,7 +29,7 @@ async function exchange(method: string, path: string, key: string | undefined, b
     .replace(/("retry_after":|Try again in )\d+/g, '$1<seconds>')
 }
 
-it('the bodies of the specification’s endpoints are what they always were', async () => {
+it('the specification’s endpoints answer the same bodies as ever, byte for byte', async () => {
   const { db } = context.service
   const worker = standInWorker(db)
   const subscribed = (credits: number) => givenUser(db, { credits, subscription: { endDate: END } })

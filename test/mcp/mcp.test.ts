@@ -44,10 +44,10 @@ function expectRefused(result: Result, sentence: RegExp): void {
   expect(result.isError).toBe(true)
 }
 
-describe('with a worker', () => {
+describe('the MCP server, with a worker', () => {
   const context = useService({ worker: true, env: MANY })
 
-  it('an agent reads what it may call, draws with progress, and finds the image again', async () => {
+  it('an agent reads what it may call, draws with progress, and finds its images again', async () => {
     const { url, db } = context.service
     const user = await givenUser(db)
     const agent = await agentOf(url, user)
@@ -120,19 +120,19 @@ describe('with a worker', () => {
     expect(models).toHaveLength(10)
   })
 
-  it('large images are shown small enough for a model, and their URLs have all of it', async () => {
+  it('shows a model large images scaled down, and links the full ones', async () => {
     const { url, db } = context.service
     const agent = await agentOf(url, await givenUser(db))
-    const done = await use(agent, 'generate_image', { prompt: 'a stormy sea', batch_size: 4 })
+    const done = await use(agent, 'generate_image', { prompt: 'a stormy sea', batch_size: 2, steps: 1 })
     const shown = done.content.flatMap((it) => (it.type === 'image' ? [it] : []))
-    expect(shown.map(({ mimeType }) => mimeType)).toEqual(Array(4).fill('image/webp'))
+    expect(shown.map(({ mimeType }) => mimeType)).toEqual(Array(2).fill('image/webp'))
     const { format, height } = await sharp(Buffer.from(shown[0]?.data ?? '', 'base64')).metadata()
     expect({ format, height }).toEqual({ format: 'webp', height: 1024 })
     expect(shown.reduce((bytes, { data }) => bytes + data.length, 0)).toBeLessThan(1_000_000)
     expect(wordsOf(done)).toContain('the URL has the full PNG')
   })
 
-  it('two agents at once do not meet', async () => {
+  it('two agents at once see only their own generations', async () => {
     const { url, db } = context.service
     const users = await Promise.all([givenUser(db), givenUser(db)])
     const agents = await Promise.all(users.map((user) => agentOf(url, user)))
@@ -169,7 +169,7 @@ describe('with a worker', () => {
   })
 })
 
-describe('while generations wait', () => {
+describe('the MCP server, while generations wait', () => {
   const context = useService({ env: MANY })
 
   /** A call that waits, and the generation it waits for. */
@@ -195,7 +195,7 @@ describe('while generations wait', () => {
     expect((await use(agent, 'get_generation', { id })).structuredContent).toMatchObject({ status: 'failed' })
   })
 
-  it('a cancellation that reaches another server works, too', async () => {
+  it('a cancellation that reaches another server ends the call, too', async () => {
     const { service } = context
     const { url: other } = await service.server()
     const user = await givenUser(service.db)
@@ -213,7 +213,7 @@ describe('while generations wait', () => {
     expect(await creditsOf(service.db, user)).toBe(100)
   })
 
-  it('a cancellation that overtakes its call works, too: nothing is charged', async () => {
+  it('a cancellation that overtakes its call ends it, and nothing is charged', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const session = { 'mcp-session-id': crypto.randomUUID() }
@@ -230,7 +230,7 @@ describe('while generations wait', () => {
     expect(await chargesOf(service.db, user)).toEqual([])
   })
 
-  it('a client that only hangs up has not canceled: the image is made', async () => {
+  it('a client that only hangs up has not canceled, and its image is made', async () => {
     const { service } = context
     const { user, agent, id } = await waitingCall()
     await agent.close()
@@ -250,7 +250,7 @@ describe('while generations wait', () => {
     expectRefused(await result, /^The GPU is on fire\. The credits were given back\.$/)
   })
 
-  it('one that takes too long goes on, and get_generation waits for its end', async () => {
+  it('a generation that takes too long goes on, and get_generation waits for its end', async () => {
     const { service } = context
     const { url } = await service.server({ createImageTimeoutSeconds: 1 })
     const { agent, result, id } = await waitingCall({ url })
@@ -281,7 +281,7 @@ describe('while generations wait', () => {
     await expect(use(agent, 'get_account')).rejects.toThrow(/revoked/)
   })
 
-  it('an account may have eight calls waiting', async () => {
+  it('an account may have eight calls that wait, and no ninth', async () => {
     const { agent, id } = await waitingCall()
     const more = Array.from({ length: 8 }, () => use(agent, 'get_generation', { id, wait_seconds: 60 }))
     for (const each of more) each.catch(() => undefined)
@@ -290,14 +290,14 @@ describe('while generations wait', () => {
   })
 })
 
-describe('refusals that a model reads', () => {
+describe('a refusal that a model reads', () => {
   const context = useService({ env: MANY })
   const agentWith = async (options?: Parameters<typeof givenUser>[1]) => {
     const user = await givenUser(context.service.db, options)
     return { user, agent: await agentOf(context.service.url, user) }
   }
 
-  it('say what to do, and charge nothing', async () => {
+  it('says what to do, and charges nothing', async () => {
     const { user, agent } = await agentWith()
     for (const [args, sentence] of [
       [{ prompt: 'a naked child' }, /^Prompt flagged by moderation: /],
@@ -316,7 +316,7 @@ describe('refusals that a model reads', () => {
     expect(await chargesOf(context.service.db, user)).toEqual([])
   })
 
-  it('name missing credits, a missing subscription and an active generation', async () => {
+  it('names missing credits, a missing subscription or an active generation', async () => {
     const poor = await agentWith({ credits: 0 })
     expectRefused(await use(poor.agent, 'generate_image', SMALL), /^Insufficient credits/)
     const none = await agentWith({ subscription: null })
@@ -326,7 +326,7 @@ describe('refusals that a model reads', () => {
     expectRefused(await use(busy.agent, 'generate_image', SMALL), new RegExp(`active generation \\(${id}\\)`))
   })
 
-  it('a flagged prompt can be checked for free', async () => {
+  it('can be asked for beforehand, for free: check_prompt', async () => {
     const { user, agent } = await agentWith()
     const flagged = await use(agent, 'check_prompt', { prompt: 'a naked child' })
     expect(flagged.structuredContent).toMatchObject({ flagged: true, parameter: 'prompt' })
@@ -337,10 +337,10 @@ describe('refusals that a model reads', () => {
   })
 })
 
-describe('the door', () => {
-  const context = useService()
+describe('POST /mcp', () => {
+  const context = useService({ env: { RATE_LIMIT_WINDOW_SECONDS: '600' } })
 
-  it('is open to personal keys only, and says 401 without one', async () => {
+  it('is open to personal keys only, and answers 401 without one', async () => {
     const { url, db } = context.service
     const without = await post(url, LIST)
     expect(without.status).toBe(401)
@@ -373,7 +373,7 @@ describe('the door', () => {
     }
   })
 
-  it('answers what is no JSON-RPC message with its errors', async () => {
+  it('answers what is no JSON-RPC message with an error of JSON-RPC', async () => {
     const { url, db } = context.service
     const { key } = await givenUser(db)
     for (const [body, status, code] of [
@@ -392,7 +392,7 @@ describe('the door', () => {
     expect(await post(url, long, (await givenUser(db)).key)).toMatchObject({ status: 413 })
   })
 
-  it('counts into the bucket of the Personal Access API', async () => {
+  it('counts into the rate limit of the Personal Access API', async () => {
     const { url, db } = context.service
     const { key } = await givenUser(db)
     for (let n = 0; n < 5; n++) await call(url, 'GET', '/api/v1/account', { key })

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import type { AccountStore } from '../../src/account/account.js'
 import { type AppOptions, buildApp } from '../../src/http/app.js'
-import type { EventCounter } from '../../src/http/authentication.js'
+import type { AuthenticationOptions, EventCounter } from '../../src/http/authentication.js'
 import type { App } from '../../src/http/fastify-app.js'
 import { agentDoor } from '../../src/mcp/agent-door.js'
 import { release } from '../../src/release.js'
@@ -12,6 +12,7 @@ export interface BareOptions extends Partial<AppOptions> {
   readonly accounts?: AccountStore
   /** Of guesses and of the rate limit. */
   readonly counter?: EventCounter
+  readonly slowBatch?: AuthenticationOptions['slowBatch']
 }
 
 const ORIGIN = 'http://easel.test'
@@ -22,12 +23,12 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     throw new Error('the bare app has no ports')
   }
   const nothing: never = new Proxy(refuse, { get: () => nothing }) as never
-  const { accounts = nothing, counter = nothing } = options
+  const { accounts = nothing, counter = nothing, slowBatch } = options
   const url = (slug: string) => `${ORIGIN}/cdn/${slug}.png`
   const images = { url, thumbnailUrl: url }
   const ports: WebsitePorts = new Proxy({} as never, { get: (_, name) => (name === 'images' ? images : nothing) })
   const limit = { counter, max: 10, windowSeconds: 10 }
-  const authentication = { accounts, guesses: counter, keyPrefix: 'easel' }
+  const authentication = { accounts, guesses: counter, keyPrefix: 'easel', ...(slowBatch && { slowBatch }) }
   const { signal } = new AbortController()
   return buildApp({
     log: pino({ level: 'silent' }),

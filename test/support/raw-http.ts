@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Answer } from './client.js'
 
-const TIMEOUT_MS = 10_000
+const TIMEOUT_MS = 60_000
 
 /**
  * Sends the bytes over a connection of their own and reads the first answer.

@@ -54,7 +54,7 @@ describe('a developer key on Create Image', () => {
     expect(await creditsOf(db, owner)).toBe(0)
   })
 
-  it('is not billed for what fails', async () => {
+  it('is not metered for a generation that fails', async () => {
     const owner = await developer()
     const answer = create(owner.key)
     await worker().fail(await worker().claim(), 'Out of memory.')
@@ -63,7 +63,7 @@ describe('a developer key on Create Image', () => {
     expect(await chargesOf(context.service.db, owner)).toEqual([])
   })
 
-  it('runs as many at once as it may, also when all come at the same moment, and one more is a 429', async () => {
+  it('runs as many generations at once as it may, and gets a 429 for each further one', async () => {
     const owner = await developer(3)
     const { refused, statuses } = await crowd(owner, { sent: 8, room: 3 })
     expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429])
@@ -77,7 +77,7 @@ describe('a developer key on Create Image', () => {
     expect(await next).toMatchObject({ status: 200 })
   })
 
-  it('counts for itself: neither the user’s other keys nor their personal generation share its slots', async () => {
+  it('has slots of its own, apart from the user’s other keys and personal generation', async () => {
     const { db, url } = context.service
     const owner = await givenUser(db)
     const [one, two] = [
@@ -106,7 +106,7 @@ describe('a developer key on Create Image', () => {
     expect(await usageOf(owner)).toHaveLength(1)
   })
 
-  it('runs four at once unless told otherwise', async () => {
+  it('runs four generations at once, unless another number was set', async () => {
     const owner = await developer(1)
     await context.service.db.pool.query('UPDATE api_keys SET concurrency = DEFAULT WHERE id = $1', [owner.keyId])
     expect((await crowd(owner, { sent: 5, room: 4 })).statuses).toEqual([200, 200, 200, 200, 429])

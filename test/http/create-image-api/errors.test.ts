@@ -41,7 +41,7 @@ async function expectNoTrace({ id }: GivenUser) {
 }
 
 describe('Create Image refuses', () => {
-  it('402 insufficient_credits, with the credits needed and held', async () => {
+  it('with 402 insufficient_credits, naming the credits needed and held', async () => {
     const owner = await user({ credits: 0 })
     expectCreateError(await create(owner), 402, 'insufficient_credits', /needs 1 and the account holds 0/)
     await expectNoTrace(owner)
@@ -51,13 +51,13 @@ describe('Create Image refuses', () => {
     ['there is none', { subscription: null }],
     ['it was canceled', { subscription: { status: 'canceled' } }],
     ['it has ended', { subscription: { endDate: new Date(Date.now() - 1000) } }],
-  ])('403 forbidden without an active subscription: %s', async (_name, options) => {
+  ])('with 403 forbidden without an active subscription: %s', async (_name, options) => {
     const owner = await user(options)
     expectCreateError(await create(owner), 403, 'forbidden', /^No active subscription/)
     await expectNoTrace(owner)
   })
 
-  it('403 forbidden for a model that is switched off, and 404 not_found for one that is not installed', async () => {
+  it('with 403 forbidden for a model that is switched off, and 404 not_found for one that is not installed', async () => {
     const { pool } = context.service.db
     await pool.query(`UPDATE model_versions SET enabled = false WHERE create_image_model = 'duchaiten'`)
     await pool.query(`UPDATE model_versions SET create_image_model = NULL WHERE create_image_model = 'duchaiten-real'`)
@@ -80,7 +80,7 @@ describe('Create Image refuses', () => {
     await expectNoTrace(owner)
   })
 
-  it('400 for a sampler that no live GPU server has, by the name it was asked for, before anything is charged', async () => {
+  it('with 400, before anything is charged, a sampler that no live GPU server has', async () => {
     const owner = await user()
     const body = { ...BODY, model: 'plant-milk', sampler: 'dpm-sde-karras' }
     const { db } = context.service
@@ -111,7 +111,7 @@ describe('Create Image refuses', () => {
   it.each([
     ['prompt', FLAGGED],
     ['negative_prompt', { prompt: 'nude portrait', model: 'wai-nsfw-illustrious', negative_prompt: 'adult' }],
-  ])('400 content_policy_violation for what moderation flags in the %s', async (parameter, body) => {
+  ])('with 400 content_policy_violation what moderation flags in the %s', async (parameter, body) => {
     const owner = await user()
     expectCreateError(await create(owner, body), 400, 'content_policy_violation', /^Prompt flagged by moderation:/, {
       parameter,
@@ -119,7 +119,7 @@ describe('Create Image refuses', () => {
     await expectNoTrace(owner)
   })
 
-  it('429 rate_limit_exceeded while a generation of either interface is active, saying that it is that', async () => {
+  it('with 429 rate_limit_exceeded while a generation of either interface is active, naming it', async () => {
     const { db, url } = context.service
     const owner = await user()
     const { id } = await givenGeneration(db, owner)
@@ -138,7 +138,7 @@ describe('Create Image refuses', () => {
     })
   })
 
-  it('409 idempotency_conflict while the first request with that Idempotency-Key has not been stored', async () => {
+  it('with 409 idempotency_conflict while the first request with that Idempotency-Key has not been stored', async () => {
     const { db } = context.service
     const owner = await user()
     const headers = { 'idempotency-key': 'k' }
@@ -164,7 +164,7 @@ describe('Create Image refuses', () => {
   })
 
   it.each(['', ' ', 'x'.repeat(256)])(
-    '400 invalid_parameter for an Idempotency-Key that is not 1 to 255 characters long',
+    'with 400 invalid_parameter an Idempotency-Key that is not 1 to 255 characters long',
     async (key) => {
       const owner = await user()
       expectCreateError(
@@ -180,7 +180,7 @@ describe('Create Image refuses', () => {
     },
   )
 
-  it('415, 413 and 404 in its envelope', async () => {
+  it('a wrong type, a large body and an unknown path in its envelope', async () => {
     const owner = await user()
     for (const type of [
       'text/plain',
@@ -207,7 +207,7 @@ describe('Create Image refuses', () => {
     await expectNoTrace(owner)
   })
 
-  it('in the contract’s order', async () => {
+  it('in the order of the contract', async () => {
     const { db } = context.service
     await db.pool.query(
       `UPDATE model_versions SET create_image_model = NULL WHERE create_image_model = 'hassaku-illustrious'`,
@@ -251,7 +251,7 @@ describe('a Create Image generation that fails', () => {
     expect(await creditsOf(db, owner)).toBe(1)
   })
 
-  it('for lack of a sampler has it by the name that it was asked for', async () => {
+  it('for lack of a sampler names the sampler as it was asked for', async () => {
     const owner = await user()
     const answer = create(owner, { ...BODY, sampler: 'dpm-sde-karras' })
     const reason = 'The sampler "dpmpp_sde_karras" is not available on the GPU servers.'

@@ -37,11 +37,11 @@ const NOTHINGS = {
 }
 const P = { prompt: 'a lighthouse at dusk' }
 
-describe('what arrives of a Create Image request', () => {
+describe('the generation of a Create Image request', () => {
   it.each([
     ['left out', P],
     ['null', { ...P, ...NOTHINGS }],
-  ])('is the spec’s defaults for fields that are %s', async (_name, body) => {
+  ])('has the spec’s defaults for fields that are %s', async (_name, body) => {
     expect(await rowFor(body)).toMatchObject({
       lane: 'create_image',
       prompt: P.prompt,
@@ -67,12 +67,12 @@ describe('what arrives of a Create Image request', () => {
       'texts in any script, with line breaks and tabs',
       { prompt: 'ein Bär,\nمنارة\tат закате 灯台', negative_prompt: '' },
     ],
-  ])('is what was asked for: %s', async (_name, values) => {
+  ])('has what was asked for: %s', async (_name, values) => {
     expect(await rowFor({ ...P, ...values })).toMatchObject(values)
   })
 
   it.each(['noobai-xl', 'duchaiten', 'duchaiten-real', 'hassaku-illustrious', 'wai-nsfw-illustrious', 'plant-milk'])(
-    'is the version that serves the model %s',
+    'has the model version that serves %s',
     async (model) => {
       expect(await rowFor({ ...P, model })).toMatchObject({ create_image_model: model })
     },
@@ -83,7 +83,7 @@ describe('what arrives of a Create Image request', () => {
     ['dpm-2m-karras', 'dpmpp_2m_karras'],
     ['dpm-sde-karras', 'dpmpp_sde_karras'],
     ['ddim', 'ddim'],
-  ])('is the sampler %s as %s', async (asked, sampler) => {
+  ])('has for the sampler %s our %s', async (asked, sampler) => {
     expect(await rowFor({ ...P, sampler: asked })).toMatchObject({ sampler })
   })
 })

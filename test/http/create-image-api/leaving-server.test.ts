@@ -21,7 +21,7 @@ const create = (url: string, { key }: GivenUser) =>
 const drawn = (n: number) => until(() => gpu.asked().length === n, `inference ${n}`)
 
 describe('a server that is told to end', () => {
-  it('serves a client whose image comes before clients must go', async () => {
+  it('serves a client whose image comes before the time for waiting clients is over', async () => {
     const { db, server } = context.service
     const { url, stop } = await server({ waitersMs: 120_000 })
     const answer = create(url, await givenUser(db))
@@ -32,7 +32,7 @@ describe('a server that is told to end', () => {
     await stopped
   })
 
-  it('sends a client away whose image takes longer, and the generation goes on', async () => {
+  it('sends a client away whose image takes longer, and its generation goes on', async () => {
     const { service } = context
     const { db } = service
     const { url, stop } = await service.server({ waitersMs: 0 })

@@ -17,7 +17,7 @@ const verified = ({ text, headers }: Received, secret: string | null) =>
   new Webhook(secret ?? '').verify(text, headers as Record<string, string>)
 
 describe('Create Image with a webhook_url', () => {
-  it('answers 202 at once, and tells that URL what it would have answered', async () => {
+  it('answers 202 at once, and sends to that URL what it would have answered', async () => {
     const user = await developer()
     const receiver = await givenReceiver()
     const { status, body, headers } = await create(user, { webhook_url: `${receiver.url}?job=7#part`, seed: 5 })
@@ -51,7 +51,7 @@ describe('Create Image with a webhook_url', () => {
     })
   })
 
-  it('tells it of a failure in the words of the envelope', async () => {
+  it('sends a failure in the words of the envelope', async () => {
     const user = await developer()
     const receiver = await givenReceiver()
     const { body, headers } = await create(user, { webhook_url: receiver.url })
@@ -99,7 +99,7 @@ describe('Create Image with a webhook_url', () => {
     )
   })
 
-  it('lets an account name so many servers, and forgets those that nobody names any more', async () => {
+  it('lets an account name 50 servers, and forgets those that it has not named for a month', async () => {
     const { db } = context.service
     const user = await developer()
     await db.pool.query(

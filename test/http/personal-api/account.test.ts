@@ -21,15 +21,15 @@ describe('GET /api/v1/account', () => {
     })
   })
 
-  it('shows null where there is no subscription, which it does not ask for', async () => {
+  it('needs no subscription, and shows null where there is none', async () => {
     const owner = await user({ credits: 0, subscription: null })
     expect((await account(owner)).body).toEqual({ username: owner.username, credits: 0, subscription: null })
   })
 
   it.each([
-    ['one that was canceled as canceled', { status: 'canceled', endDate: AHEAD }, 'canceled'],
-    ['one that has ended as expired', { status: 'active', endDate: PAST }, 'expired'],
-    ['one that was canceled and has ended as expired', { status: 'canceled', endDate: PAST }, 'expired'],
+    ['a subscription that was canceled as canceled', { status: 'canceled', endDate: AHEAD }, 'canceled'],
+    ['a subscription that has ended as expired', { status: 'active', endDate: PAST }, 'expired'],
+    ['a subscription that was canceled and has ended as expired', { status: 'canceled', endDate: PAST }, 'expired'],
     ['a status of the operator’s own as it is', { status: 'past_due', endDate: AHEAD }, 'past_due'],
   ])('shows %s', async (_name, subscription, status) => {
     const { body } = await account(await user({ subscription }))
@@ -39,20 +39,23 @@ describe('GET /api/v1/account', () => {
   it.each([
     ['runs', 1000, 3600, 'active', 201],
     ['has ended', -1000, -3600, 'expired', 403],
-  ])('judges one that %s by Postgres’s clock, whatever its own says', async (_name, endsIn, ownAhead, status, code) => {
-    const owner = await user({ subscription: { endDate: new Date(Date.now() + endsIn * 1000) } })
-    vi.setSystemTime(Date.now() + ownAhead * 1000)
-    onTestFinished(() => void vi.useRealTimers())
-    expect((await account(owner)).body.subscription.status).toBe(status)
-    const submitted = await call(context.service.url, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT })
-    expect(submitted.status).toBe(code)
-  })
+  ])(
+    'judges a subscription that %s by Postgres’s clock, not by the server’s own',
+    async (_name, endsIn, ownAhead, status, code) => {
+      const owner = await user({ subscription: { endDate: new Date(Date.now() + endsIn * 1000) } })
+      vi.setSystemTime(Date.now() + ownAhead * 1000)
+      onTestFinished(() => void vi.useRealTimers())
+      expect((await account(owner)).body.subscription.status).toBe(status)
+      const submitted = await call(context.service.url, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT })
+      expect(submitted.status).toBe(code)
+    },
+  )
 
   it('shows a balance beyond 32 bits as it is', async () => {
     expect((await account(await user({ credits: 9_007_199_254_740_991 }))).body.credits).toBe(9_007_199_254_740_991)
   })
 
-  it('shows what a submit has charged at once', async () => {
+  it('shows the credits without what a submit has just charged', async () => {
     const owner = await user({ credits: 5 })
     await call(context.service.url, 'POST', '/api/v1/generate', { key: owner.key, body: { ...PROMPT, batch_size: 4 } })
     expect((await account(owner)).body.credits).toBe(1)

@@ -34,7 +34,7 @@ describe('POST /api/v1/generate?dry_run=true', () => {
     expect(await post(user, '/generate', PROMPT, { 'idempotency-key': 'dry' })).toMatchObject({ status: 201 })
   })
 
-  it('tells an active generation and missing credits instead of refusing', async () => {
+  it('names an active generation and missing credits instead of refusing', async () => {
     const { db } = context.service
     const user = await givenUser(db, { credits: 3 })
     const active = await givenGeneration(db, user)
@@ -62,7 +62,7 @@ describe('POST /api/v1/generate?dry_run=true', () => {
     expectPersonalError(await dryRun(lapsed, PROMPT), 403, /^No active subscription/)
   })
 
-  it('is never taken for a submit when it is misspelt', async () => {
+  it('is refused when dry_run is misspelt, instead of being charged', async () => {
     const user = await givenUser(context.service.db)
     for (const [query, sentence] of [
       ['dryrun=true', /^Unknown query parameter "dryrun": did you mean "dry_run"\?$/],
@@ -92,7 +92,7 @@ describe('POST /api/v1/moderate', () => {
     })
   })
 
-  it('judges for the model version it is given, and without one for the strictest', async () => {
+  it('judges for the given model version, and without one for the strictest', async () => {
     const user = await givenUser(context.service.db)
     const flagged = async (more: object) =>
       (await post(user, '/moderate', { prompt: 'a chainsaw', ...more })).body.flagged
@@ -103,7 +103,7 @@ describe('POST /api/v1/moderate', () => {
     expect(await flagged({})).toBe(true)
   })
 
-  it('refuses what is no prompt, and a model version that is not there', async () => {
+  it('refuses a request without a prompt, and a model version that does not exist', async () => {
     const user = await givenUser(context.service.db)
     expectPersonalError(await post(user, '/moderate', {}), 400, /^prompt is required/)
     expectPersonalError(await post(user, '/moderate', { prompt: 'x', modle: 1 }), 400, /^Unknown field "modle"/)
@@ -115,7 +115,7 @@ describe('GET /api/v1/capabilities', () => {
   const capabilities = ({ key }: GivenUser, headers = {}) =>
     call(context.service.url, 'GET', '/api/v1/capabilities', { key, headers })
 
-  it('says what a submit accepts, to the last number', async () => {
+  it('tells exactly what a submit accepts', async () => {
     const { body, status } = await capabilities(await givenUser(context.service.db))
     expect(status).toBe(200)
     const { limits, defaults, samplers, recommended_sizes: sizes, models } = body
@@ -145,7 +145,7 @@ describe('GET /api/v1/capabilities', () => {
     expect(body.rate_limit).toEqual({ requests: 1000, window_seconds: 10 })
   })
 
-  it('says what Create Image accepts instead', async () => {
+  it('tells exactly what Create Image accepts', async () => {
     const { body } = await capabilities(await givenUser(context.service.db))
     const { models, samplers, limits, defaults } = body.create_image
     const accepts = (more: object) => createImageBody.safeParse({ prompt: 'x', ...more }).success
@@ -158,7 +158,7 @@ describe('GET /api/v1/capabilities', () => {
     expect(createImageBody.parse({ prompt: 'x', ...defaults })).toEqual(createImageBody.parse({ prompt: 'x' }))
   })
 
-  it('answers 304 to who has it, until a price changes', async () => {
+  it('answers 304 for the ETag of the last answer, until a price changes', async () => {
     const user = await givenUser(context.service.db)
     const { headers } = await capabilities(user)
     const etag = headers.get('etag') as string

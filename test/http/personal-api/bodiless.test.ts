@@ -15,14 +15,14 @@ const BODIES: [string, { readonly body?: string; readonly type?: string }][] = [
   ['something else', { body: 'x', type: 'text/plain' }],
 ]
 
-describe.each(BODIES)('with %s', (_name, { body, type }) => {
+describe.each(BODIES)('a request with %s', (_name, { body, type }) => {
   it.each([
     ['POST', '/api/v1/generate/gen_00000000000000000000000000/cancel'],
     ['POST', `/api/v1/webhooks/${ABSENT}/test`],
     ['POST', `/api/v1/webhooks/${ABSENT}/rotate-secret`],
     ['DELETE', `/api/v1/webhooks/${ABSENT}`],
     ['DELETE', '/api/v1/images/0000000000000000000000'],
-  ])('%s %s is looked at, since it needs none', async (method, path) => {
+  ])('reaches %s %s, which needs no body', async (method, path) => {
     const { key } = await givenUser(context.service.db)
     const answer = await call(context.service.url, method, path, {
       key,

@@ -33,7 +33,7 @@ describe('POST /api/v1/generate/{id}/cancel', () => {
     await cancel(owner, next.body.id)
   })
 
-  it('ends a processing one alike: its worker can deliver nothing any more', async () => {
+  it('ends a processing generation, and its worker can store nothing for it any more', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner, { batchSize: 2 })
@@ -43,7 +43,7 @@ describe('POST /api/v1/generate/{id}/cancel', () => {
     expect(await chargesOf(db, owner)).toEqual(CHARGED_AND_BACK)
   })
 
-  it('answers the same however often and by however many it is asked, and gives back once', async () => {
+  it('gives the same answer to every repeat, also at once, and gives the credits back once', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner, { batchSize: 2 })
@@ -55,7 +55,7 @@ describe('POST /api/v1/generate/{id}/cancel', () => {
     expect(await creditsOf(db, owner)).toBe(100)
   })
 
-  it('leaves what has ended as it is', async () => {
+  it('leaves a generation that has ended as it is', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner)
@@ -70,14 +70,14 @@ describe('POST /api/v1/generate/{id}/cancel', () => {
     ['no body and a JSON type', { headers: { 'content-type': 'application/json' } }],
     ['an empty object', { body: {} }],
     ['something else', { body: 'reason=none', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
-  ])('takes %s', async (_name, options) => {
+  ])('may be sent with %s', async (_name, options) => {
     const { db } = context.service
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner)
     expect(await cancel(owner, id, options)).toMatchObject({ status: 200, body: { status: 'failed' } })
   })
 
-  it('is a 404 for another user’s and for one that never was, and touches neither', async () => {
+  it('is a 404 for another user’s generation and for one that never was, and changes nothing', async () => {
     const { db } = context.service
     const [owner, other] = [await givenUser(db), await givenUser(db)]
     const { id } = await givenGeneration(db, owner)
@@ -87,7 +87,7 @@ describe('POST /api/v1/generate/{id}/cancel', () => {
     await cancel(owner, id)
   })
 
-  it('stops the GPU, which goes on with what comes next', async () => {
+  it('stops the GPU, which goes on with the next generation', async () => {
     const gpu = await startA1111StandIn({ models: [MODEL.filename], latencyMs: 60_000 })
     onTestFinished(() => gpu.close())
     const env = { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '1000' }

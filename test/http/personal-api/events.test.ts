@@ -2,9 +2,11 @@ import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { postgresPreviewBoard, postgresProgressBoard } from '../../../src/db/live-boards.js'
 import { redisPreviewBoard, redisProgressBoard } from '../../../src/redis/live-boards.js'
-import { call, expectPersonalError, PROMPT } from '../../support/client.js'
+import { startA1111StandIn } from '../../stand-ins/a1111/a1111-stand-in.js'
+import { drawImage } from '../../stand-ins/a1111/images.js'
+import { call, expectPersonalError } from '../../support/client.js'
 import { openEvents } from '../../support/event-source.js'
-import { type GivenUser, givenGeneration, givenUser, givenWaiting } from '../../support/givens.js'
+import { type GivenUser, givenGeneration, givenUser, givenWaiting, MODEL } from '../../support/givens.js'
 import { startService, useService } from '../../support/service.js'
 import { redisAvailable, redisUrl } from '../../support/services.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
@@ -36,7 +38,7 @@ beforeEach(async () => {
 })
 
 describe('GET /api/v1/generate/{id}/events', () => {
-  it('tells how it stands, then everything that happens, and the end', async () => {
+  it('tells the state of the generation, then everything that happens, and the end', async () => {
     const { db } = context.service
     const others = await givenUser(db, { developer: { concurrency: 100 } })
     await givenWaiting(db, others, { personal: 1, create_image: 0 })
@@ -106,7 +108,7 @@ describe('GET /api/v1/generate/{id}/events', () => {
     }
   })
 
-  it('goes back to queued with its worker’s requeue', async () => {
+  it('tells when a generation is queued anew, because its worker is gone', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner)
@@ -117,7 +119,7 @@ describe('GET /api/v1/generate/{id}/events', () => {
     expect((await source.seen('status', ({ status }) => status === 'queued')).data.queue_position).toBeGreaterThan(0)
   })
 
-  it('says the end at once of what has ended', async () => {
+  it('tells the end of a generation that has ended, and is over', async () => {
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
     await worker().fail(await worker().claim(), 'It failed.')
@@ -126,7 +128,7 @@ describe('GET /api/v1/generate/{id}/events', () => {
     expect(source.events).toEqual([{ event: 'end', data: { id, status: 'failed', error: 'It failed.' } }])
   })
 
-  it('is the same 404 for another user’s and for one that never was', async () => {
+  it('is the same 404 for another user’s generation and for one that never was', async () => {
     const [owner, other] = [await givenUser(context.service.db), await givenUser(context.service.db)]
     const { id } = await givenGeneration(context.service.db, owner)
     for (const absent of [id, 'gen_00000000000000000000000000', 'x']) {
@@ -157,8 +159,8 @@ describe('GET /api/v1/generate/{id}/events', () => {
     await until(async () => (await follow(owner, id)).status === 200, 'a free stream')
   })
 
-  it('counts once in the rate limit, however long it is open', async () => {
-    const { url } = await context.service.server({}, { RATE_LIMIT_MAX: '2', RATE_LIMIT_WINDOW_SECONDS: '60' })
+  it('counts once into the rate limit, however long it is open', async () => {
+    const { url } = await context.service.server({}, { RATE_LIMIT_MAX: '2', RATE_LIMIT_WINDOW_SECONDS: '600' })
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
     const source = await follow(owner, id, url)
@@ -168,13 +170,22 @@ describe('GET /api/v1/generate/{id}/events', () => {
     expect((await poll()).status).toBe(429)
   })
 
-  it('has something to read while nothing happens, and ends after a while without an `end`', async () => {
-    const { url } = await context.service.server({ streamTimes: { heartbeatMs: 40, longestMs: 400 } })
+  it('has something to read while nothing happens', async () => {
+    const { url } = await context.service.server({ streamTimes: { heartbeatMs: 20, longestMs: 3_600_000 } })
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
     await worker().claim()
     const source = await follow(owner, id, url)
     await until(() => source.comments.filter((comment) => comment === 'still here').length > 2, 'heartbeats')
+    expect(source.ended).toBe(false)
+  })
+
+  it('ends after a while without an `end`', async () => {
+    const { url } = await context.service.server({ streamTimes: { heartbeatMs: 3_600_000, longestMs: 100 } })
+    const owner = await givenUser(context.service.db)
+    const { id } = await givenGeneration(context.service.db, owner)
+    await worker().claim()
+    const source = await follow(owner, id, url)
     await until(() => source.ended, 'the end of the stream')
     expect(source.comments.at(-1)).toBe('connect anew')
     expect(source.events.map(({ event }) => event)).not.toContain('end')
@@ -195,19 +206,20 @@ describe('GET /api/v1/generate/{id}/events', () => {
   })
 })
 
-it.each([true, false])('a worker’s images are shown while it draws the others (Redis: %s)', async (redis) => {
+it.each([true, false])('a stream shows what the GPU server draws at the moment (Redis: %s)', async (redis) => {
   if (redis && !redisAvailable) return
-  const service = await startService({ redis, worker: true, env: { RATE_LIMIT_MAX: '1000' } })
+  const gpu = await startA1111StandIn({ models: [MODEL.filename] })
+  onTestFinished(() => gpu.close())
+  const shown = await drawImage({ width: 256, height: 256, key: 'preview', parameters: '', look: 'unfinished' })
+  gpu.set({ held: true, currentImage: shown.toString('base64') })
+  const service = await startService({ redis, worker: true, env: { INFERENCE_URL: gpu.inferenceUrl } })
   onTestFinished(() => service.close())
   const owner = await givenUser(service.db)
-  // The largest: a follower asks for previews once a second.
-  const body = { ...PROMPT, batch_size: 4, width: 2048, height: 1536 }
-  const { id } = (await call(service.url, 'POST', '/api/v1/generate', { key: owner.key, body })).body
+  const { id } = await givenGeneration(service.db, owner, { width: 256, height: 256 })
   const source = await follow(owner, id, service.url)
   const { data } = await source.seen('preview')
   expect(data.image).toMatch(/^data:image\/webp;base64,/)
   expect(data.image.length).toBeLessThanOrEqual(24 * 1024)
-  // It may have succeeded meanwhile.
-  await call(service.url, 'POST', `/api/v1/generate/${id}/cancel`, { key: owner.key })
-  expect(['failed', 'succeeded']).toContain((await source.seen('end')).data.status)
+  gpu.set({ held: false })
+  expect((await source.seen('end')).data.status).toBe('succeeded')
 })

@@ -47,7 +47,7 @@ describe('POST /api/v1/generate', () => {
     expect(await chargesOf(db, owner)).toEqual([['charge', -2]])
   })
 
-  it('fills in the spec’s defaults, also for null, and draws a seed every backend keeps', async () => {
+  it('fills in the spec’s defaults, also for null, and draws a seed that every backend can use', async () => {
     const nothings = {
       negative_prompt: null,
       width: null,
@@ -166,7 +166,7 @@ describe('POST /api/v1/generate', () => {
     expect((await submit(await user(), body)).body.credits_charged).toBe(7)
   })
 
-  describe('with a slow body, goes by what holds at its end, not at its beginning', () => {
+  describe('whose body comes slowly', () => {
     /** Submits; `meanwhile` happens after the look-up of the key and a second before the body ends. */
     async function submitSlowly({ key }: GivenUser, asked: object, meanwhile: () => Promise<unknown>) {
       const { db, url } = context.service
@@ -184,7 +184,7 @@ describe('POST /api/v1/generate', () => {
       return { status: answer.statusCode, body: await json(answer) }
     }
 
-    it('its price', async () => {
+    it('charges the price at the end of the body, not at its beginning', async () => {
       const { pool } = context.service.db
       const asked = { ...PROMPT, model_version_id: 11 }
       await submit(await user(), asked)
@@ -192,7 +192,7 @@ describe('POST /api/v1/generate', () => {
       expect((await submitSlowly(await user(), asked, change)).body).toMatchObject({ credits_charged: 7 })
     })
 
-    it('whether another generation is active', async () => {
+    it('counts a generation as active at the end of the body, not at its beginning', async () => {
       const { db } = context.service
       const owner = await user()
       const { id } = await givenGeneration(db, owner)
@@ -228,7 +228,7 @@ describe('POST /api/v1/generate', () => {
     expect(await chargesOf(context.service.db, owner)).toHaveLength(1)
   })
 
-  it('answers 400 for a flagged prompt before it asks for credits', async () => {
+  it('answers 400 for a flagged prompt, before it looks at the credits', async () => {
     const owner = await user({ credits: 0 })
     expectPersonalError(await submit(owner, { ...PROMPT, prompt: 'nsfw child' }), 400, /^Prompt flagged by moderation:/)
   })
@@ -240,7 +240,7 @@ describe('POST /api/v1/generate', () => {
     expect(await chargesOf(context.service.db, owner)).toEqual([['charge', -1]])
   })
 
-  it('keeps the order of its checks', async () => {
+  it('checks in the specification’s order', async () => {
     const lapsed = await user({ subscription: null, credits: 0 })
     const flagged = 'nsfw child'
     // 400 body before 403 subscription before 404 model before 400 moderation.

@@ -68,7 +68,7 @@ describe('GET /api/v1/generations', () => {
     })
   })
 
-  it('shows metered ones, too, and nobody else’s', async () => {
+  it('shows metered generations, too, and none of other users', async () => {
     const { db } = context.service
     const [owner, other] = [await givenUser(db), await givenUser(db)]
     const { personal, create_image } = await givenWaiting(db, owner, { personal: 1, create_image: 1 })
@@ -78,7 +78,7 @@ describe('GET /api/v1/generations', () => {
     expect(body.generations[0]).toMatchObject({ metered: true, credits: { charged: 0, refunded: 0 } })
   })
 
-  it('comes in pages that stay right while new ones arrive', async () => {
+  it('comes in pages that neither repeat nor skip one while new generations arrive', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const { personal } = await givenWaiting(db, user, { personal: 25, create_image: 0 })
@@ -88,7 +88,7 @@ describe('GET /api/v1/generations', () => {
     expect(ids(pages.flat())).toEqual(personal.reverse())
   })
 
-  it('ends with its last full page', async () => {
+  it('ends with its last page, also if that is full', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     await givenWaiting(db, user, { personal: 4, create_image: 0 })
@@ -96,7 +96,7 @@ describe('GET /api/v1/generations', () => {
     expect(await pagesOf(await givenUser(db), '/generations?limit=2', 'generations')).toEqual([[]])
   })
 
-  it('can be asked for a status, a model version or a time alone', async () => {
+  it('can be narrowed to a status, a model version or a time', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const { personal: rows } = await givenWaiting(db, user, { personal: 4, create_image: 0 })
@@ -133,7 +133,7 @@ describe('GET /api/v1/generations', () => {
   })
 })
 
-describe('a list', () => {
+describe('a list of the account', () => {
   const most = Number.MAX_SAFE_INTEGER
   const cursor = (...place: number[]) => Buffer.from(place.join('.')).toString('base64url')
 
@@ -144,7 +144,7 @@ describe('a list', () => {
     [`/generations?cursor=${cursor(0, 0)}`, 'generations', 0],
     [`/images?cursor=${cursor(most, most, most)}`, 'images', 0],
     [`/credits?cursor=${cursor(most)}`, 'entries', 1],
-  ])('takes any time, place and number: %s', async (path, name, length) => {
+  ])('answers any time, place and number without an error: %s', async (path, name, length) => {
     const { db } = context.service
     const user = await givenUser(db)
     await givenWaiting(db, user, { personal: 2, create_image: 0 })
@@ -155,7 +155,7 @@ describe('a list', () => {
 })
 
 describe('GET /api/v1/credits', () => {
-  it('shows every credit that moved, newest first, with the balance after it, and no one else’s', async () => {
+  it('shows every change of the user’s credits, newest first, with the balance after it', async () => {
     const { db } = context.service
     const user = await givenUser(db, { credits: 5 })
     await givenUser(db)
@@ -182,7 +182,7 @@ describe('GET /api/v1/credits', () => {
     expect(pages.flat()).toEqual(body.entries)
   })
 
-  it('refuses another list’s cursor', async () => {
+  it('refuses the cursor of another list', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     await givenWaiting(db, user, { personal: 2, create_image: 0 })

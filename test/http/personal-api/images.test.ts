@@ -61,7 +61,7 @@ describe('GET /api/v1/images', () => {
     expect((await get(user)).body.images[0].id).toBe(fourth)
   })
 
-  it('has the images of a batch in its order, over a page’s border, too', async () => {
+  it('lists the images of a batch in their order, also where a page ends between them', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const body = { prompt: 'x', size: '256x256', steps: 20, n: 3, seed: 5 }
@@ -88,7 +88,7 @@ describe('GET /api/v1/images/{id}', () => {
     })
   })
 
-  it('is a 404 for another’s image, for none, and for what is no ID, alike', async () => {
+  it('answers the same 404 for another user’s image, for none, and for what is no ID', async () => {
     const { db } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
     const id = await givenImage(other)
@@ -115,7 +115,7 @@ async function whileFilesAreAway(work: () => Promise<void>): Promise<void> {
 }
 
 describe('GET /api/v1/images/{id}/file', () => {
-  it('is the same image with its parameters in it, which the public file has not', async () => {
+  it('adds the parameters to the image, which the public file does not have', async () => {
     const user = await givenUser(context.service.db)
     const prompt = 'a lighthouse, at dusk'
     const id = await givenImage(user, { prompt, negative_prompt: 'fog', sampler: 'dpm-2m-karras' })
@@ -140,7 +140,7 @@ describe('GET /api/v1/images/{id}/file', () => {
     expect(others).toEqual(pngChunks(published))
   })
 
-  it('asks for a repeat while the files are away', async () => {
+  it('answers 503 with a Retry-After while the storage is away', async () => {
     const user = await givenUser(context.service.db)
     const id = await givenImage(user)
     await whileFilesAreAway(async () => {
@@ -150,7 +150,7 @@ describe('GET /api/v1/images/{id}/file', () => {
     })
   })
 
-  it('keeps a prompt in any script', async () => {
+  it('holds a prompt in any script', async () => {
     const user = await givenUser(context.service.db)
     const prompt = '灯台 と 夕暮れ 🌊'
     const { png } = await fileOf(user, await givenImage(user, { prompt }))
@@ -160,7 +160,7 @@ describe('GET /api/v1/images/{id}/file', () => {
 })
 
 describe('DELETE /api/v1/images/{id}', () => {
-  it('takes the image down: no file, a page that says so, no place in lists; and may be repeated', async () => {
+  it('removes the file, lets the page say so, leaves the image out of lists, and may be repeated', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const id = await givenImage(user)
@@ -175,7 +175,7 @@ describe('DELETE /api/v1/images/{id}', () => {
     expect(rows).toEqual([{ removed_reason: 'Removed by its owner.' }])
   })
 
-  it('asks for a repeat while the files are away, and then takes the file, too', async () => {
+  it('answers 503 while the storage is away, and removes the file with the repeat', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const id = await givenImage(user)

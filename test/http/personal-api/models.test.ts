@@ -20,7 +20,7 @@ const givenModels = (...models: (Pick<ModelVersion, 'id' | 'modelName' | 'name'>
       models.map((model) => ({ baseModel: 'Pony', type: 'Checkpoint', filename: `${model.id}.safetensors`, ...model })),
     )
 
-it('is not empty on a fresh database', async () => {
+it('a fresh database lists the seeded models', async () => {
   expect((await listing()).body.count).toBe(SEED_MODELS.length)
 })
 
@@ -62,17 +62,17 @@ describe('GET /api/v1/models', () => {
     expect((await listing()).body.models[0]).toMatchObject({ cover_image: null, nsfw: false })
   })
 
-  it('leaves out what is not enabled, also from the count', async () => {
+  it('leaves out a version that is not enabled, also from the count', async () => {
     await givenModels({ id: 1, modelName: 'on', name: 'v' }, { id: 2, modelName: 'off', name: 'v', enabled: false })
     expect((await listing()).body).toMatchObject({ models: [{ id: 1 }], count: 1 })
   })
 
-  it('is empty where nothing is enabled', async () => {
+  it('is empty where no version is enabled', async () => {
     await givenModels({ id: 2, modelName: 'off', name: 'v', enabled: false })
     expect((await listing()).body).toEqual({ models: [], count: 0 })
   })
 
-  it('sorts by model name, then version name, whatever their case, then id, by bytes and not by a language', async () => {
+  it('sorts by model name, version name and id: by bytes, but without regard to case', async () => {
     // A language's order would put "alpha_bet" after "Alphabet" and "éclair" before "zeta".
     const sorted: [string, string][] = [
       ['Alpha', 'V1'],

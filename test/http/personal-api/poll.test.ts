@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 
 describe('GET /api/v1/generate/{id}', () => {
-  it('shows a queued generation with its place', async () => {
+  it('shows a queued generation with its place in the queue', async () => {
     const owner = await givenUser(context.service.db)
     const { id } = await givenGeneration(context.service.db, owner)
     const answer = await until(async () => {
@@ -44,7 +44,7 @@ describe('GET /api/v1/generate/{id}', () => {
     expect(answer.headers.get('x-progress')).toBeNull()
   })
 
-  it('tells how far a processing generation is, as its worker reports it', async () => {
+  it('tells the progress of a processing generation, as its worker reports it', async () => {
     const { db, namespace } = context.service
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner)
@@ -100,7 +100,7 @@ describe('GET /api/v1/generate/{id}', () => {
     expect(answer.body).toEqual({ id, status: 'failed', error: 'The image could not be drawn.' })
   })
 
-  it('is answered without a subscription and without credits', async () => {
+  it('needs neither a subscription nor credits', async () => {
     const owner = await givenUser(context.service.db, { credits: 1 })
     const { id } = await givenGeneration(context.service.db, owner)
     await context.service.db.pool.query('DELETE FROM subscriptions WHERE user_id = $1', [owner.id])
@@ -113,7 +113,7 @@ describe('GET /api/v1/generate/{id}', () => {
     expect((await poll(owner, id)).headers.get('cache-control')).toBe('no-store')
   })
 
-  it('changes nothing, however often', async () => {
+  it('writes nothing to Postgres, however often it is sent', async () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const generation = await givenGeneration(db, owner)
@@ -173,7 +173,7 @@ describe('a generation that cannot be polled', () => {
     expect(await poll(owner, id)).toMatchObject({ status: 200 })
   })
 
-  it('asks for a key, whatever the id', async () => {
+  it('is a 401 without a key, whatever the id', async () => {
     for (const id of ['gen_00000000000000000000000000', 'x'.repeat(12_000)]) {
       expectPersonalError(
         await call(context.service.url, 'GET', `/api/v1/generate/${id}`),

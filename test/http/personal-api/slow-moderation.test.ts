@@ -17,7 +17,7 @@ const context = useService(async () => {
 })
 afterAll(() => moderation.close())
 
-it('does not make a submit wait for a generation that ended long before its refusal', async () => {
+it('a submit is not refused for an active generation that ended while moderation took long', async () => {
   const { db, url } = context.service
   const owner = await givenUser(db)
   const { id } = await givenGeneration(db, owner)

@@ -33,7 +33,7 @@ describe('POST /api/v1/webhooks', () => {
     expect((await api(user, 'GET', `/${body.id}`)).body).toEqual(shown)
   })
 
-  it('takes each event once, and refuses what it can not use with a sentence', async () => {
+  it('keeps each event once, and refuses wrong fields with a sentence', async () => {
     const user = await givenUser(context.service.db)
     const events = ['generation.failed', 'generation.failed']
     expect((await api(user, 'POST', '', { url: URL_OF, events })).body.events).toEqual(['generation.failed'])
@@ -50,7 +50,7 @@ describe('POST /api/v1/webhooks', () => {
       expectPersonalError(await api(user, 'POST', '', body), 400, sentence)
   })
 
-  it('lets an account have ten, also when more are asked for at once', async () => {
+  it('lets an account have ten endpoints, also when more are asked for at once', async () => {
     const user = await givenUser(context.service.db)
     const answers = await Promise.all(Array.from({ length: 14 }, () => api(user, 'POST', '', { url: URL_OF })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
@@ -63,7 +63,7 @@ describe('POST /api/v1/webhooks', () => {
 })
 
 describe('another user’s endpoint', () => {
-  it('is not there, whatever is asked of it', async () => {
+  it('is a 404, whatever is asked of it', async () => {
     const [owner, stranger] = [await givenUser(context.service.db), await givenUser(context.service.db)]
     const { id } = (await api(owner, 'POST', '', { url: URL_OF })).body
     for (const [method, path] of [
@@ -85,14 +85,14 @@ describe('another user’s endpoint', () => {
     expect(await api(owner, 'GET', `/${id}`)).toMatchObject({ status: 200 })
   })
 
-  it('and nobody’s are a developer key’s business', async () => {
+  it('is out of reach of a developer key, like every endpoint', async () => {
     const developer = await givenUser(context.service.db, { developer: { concurrency: 1 } })
     expectPersonalError(await api(developer, 'GET'), 403, /^Developer keys work on the Create Image interface only/)
   })
 })
 
-describe('a test', () => {
-  it('is a delivery like any other, with the ID of the answer', async () => {
+describe('POST /api/v1/webhooks/{id}/test', () => {
+  it('sends a signed delivery with the ID that it answers', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver()
@@ -110,7 +110,7 @@ describe('a test', () => {
 })
 
 describe('a rotated secret', () => {
-  it('signs at once, and the old one beside it for a day', async () => {
+  it('signs at once, and the old secret beside it for a day', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver()
@@ -137,7 +137,7 @@ describe('a rotated secret', () => {
   })
 })
 
-describe('the log', () => {
+describe('GET /api/v1/webhooks/{id}/deliveries', () => {
   it('comes in pages, newest first', async () => {
     const { service } = context
     const user = await givenUser(service.db)
@@ -160,7 +160,7 @@ describe('the log', () => {
 })
 
 describe('a deleted endpoint', () => {
-  it('is told of nothing more, not even what was on its way', async () => {
+  it('gets no more deliveries, not even one that is to be tried again', async () => {
     const { service } = context
     const user = await givenUser(service.db)
     const receiver = await givenReceiver(500)
