@@ -20,24 +20,25 @@ it('preview: needs no server', async () => {
   await backend.close()
 })
 
-it.each(['teleport+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'nonsense'])(
-  '%s is refused without its credentials',
-  (url) => {
-    const complaint =
-      /^There is no backend for the scheme "[a-z+]*" of INFERENCE_URL; use preview:, a1111\+http:\/\/…, [^@]*\.$/
-    expect(() => createBackend(url, { timeoutMs: 1_000 })).toThrow(complaint)
-  },
-)
+it.each([
+  ...['teleport+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'comfyui+ftp://user:secret@gpu1', 'nonsense'],
+])('%s is refused without its credentials', (url) => {
+  const complaint =
+    /^There is no backend for the scheme "[a-z+]*" of INFERENCE_URL; use preview:, a1111\+http:\/\/…, [^@]*\.$/
+  expect(() => createBackend(url, { timeoutMs: 1_000 })).toThrow(complaint)
+})
 
 it('names no scheme where there is none', () => {
   expect(() => createBackend('nonsense', { timeoutMs: 1_000 })).toThrow('for the scheme "" of')
 })
 
 it.each([
+  'a1111+http://',
+  'comfyui+http://user:secret@',
   'a1111+http://user:12/secret@gpu1:7860',
   'comfyui+http://user:12#secret@gpu1',
   'sdcpp+http://user:secret/more@gpu1',
-])('%s, whose password ends the host, is refused without it', (url) => {
+])('%s, which is no address or has a password that ends the host, is refused without its credentials', (url) => {
   const complaint = /^A backend is written like a1111\+http:\/\/host:7860\. In its password write \/ as %2F, /
   const creating = () => createBackend(url, { timeoutMs: 1_000 })
   expect(creating).toThrow(complaint)

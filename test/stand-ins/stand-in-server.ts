@@ -6,9 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type SwitchableServer, startSwitchableServer } from '../support/switchable-server.js'
 import { createJournal, type Journal } from './journal.js'
 
-/** Between the halves of a slow answer. */
-const SLOW_MS = 600
-
 export interface StandInRequest {
   readonly method: string
   /** With its query. */
@@ -32,7 +29,7 @@ export type WireFault =
   /** Closes the connection instead of answering, or in the middle of the answer. */
   | 'drop'
   | 'drop_mid_reply'
-  /** The second half of an answer of some length comes later than the first. */
+  /** The second half of an answer of some length comes when the fault is over. */
   | 'slow_reply'
   /** 200 with something that is not JSON. */
   | 'garbage'
@@ -76,19 +73,14 @@ export async function startStandInServer(options: StandInServerOptions): Promise
     else if (fault === 'drop') response.destroy()
     else if (fault === 'hang') await once(response, 'close')
     else if (fault === 'drop_mid_reply') cutOff(response, JSON.stringify((await answer(request)).body))
-    else if (fault === 'slow_reply') await inTwoHalves(response, JSON.stringify((await answer(request)).body))
-    else json(response, await answer(request))
+    else if (fault === 'slow_reply') {
+      const { body } = await answer(request)
+      await inTwoHalves(response, JSON.stringify(body), () => faultOf(request) === 'slow_reply')
+    } else json(response, await answer(request))
   }
 
   const { server: _, ...server } = await startSwitchableServer(handle, options.port)
   return { ...server, journal: journal.entries, seen: journal.seen }
-}
-
-/** For a stand-in that is run as a process: prints its URL, and ends on a signal. */
-export function untilSignal({ url, close }: { url: string; close: () => Promise<void> }): void {
-  process.stdout.write(`${url}\n`)
-  const end = () => void close().then(() => process.exit(0))
-  process.once('SIGTERM', end).once('SIGINT', end)
 }
 
 /** The value of the Authorization header for `user:password`, or for `:key`. */
@@ -117,11 +109,10 @@ export function json(response: ServerResponse, { status, body }: StandInReply): 
   response.writeHead(status, { 'content-type': 'application/json' }).end(bytes)
 }
 
-async function inTwoHalves(response: ServerResponse, text: string): Promise<void> {
-  const slowMs = text.length > 16 * 1024 ? SLOW_MS : 0
+async function inTwoHalves(response: ServerResponse, text: string, isSlow: () => boolean): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
   response.write(text.slice(0, text.length / 2))
-  await delay(slowMs)
+  while (text.length > 16 * 1024 && isSlow() && !response.destroyed) await delay(5)
   response.end(text.slice(text.length / 2))
 }
 

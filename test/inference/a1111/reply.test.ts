@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { A1111Server, ServerModel } from '../../../src/inference/a1111/discovery.js'
 import { readReply } from '../../../src/inference/a1111/txt2img.js'
 import type { ServerSampler } from '../../../src/inference/samplers.js'
-import { aRequest, failureOf } from './given.js'
+import { aRequest, failureOf } from '../given.js'
 
 const model: ServerModel = {
   filename: 'noise-sd1.safetensors',
@@ -14,7 +14,7 @@ const model: ServerModel = {
 let image: string
 
 beforeAll(async () => {
-  const png = await sharp({ create: { width: 64, height: 128, channels: 3, background: 'teal' } })
+  const png = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
     .png()
     .toBuffer()
   image = png.toString('base64')

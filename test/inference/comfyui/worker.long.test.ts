@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { startComfyuiStandIn } from '../../stand-ins/comfyui/comfyui-stand-in.js'
+import { type ComfyuiStandIn, startComfyuiStandIn } from '../../stand-ins/comfyui/comfyui-stand-in.js'
 import type { RawSocket } from '../../stand-ins/comfyui/faults.js'
 import { call, endOf, PROMPT } from '../../support/client.js'
 import { givenUser, rowOf } from '../../support/givens.js'
 import { bomb, compressedMessage, deflated } from '../../support/raw-websocket.js'
 import { startService } from '../../support/service.js'
+import { until } from '../../support/until.js'
 import { startWorkerProcess } from '../../support/worker-process.js'
 
 const MEGABYTE = 1024 * 1024
@@ -42,35 +43,60 @@ async function peakOf(pid: number): Promise<number> {
   return Number(kilobytes) * 1024
 }
 
-// Linux alone tells a process's peak.
-it.runIf(process.platform === 'linux')(
-  'a worker whose ComfyUI is hostile lives, stays small and delivers',
-  {
-    timeout: 90_000,
-  },
-  async () => {
-    const gpu = await startComfyuiStandIn({ latencyMs: 1500 })
-    onTestFinished(gpu.close)
-    // Child processes know no test namespace.
-    const service = await startService({ server: { namespace: 'easel' }, env: { RATE_LIMIT_MAX: '1000' } })
-    onTestFinished(service.close)
+/** A worker as a process of its own, on a ComfyUI server. */
+async function givenWorker(gpu: ComfyuiStandIn) {
+  onTestFinished(gpu.close)
+  // Child processes know no test namespace.
+  const service = await startService({ server: { namespace: 'easel' }, env: { RATE_LIMIT_MAX: '1000' } })
+  onTestFinished(service.close)
+  const startOne = async () => {
     const worker = await startWorkerProcess(service.config, { INFERENCE_URL: gpu.inferenceUrl })
     onTestFinished(async () => {
       worker.kill('SIGKILL')
       await worker.ended
     })
+    return worker
+  }
+  const submit = async () => {
+    const user = await givenUser(service.db)
+    const body = { ...PROMPT, width: 256, height: 256 }
+    const { id } = (await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body })).body
+    return { id: id as string, end: () => endOf(service, user, id) }
+  }
+  return { service, startOne, submit, worker: await startOne() }
+}
+
+// Linux alone tells a process's peak.
+it.runIf(process.platform === 'linux')(
+  'a worker whose ComfyUI is hostile lives, stays small and delivers',
+  async () => {
+    const gpu = await startComfyuiStandIn({ latencyMs: 1500 })
+    const { service, worker, submit } = await givenWorker(gpu)
     for (const [name, socket] of Object.entries(HOSTILE)) {
       gpu.set({ socket })
       const opened = gpu.journal.filter(isSocket).length
-      const user = await givenUser(service.db)
-      const { body } = await call(service.url, 'POST', '/api/v1/generate', {
-        key: user.key,
-        body: { ...PROMPT, width: 256, height: 256 },
-      })
-      expect(await endOf(service, user, body.id), name).toMatchObject({ status: 'succeeded' })
+      const { id, end } = await submit()
+      expect(await end(), name).toMatchObject({ status: 'succeeded' })
       expect(gpu.journal.filter(isSocket).length, name).toBeGreaterThan(opened)
-      expect(await rowOf(service.db, body), name).toMatchObject({ attempt: 1, tries: 0, deaths: 0 })
+      expect(await rowOf(service.db, { id }), name).toMatchObject({ attempt: 1, tries: 0, deaths: 0 })
       expect(await peakOf(worker.pid), name).toBeLessThan(MOST_BYTES)
     }
   },
+  300_000,
 )
+
+it('a worker does not wait for what a dead one has left on the server', async () => {
+  const gpu = await startComfyuiStandIn()
+  gpu.set({ held: true })
+  const { service, worker, startOne, submit } = await givenWorker(gpu)
+  const queue = async () => JSON.stringify(await (await fetch(`${gpu.url}/queue`)).json())
+  const { id, end } = await submit()
+  await until(async () => (await queue()).includes(`"easel_attempt":"${id}-1"`), 'the first attempt')
+  worker.kill('SIGKILL')
+  await startOne()
+  await until(async () => (await queue()).includes(`"easel_attempt":"${id}-2"`), 'the second attempt')
+  await until(async () => !(await queue()).includes(`"easel_attempt":"${id}-1"`), 'the first one being off')
+  gpu.set({ held: false })
+  expect(await end()).toMatchObject({ status: 'succeeded' })
+  expect(await rowOf(service.db, { id })).toMatchObject({ attempt: 2, tries: 0, deaths: 1 })
+})

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createOpenAiBackend } from '../../../src/inference/openai/openai-backend.js'
-import { failureOf } from '../a1111/given.js'
+import { failureOf } from '../given.js'
 import { givenBackend } from './given.js'
 
 const create = (rest: string) => createOpenAiBackend(`openai+http://:s3cret@gpu1:8080${rest}`, { timeoutMs: 1_000 })
@@ -37,7 +37,7 @@ describe('capabilities', () => {
     })
   })
 
-  it('take no cfg_scale above 20 where the operator says so, which nothing of is sent', async () => {
+  it('have no cfg_scale above 20 where the operator says so, and a request with one is not sent', async () => {
     const { standIn, capabilities, generate } = await givenBackend({}, { rest: '/v1?sampler=euler_a&max_cfg_scale=20' })
     expect(await capabilities()).toMatchObject({ maxCfgScale: 20 })
     expect(await generate({ cfgScale: 20 })).toHaveLength(1)
@@ -63,7 +63,7 @@ describe('capabilities', () => {
     )
   })
 
-  it('are of these only the ones that the operator picks', async () => {
+  it('are only those of the listed models that the operator picks', async () => {
     const models = ['llama-3', 'sdxl', 'flux']
     const { capabilities } = await givenBackend({ models }, { rest: '/v1?sampler=euler&model=sdxl&model=gone' })
     const served = (await capabilities()).models
@@ -76,24 +76,6 @@ describe('capabilities', () => {
     standIn.set({ fault: { status: 404, body: { detail: 'Not Found' } }, on: 'models' })
     expect((await capabilities()).models).toContain('sdxl')
   })
-})
-
-it('refuses what was not declared before anything is sent', async () => {
-  const { standIn, generate } = await givenBackend()
-  expect(await failureOf(generate({ sampler: 'heun' }))).toMatchObject({
-    kind: 'unsupported',
-    publicMessage: 'The sampler "heun" is not available on the GPU servers.',
-  })
-  expect(await failureOf(generate({ seeds: [2147483648] }))).toMatchObject({
-    kind: 'unsupported',
-    publicMessage: 'Seeds above 2147483647 are not available on the GPU servers.',
-  })
-  expect(await failureOf(generate({ width: 72 }))).toMatchObject({
-    kind: 'unsupported',
-    publicMessage: 'Only sizes in multiples of 64 are available on the GPU servers.',
-  })
-  expect((await failureOf(generate({ model: 'notThere.safetensors' }))).kind).toBe('model_missing')
-  expect(standIn.asked()).toEqual([])
 })
 
 it('does not attach stable-diffusion.cpp, which ignores seeds here, and says how to', async () => {

@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { BackendError } from '../../../src/generation/run/backend.js'
 import { SAMPLERS } from '../../../src/generation/sampler.js'
+import { failureOf } from '../given.js'
 import { backend, draw, request, signal } from './preview-drawing.js'
 
 /** Mean difference of two images of one size, 0 to 255. */
@@ -25,40 +25,12 @@ describe('the preview backend', () => {
   it.each([
     [256, 256],
     [832, 1216],
-    [2048, 1536],
-    [2048, 256],
-    [256, 2048],
   ])('draws %i × %i pixels of many colours', async (width, height) => {
     const bytes = await draw({ width, height, prompt: 'mountains' })
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width, height, channels: 3, depth: 'uchar' })
     const thumbnail = await sharp(bytes).resize(64, 64, { fit: 'fill' }).png().toBuffer()
     const { channels } = await sharp(thumbnail).stats()
     for (const { stdev } of channels) expect(stdev).toBeGreaterThan(10)
-  })
-
-  it.each([
-    'sea',
-    'stormy sea',
-    'lake',
-    'castle',
-    'forest',
-    'desert',
-    'cat',
-    'city night',
-    'portrait',
-    'space',
-    'rose',
-    'snow',
-  ])('leaves no part of an image unpainted: %s', async (prompt) => {
-    // Wherever the canvas stayed blank, whole blocks would be black.
-    const small = await sharp(await draw({ prompt: `${prompt}, day` }))
-      .resize(32, 32, { kernel: 'nearest' })
-      .raw()
-      .toBuffer()
-    const black = Array.from({ length: 32 * 32 }, (_, i) => small.subarray(i * 3, i * 3 + 3)).filter(
-      (pixel) => Math.max(...pixel) < 6,
-    )
-    expect(black.length).toBeLessThan(prompt === 'space' ? 60 : 3)
   })
 
   it('draws the same bytes for the same request', async () => {
@@ -73,10 +45,11 @@ describe('the preview backend', () => {
     ['steps', { steps: 21 }],
     ['guidance', { cfgScale: 7.5 }],
     ['sampler', { sampler: 'euler' }],
-    ['width', { width: 264 }],
-    ['height', { height: 264 }],
+    ['width', { width: 72 }],
+    ['height', { height: 72 }],
   ])('draws another image for another %s', async (_, change) => {
-    expect(await difference(await draw(), await draw(change))).toBeGreaterThan(0.5)
+    const small = { width: 64, height: 64 }
+    expect(await difference(await draw(small), await draw({ ...small, ...change }))).toBeGreaterThan(0.5)
   })
 
   it('draws each sampler in a touch of its own', async () => {
@@ -86,11 +59,11 @@ describe('the preview backend', () => {
     expect(new Set(images.map((bytes) => bytes.toString('base64'))).size).toBe(SAMPLERS.length)
   })
 
-  it('draws image n of a batch as a single run with its seed does', async () => {
-    const small = { width: 96, height: 64 }
-    const images = await backend.generate({ ...request, ...small, seeds: [4294967295, 0, 1] }, { signal })
-    expect(images.map(({ seed }) => seed)).toEqual([4294967295, 0, 1])
-    for (const { seed, bytes } of images) expect(bytes).toEqual(await draw({ ...small, seeds: [seed] }))
+  it('shows each image of a batch but the last, while it draws the next one', async () => {
+    const shown: Buffer[] = []
+    const batch = { ...request, width: 64, height: 64, seeds: [1, 2, 3] }
+    const images = await backend.generate(batch, { signal, onPreview: (image) => shown.push(image) })
+    expect(shown).toEqual(images.slice(0, -1).map(({ bytes }) => bytes))
   })
 
   it('draws any text as a prompt', async () => {
@@ -144,17 +117,6 @@ describe('progress of a preview', () => {
 })
 
 describe('canceling a preview', () => {
-  const outcome = (run: Promise<unknown>) => run.catch((error: unknown) => error)
-
-  it('does not begin when it is already canceled', async () => {
-    const reported: number[] = []
-    const run = backend.generate(request, { signal: AbortSignal.abort(), onProgress: (done) => reported.push(done) })
-    const error = await outcome(run)
-    expect(error).toBeInstanceOf(BackendError)
-    expect(error).toMatchObject({ kind: 'canceled', publicMessage: expect.stringMatching(/\.$/) })
-    expect(reported).toEqual([])
-  })
-
   it('stops in the middle of an image', async () => {
     const controller = new AbortController()
     let last = 0
@@ -163,9 +125,7 @@ describe('canceling a preview', () => {
       if (done > 0.1) controller.abort()
     }
     const large = { ...request, width: 2048, height: 1536, seeds: [1, 2, 3, 4] }
-    expect(await outcome(backend.generate(large, { signal: controller.signal, onProgress }))).toMatchObject({
-      kind: 'canceled',
-    })
+    expect((await failureOf(backend.generate(large, { signal: controller.signal, onProgress }))).kind).toBe('canceled')
     expect(last).toBeLessThan(0.5)
   })
 })

@@ -21,6 +21,43 @@ async function impression(bytes: Buffer) {
   return { brightness, colour }
 }
 
+it.each([
+  [2048, 1536],
+  [2048, 256],
+  [256, 2048],
+])('draws %i × %i pixels of many colours', async (width, height) => {
+  const bytes = await draw({ width, height, prompt: 'mountains' })
+  expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width, height, channels: 3, depth: 'uchar' })
+  const thumbnail = await sharp(bytes).resize(64, 64, { fit: 'fill' }).png().toBuffer()
+  const { channels } = await sharp(thumbnail).stats()
+  for (const { stdev } of channels) expect(stdev).toBeGreaterThan(10)
+})
+
+it.each([
+  'sea',
+  'stormy sea',
+  'lake',
+  'castle',
+  'forest',
+  'desert',
+  'cat',
+  'city night',
+  'portrait',
+  'space',
+  'rose',
+  'snow',
+])('leaves no part of an image unpainted: %s', async (prompt) => {
+  // Wherever the canvas stayed blank, whole blocks would be black.
+  const small = await sharp(await draw({ prompt: `${prompt}, day` }))
+    .resize(32, 32, { kernel: 'nearest' })
+    .raw()
+    .toBuffer()
+  const black = Array.from({ length: 32 * 32 }, (_, i) => small.subarray(i * 3, i * 3 + 3)).filter(
+    (pixel) => Math.max(...pixel) < 6,
+  )
+  expect(black.length).toBeLessThan(prompt === 'space' ? 60 : 3)
+})
+
 it.each(['a lighthouse at dusk', 'portrait', 'city at night', 'mountains', 'space', 'a rose', 'desert'])(
   'each seed has its own image of %s',
   async (prompt) => {

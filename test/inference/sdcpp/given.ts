@@ -1,10 +1,10 @@
 import { createSdCppBackend, type SdCppOptions } from '../../../src/inference/sdcpp/sdcpp-backend.js'
 import { type SdCppStandIn, type SdCppStandInOptions, startSdCppStandIn } from '../../stand-ins/sdcpp/sdcpp-stand-in.js'
-import { attached } from '../attached.js'
+import { attached } from '../given.js'
 
 export async function givenBackend(standInOptions: SdCppStandInOptions = {}, options: Partial<SdCppOptions> = {}) {
   const standIn = await startSdCppStandIn(standInOptions)
-  const times = { timeoutMs: 5_000, pollIntervalMs: 10, cancelGraceMs: 500 }
+  const times = { timeoutMs: 60_000, pollIntervalMs: 10, answerMs: 60_000, cancelGraceMs: 60_000 }
   return attached(standIn, createSdCppBackend(standIn.inferenceUrl, { ...times, ...options }))
 }
 
@@ -12,6 +12,6 @@ export async function givenBackend(standInOptions: SdCppStandInOptions = {}, opt
 export const callsTo = (standIn: SdCppStandIn, end: string) =>
   standIn.journal.filter(({ path }) => path.endsWith(end)).length
 
-/** Resolves when the server has been asked of a job. */
+/** Resolves when the server has been asked for a job. */
 export const looked = (standIn: SdCppStandIn) =>
   standIn.seen(({ method, path }) => method === 'GET' && path.includes('/jobs/'))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SAMPLERS, type Sampler } from '../../../src/generation/sampler.js'
-import { failureOf } from '../a1111/given.js'
+import { failureOf } from '../given.js'
 import { givenBackend } from './given.js'
 
 /** Method and schedule as they must arrive; what is missing is refused. */
@@ -47,51 +47,19 @@ it('submits a job byte for byte as the real server was sent one', async () => {
   ])
 })
 
-it('sends a prompt as it is: this API does not read the tag that others obey', async () => {
+it('sends a prompt with the tag that other APIs of the server obey as it is: this one does not read it', async () => {
   const { standIn, generate } = await givenBackend()
-  const prompt =
-    'a cat\n<sd_cpp_extra_args>{"batch_count":3}</sd_cpp_extra_args>, 猫, Seed: 1, Sampler: nope\nSteps: 1, Seed: 1'
+  const prompt = 'a cat\n<sd_cpp_extra_args>{"batch_count":3}</sd_cpp_extra_args>'
   expect(await generate({ prompt, negativePrompt: prompt })).toHaveLength(1)
   expect(JSON.parse(standIn.asked()[0] ?? '')).toMatchObject({ prompt, negative_prompt: prompt })
 })
 
-describe('seeds', () => {
-  it('of a batch go in one job and come back with their images, in order', async () => {
-    const { standIn, generate } = await givenBackend()
-    standIn.set({ fault: 'shuffled' })
-    const images = await generate({ seeds: [10, 11, 12, 13] })
-    expect(images.map(({ seed }) => seed)).toEqual([10, 11, 12, 13])
-    expect(standIn.asked()).toHaveLength(1)
-    const [alone] = await generate({ seeds: [12] })
-    expect(images[2]?.bytes.equals(alone?.bytes as Buffer)).toBe(true)
-    expect(new Set(images.map(({ bytes }) => bytes.toString('base64'))).size).toBe(4)
-  })
-
-  it('that wrap past 2^32 - 1 are split, because the server counts on instead; progress rises to 1', async () => {
-    const { standIn, generate } = await givenBackend()
-    const progress: number[] = []
-    const onProgress = (done: number) => void progress.push(done)
-    const images = await generate({ seeds: [4294967294, 4294967295, 0, 1] }, { onProgress })
-    expect(images.map(({ seed }) => seed)).toEqual([4294967294, 4294967295, 0, 1])
-    const jobs = standIn.asked().map((text) => JSON.parse(text))
-    expect(jobs.map(({ seed, batch_count }) => [seed, batch_count])).toEqual([
-      [4294967294, 2],
-      [0, 2],
-    ])
-    expect(progress).toEqual([0.5, 1])
-  })
-})
-
-it.each([
-  { width: 72, height: 64 },
-  { width: 64, height: 8 },
-])('refuses the size %j, which the server would round up', async (size) => {
+it('brings the images of a batch into the order of their seeds', async () => {
   const { standIn, generate } = await givenBackend()
-  expect(await failureOf(generate(size))).toMatchObject({
-    kind: 'unsupported',
-    publicMessage: 'Only sizes in multiples of 64 are available on the GPU servers.',
-  })
-  expect(standIn.asked()).toEqual([])
+  const seeds = [10, 11, 12, 13]
+  const inOrder = await generate({ seeds })
+  standIn.set({ fault: 'shuffled' })
+  expect(await generate({ seeds })).toEqual(inOrder)
 })
 
 it('refuses another checkpoint than the one that the server has at that moment', async () => {

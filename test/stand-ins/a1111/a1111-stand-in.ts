@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { type SwitchableServer, startSwitchableServer } from '../../support/switchable-server.js'
 import { createJournal, type Journal } from '../journal.js'
-import { authorizationFor, cutOff, inferenceUrlOf, json, objectIn, untilSignal } from '../stand-in-server.js'
+import { runAsProgram } from '../program.js'
+import { authorizationFor, cutOff, inferenceUrlOf, json, objectIn } from '../stand-in-server.js'
 import { errorBody, type StandInDialect, type StandInModel } from './dialects.js'
 import { answer } from './endpoints.js'
 import type { Fault, StandInSettings } from './faults.js'
@@ -43,6 +42,8 @@ export interface A1111StandIn extends Omit<SwitchableServer, 'server'> {
   readonly asked: () => Record<string, unknown>[]
   /** The file name of the loaded checkpoint. */
   readonly loaded: () => string
+  /** How many inferences wait or are drawn. */
+  readonly jobs: () => number
   /** The most inferences that were ever at work at once; 1, or the lock is broken. */
   readonly mostAtOnce: () => number
   readonly set: (settings: Partial<StandInSettings>) => void
@@ -107,9 +108,9 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     const fault = isHit && (isTxt2img || settings.scope === 'all') ? takeFault() : 'none'
     if (await failed(fault, response)) return
     const showsImage = request.url?.includes('skip_current_image=false') ?? false
-    if (!isTxt2img)
-      return json(response, answer(`${request.method} ${path}`, body, { dialect, models, gpu, showsImage }))
-    const reply = await gpu.txt2img(sent, typeof fault === 'string' ? fault : 'none')
+    const reply = isTxt2img
+      ? await gpu.txt2img(sent, typeof fault === 'string' ? fault : 'none')
+      : answer(`${request.method} ${path}`, body, { dialect, models, gpu, showsImage })
     if (fault === 'drop_mid_reply') return cutOff(response, JSON.stringify(reply.body))
     return json(response, reply)
   }
@@ -146,34 +147,17 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     seen: journal.seen,
     asked: () => journal.entries.flatMap(({ path, body }) => (path === '/sdapi/v1/txt2img' && body ? [body] : [])),
     loaded: gpu.loaded,
+    jobs: gpu.jobs,
     mostAtOnce: gpu.mostAtOnce,
     set: (changes) => void set(changes),
     close: async () => {
+      settings.held = false
       gpu.close()
       await server.refuse()
     },
   }
 }
 
-/** `tsx test/stand-ins/a1111/a1111-stand-in.ts --port 7860`: prints its URL and runs until it is told to end. */
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string' },
-      dialect: { type: 'string' },
-      model: { type: 'string', multiple: true },
-      auth: { type: 'string' },
-      'latency-ms': { type: 'string' },
-    },
-  })
-  const standIn = await startA1111StandIn({
-    port: Number(values.port ?? 0),
-    latencyMs: Number(values['latency-ms'] ?? 0),
-    ...(values.dialect && { dialect: values.dialect as StandInDialect }),
-    ...(values.model && { models: values.model }),
-    ...(values.auth && { auth: values.auth }),
-  })
-  untilSignal(standIn)
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
+await runAsProgram(import.meta.url, ({ as, ...options }) =>
+  startA1111StandIn({ ...options, ...(as && { dialect: as as StandInDialect }) }),
+)

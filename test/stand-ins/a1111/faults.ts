@@ -35,7 +35,7 @@ export interface StandInSettings {
   sampler: string | null
   /** GPU time per image. */
   latencyMs: number
-  /** Whether an inference goes on beyond its time, until this is false again. */
+  /** Whether an inference comes no further than half its steps, until this is false again. */
   held: boolean
   /** What the progress shows while an image is drawn and someone asks for it, as base64. */
   currentImage: string | null

@@ -34,7 +34,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
   let job: Job | undefined
   let interrupted = false
   let stop = new AbortController()
-  const count = { now: 0, most: 0 }
+  const count = { here: 0, now: 0, most: 0 }
 
   const known = (name: unknown) =>
     models.find((model) => {
@@ -53,7 +53,8 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     }
     const refused = refusal(body)
     if (refused) return refused
-    const turn = queue.then(() => run(body, fault))
+    count.here++
+    const turn = queue.then(() => run(body, fault)).finally(() => count.here--)
     queue = turn.catch(() => undefined)
     return turn
   }
@@ -168,9 +169,11 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
   }
 
   function progress(showsImage: boolean): object {
-    const step = job
-      ? Math.min(job.steps, Math.floor(((Date.now() - job.startedAt) / Math.max(1, job.takesMs)) * job.steps))
-      : 0
+    const most = job && settings.held ? Math.floor(job.steps / 2) : job?.steps
+    const step =
+      job && most !== undefined
+        ? Math.min(most, Math.floor(((Date.now() - job.startedAt) / Math.max(1, job.takesMs)) * job.steps))
+        : 0
     return {
       ...(dialect === 'sdnext' && { id: job?.task ?? null }),
       progress: job ? Math.min(1, 0.01 + step / job.steps) : 0,
@@ -202,6 +205,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
       loaded = known(checkpoint) ?? loaded
     },
     loaded: () => loaded.filename,
+    jobs: () => count.here,
     mostAtOnce: () => count.most,
     close: () => stop.abort(),
   }

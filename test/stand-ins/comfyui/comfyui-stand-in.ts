@@ -3,13 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { buffer as readBytes } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { acceptUpgrade } from '../../support/raw-websocket.js'
 import { type SwitchableServer, startSwitchableServer } from '../../support/switchable-server.js'
 import { createJournal, type Journal } from '../journal.js'
-import { authorizationFor, inferenceUrlOf, objectIn, untilSignal } from '../stand-in-server.js'
+import { runAsProgram } from '../program.js'
+import { authorizationFor, cutOff, inferenceUrlOf, objectIn } from '../stand-in-server.js'
 import { answer, type Reply } from './endpoints.js'
 import type { Fault, StandInSettings } from './faults.js'
 import { nodesOf, type Version } from './nodes.js'
@@ -50,6 +49,8 @@ export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   readonly asked: () => Record<string, unknown>[]
   /** What it has saved, by `type/subfolder/filename`. */
   readonly files: Map<string, Buffer>
+  /** The ids of the prompts that run and that wait. */
+  readonly queue: () => string[]
   /** How many WebSockets are open. */
   readonly sockets: () => number
   readonly cutSockets: () => void
@@ -75,6 +76,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
     run: 'none',
     socket: 'none',
     latencyMs: options.latencyMs ?? 0,
+    held: false,
   }
   const journal = createJournal<JournalEntry>()
   const files = new Map<string, Buffer>()
@@ -157,11 +159,16 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       hanging--
       return
     }
-    if (fault === 'late') await delay(150)
+    if (fault === 'late') await over(fault)
     const said = await answer(request.method ?? '', url, text, form, { version, checkpoints, nodes, queue, files })
-    if (fault === 'late_answer') await delay(150)
+    if (fault === 'late_answer') await over(fault)
     if (fault === 'drop_answer') return void response.destroy()
+    if (fault === 'drop_mid_reply') return cutOff(response, JSON.stringify(said.body))
     reply(response, said)
+  }
+
+  async function over(fault: Fault): Promise<void> {
+    while (settings.fault === fault) await delay(5)
   }
 
   function takeFault(what: string): Fault {
@@ -186,6 +193,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
         method === 'POST' && path === '/prompt' && body ? [body] : [],
       ),
     files,
+    queue: queue.ids,
     sockets: () => webSockets.clients.size,
     hanging: () => hanging,
     cutSockets: () => {
@@ -197,6 +205,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       http.cut()
     },
     close: async () => {
+      settings.fault = 'none'
       queue.forget()
       await http.refuse()
     },
@@ -209,25 +218,6 @@ function reply(response: ServerResponse, { status, body }: Reply): void {
   response.writeHead(status, { 'content-type': type }).end(bytes)
 }
 
-/** `tsx test/stand-ins/comfyui/comfyui-stand-in.ts --port 8188`: prints its URL and runs until it is told to end. */
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string' },
-      version: { type: 'string' },
-      model: { type: 'string', multiple: true },
-      auth: { type: 'string' },
-      'latency-ms': { type: 'string' },
-    },
-  })
-  const standIn = await startComfyuiStandIn({
-    port: Number(values.port ?? 0),
-    latencyMs: Number(values['latency-ms'] ?? 0),
-    ...(values.version && { version: values.version as Version }),
-    ...(values.model && { models: values.model }),
-    ...(values.auth && { auth: values.auth }),
-  })
-  untilSignal(standIn)
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
+await runAsProgram(import.meta.url, ({ as, ...options }) =>
+  startComfyuiStandIn({ ...options, ...(as && { version: as as Version }) }),
+)

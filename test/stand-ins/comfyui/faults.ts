@@ -4,9 +4,11 @@ export type Fault =
   | 'drop'
   /** Does what was asked, and closes the connection instead of answering. */
   | 'drop_answer'
-  /** Does what was asked, but not at once. */
+  /** Does what was asked, and closes the connection in the middle of the answer. */
+  | 'drop_mid_reply'
+  /** Does what was asked, but not before the fault is over. */
   | 'late'
-  /** Does what was asked at once, but answers later. */
+  /** Does what was asked at once, but answers when the fault is over. */
   | 'late_answer'
   /** 200 with something that is not JSON. */
   | 'garbage'
@@ -48,4 +50,6 @@ export interface StandInSettings {
   socket: SocketFault
   /** GPU time per image. */
   latencyMs: number
+  /** Whether an image, or the one of that seed, comes no further than half its steps, until this is false again. */
+  held: boolean | number
 }

@@ -68,6 +68,7 @@ export function createQueue({ settings, files, send, onExecution }: QueueOptions
       pending = pending.filter(({ id }) => !ids.includes(id))
     },
     has: (id: string) => running?.item.id === id || pending.some((item) => item.id === id),
+    ids: () => [...(running ? [running.item] : []), ...pending].map(({ id }) => id),
     view: () => ({ queue_running: running ? [tuple(running.item)] : [], queue_pending: pending.map(tuple) }),
     history: (id: string) => (history[id] ? { [id]: history[id] } : {}),
     forgetEnds(ids: readonly unknown[]): void {

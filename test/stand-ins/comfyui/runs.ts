@@ -129,14 +129,21 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
   /** Whether it came to its last step. */
   async function sample(id: string, { inputs }: PromptNode, prompt_id: string, send: Send, interrupted: AbortSignal) {
     const max = Number(inputs.steps)
-    for (let value = 0; value < max; ) {
-      const wait = settings.latencyMs / max
-      if (wait > 0) await delay(wait, undefined, { signal: interrupted }).catch(() => undefined)
-      if (interrupted.aborted) return false
-      value++
+    const tell = (value: number) => {
       const state = { value, max, state: 'running', node_id: id, prompt_id }
       send('progress_state', { prompt_id, nodes: { [id]: state } }, 'client')
       send('progress', { value, max, prompt_id, node: id }, 'client')
+    }
+    for (let value = 0; value < max; ) {
+      const wait = settings.latencyMs / max
+      if (wait > 0) await delay(wait, undefined, { signal: interrupted }).catch(() => undefined)
+      while ((settings.held === true || settings.held === inputs.seed) && value >= max / 2 && !interrupted.aborted) {
+        // Again and again: a client may not know yet that this is its prompt.
+        tell(value)
+        await delay(5)
+      }
+      if (interrupted.aborted) return false
+      tell(++value)
     }
     return true
   }

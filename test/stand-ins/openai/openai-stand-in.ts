@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { setTimeout as delay } from 'node:timers/promises'
 import { drawImage } from '../a1111/images.js'
+import { runAsProgram } from '../program.js'
 import {
   authorizationFor,
   inferenceUrlOf,
@@ -9,7 +9,6 @@ import {
   type StandInRequest,
   type StandInServer,
   startStandInServer,
-  untilSignal,
   type WireFault,
 } from '../stand-in-server.js'
 
@@ -31,6 +30,8 @@ type DrawnWrong = 'wrong_size' | 'no_image' | 'two_images' | 'url_only' | 'broke
 export interface OpenAiSettings {
   fault: WireFault | DrawnWrong
   on: 'generations' | 'models'
+  /** Whether an image that is begun stays undone, until this is false again. */
+  held: boolean
 }
 
 export interface OpenAiStandIn extends StandInServer {
@@ -46,7 +47,7 @@ export interface OpenAiStandIn extends StandInServer {
 export async function startOpenAiStandIn(options: OpenAiStandInOptions = {}): Promise<OpenAiStandIn> {
   const { auth, dialect = 'vllm' } = options
   const models = options.models ?? [dialect === 'sdcpp' ? 'sd-cpp-local' : 'ponyDiffusionV6XL']
-  const settings: OpenAiSettings = { fault: 'none', on: 'generations' }
+  const settings: OpenAiSettings = { fault: 'none', on: 'generations', held: false }
   const set = (changes: Partial<OpenAiSettings>) => void Object.assign(settings, changes)
 
   function faultOf({ path }: StandInRequest): WireFault {
@@ -61,6 +62,7 @@ export async function startOpenAiStandIn(options: OpenAiStandInOptions = {}): Pr
     if (!body?.prompt) return { status: 400, body: { error: 'prompt required' } }
     if (dialect !== 'sdcpp' && !models.includes(String(body.model)))
       return openAiError(404, `The model \`${body.model}\` does not exist.`, 'NotFoundError')
+    while (settings.held) await delay(5)
     return { status: 200, body: await draw(body, dialect, settings.fault) }
   }
 
@@ -78,7 +80,10 @@ export async function startOpenAiStandIn(options: OpenAiStandInOptions = {}): Pr
     asked: () =>
       server.journal.flatMap(({ path, body }) => (path.endsWith('/images/generations') && body ? [body] : [])),
     set,
-    close: server.refuse,
+    close: async () => {
+      settings.held = false
+      await server.refuse()
+    },
   }
 }
 
@@ -128,24 +133,6 @@ async function draw(body: Record<string, unknown>, dialect: OpenAiDialect, fault
   }
 }
 
-/** `tsx test/stand-ins/openai/openai-stand-in.ts --port 8080`: prints its URL and runs until it is told to end. */
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string' },
-      dialect: { type: 'string' },
-      model: { type: 'string', multiple: true },
-      auth: { type: 'string' },
-    },
-  })
-  untilSignal(
-    await startOpenAiStandIn({
-      port: Number(values.port ?? 0),
-      ...(values.dialect && { dialect: values.dialect as OpenAiDialect }),
-      ...(values.model && { models: values.model }),
-      ...(values.auth && { auth: values.auth }),
-    }),
-  )
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
+await runAsProgram(import.meta.url, ({ as, ...options }) =>
+  startOpenAiStandIn({ ...options, ...(as && { dialect: as as OpenAiDialect }) }),
+)

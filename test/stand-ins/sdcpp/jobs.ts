@@ -113,7 +113,7 @@ export function createJobs(
       Object.assign(job, { status: 'generating', started: seconds() })
       running = { job, timer: undefined }
     }
-    if (settings.hold || running.timer) return
+    if (settings.held || running.timer) return
     const { job } = running
     running.timer = setTimeout(() => void end(job), settings.latencyMs * job.drawn.count)
   }
@@ -180,13 +180,15 @@ export function createJobs(
       found(id, (job) => {
         if (job.status === 'generating')
           return { status: 409, body: { error: 'job is currently generating and cannot be interrupted yet' } }
-        if (job.status === 'queued') cancelQueued(job)
+        if (job.status === 'queued') markCanceled(job)
         return { status: 200, body: show(job) }
       }),
-    /** Cancels what waits or runs, as an operator could. */
-    cancelAll: () => {
-      for (const job of [...queue, ...(running ? [running.job] : [])]) cancelQueued(job)
+    /** Cancels the job that is drawn, as an operator could. */
+    cancelRunning: () => {
+      if (running) markCanceled(running.job)
+      clearTimeout(running?.timer)
       running = undefined
+      look()
     },
     /** What a restart leaves: nothing. */
     forget: () => {
@@ -199,7 +201,7 @@ export function createJobs(
     statuses: (): Status[] => [...jobs.values()].map(({ status }) => status),
   }
 
-  function cancelQueued(job: Job): void {
+  function markCanceled(job: Job): void {
     if (queue.includes(job)) queue.splice(queue.indexOf(job), 1)
     job.error = { code: 'cancelled', message: 'job cancelled by client' }
     Object.assign(job, { status: 'cancelled', completed: seconds() })

@@ -1,5 +1,4 @@
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { runAsProgram } from '../program.js'
 import {
   authorizationFor,
   inferenceUrlOf,
@@ -7,7 +6,6 @@ import {
   type StandInRequest,
   type StandInServer,
   startStandInServer,
-  untilSignal,
   type WireFault,
 } from '../stand-in-server.js'
 import { createJobs, type DrawnWrong, type Jobs } from './jobs.js'
@@ -32,7 +30,7 @@ export interface SdCppSettings {
   mode: string
   latencyMs: number
   /** Draws the running job until this is false again. */
-  hold: boolean
+  held: boolean
 }
 
 export interface SdCppStandIn extends StandInServer {
@@ -72,7 +70,7 @@ export async function startSdCppStandIn(options: SdCppStandInOptions = {}): Prom
     model: options.model ?? 'ponyDiffusionV6XL.safetensors',
     mode: 'img_gen',
     latencyMs: options.latencyMs ?? 0,
-    hold: false,
+    held: false,
   }
   const jobs = createJobs(settings, { samplers: SAMPLERS, schedulers: SCHEDULERS })
 
@@ -148,24 +146,6 @@ const capabilities = ({ model, mode }: SdCppSettings) => ({
   supported_modes: [mode],
 })
 
-/** `tsx test/stand-ins/sdcpp/sdcpp-stand-in.ts --port 1234`: prints its URL and runs until it is told to end. */
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string' },
-      model: { type: 'string' },
-      auth: { type: 'string' },
-      'latency-ms': { type: 'string' },
-    },
-  })
-  untilSignal(
-    await startSdCppStandIn({
-      port: Number(values.port ?? 0),
-      latencyMs: Number(values['latency-ms'] ?? 0),
-      ...(values.model && { model: values.model }),
-      ...(values.auth && { auth: values.auth }),
-    }),
-  )
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
+await runAsProgram(import.meta.url, ({ models, ...options }) =>
+  startSdCppStandIn({ ...options, ...(models?.[0] && { model: models[0] }) }),
+)
