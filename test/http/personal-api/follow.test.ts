@@ -57,7 +57,6 @@ describe('a poll’s headers', () => {
     await unguarded(
       db,
       `UPDATE generations SET started_at = finished_at - interval '0.4 seconds' * steps WHERE status = 'succeeded'`,
-      [],
     )
     const { id } = await givenGeneration(db, owner, { width: 512, height: 512, steps: 30 })
     const polled = (hasCome: (eta: string | null) => boolean, what: string) =>
