@@ -37,11 +37,12 @@ export function repairMetrics({ counter }: Meters, ends: EndMetrics) {
       },
       wipeMark: {
         ...wipeMark,
-        async set() {
+        async finish() {
           // It is set again once a minute, too.
           const wasWiped = !(await wipeMark.present())
-          await wipeMark.set()
-          if (wasWiped) healed('redis_restored', 1)
+          const finished = await wipeMark.finish()
+          if (finished && wasWiped) healed('redis_restored', 1)
+          return finished
         },
       },
     }

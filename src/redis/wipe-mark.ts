@@ -2,13 +2,23 @@ import type { Redis } from 'ioredis'
 import type { WipeMark } from '../generation/repair/ports.js'
 
 /** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. */
-export const redisWipeMark = (redis: Redis, prefix: string): WipeMark => ({
-  // An outage is not a wipe.
-  present: async () => (await redis.exists(`${prefix}:sentinel`).catch(() => 1)) === 1,
-  async set() {
-    await redis.set(`${prefix}:sentinel`, '1').catch(() => undefined)
-  },
-})
+export function redisWipeMark(redis: Redis, prefix: string): WipeMark {
+  const key = `${prefix}:sentinel`
+  return {
+    // An outage is not a wipe.
+    present: async () => (await redis.get(key).catch(() => SET)) === SET,
+    async begin() {
+      await redis.set(key, 'restoring', 'NX').catch(() => undefined)
+    },
+    finish: async () => (await redis.set(key, SET, 'XX').catch(() => null)) === 'OK',
+  }
+}
+
+const SET = '1'
 
 /** One-machine mode, without Redis. */
-export const noWipeMark = { present: async () => true, set: async () => undefined }
+export const noWipeMark: WipeMark = {
+  present: async () => true,
+  begin: async () => undefined,
+  finish: async () => true,
+}

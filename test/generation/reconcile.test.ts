@@ -177,6 +177,26 @@ describe.skipIf(!redis)('locks in Redis', () => {
     expect(await client.pttl(`${prefix}:lock:${one.id}`)).toBeGreaterThan(3_600_000)
   })
 
+  it('are set anew if Redis is wiped again while they are being restored', async () => {
+    const user = await givenUser(context.db)
+    const generation = await givenGeneration(context.db, user)
+    let wipes = 0
+    const wiped: typeof lock = {
+      ...lock,
+      async keep(locks) {
+        const kept = await lock.keep(locks)
+        // The last page is empty.
+        if (locks.length === 0 && wipes++ === 0) await client.del(`${prefix}:lock:${user.id}`, `${prefix}:sentinel`)
+        return kept
+      },
+    }
+    await client.del(`${prefix}:sentinel`)
+    expect([await pass(false, { lock: wiped, wipeMark }), await holder(user)]).toEqual([false, null])
+    expect([await pass(false, { lock: wiped, wipeMark }), await holder(user)]).toEqual([true, generation.id])
+    expect(wipes).toBe(2)
+    expect([await pass(false, { lock: wiped, wipeMark }), wipes]).toEqual([true, 2])
+  })
+
   it('are released again if their generation ends while they are being restored', async () => {
     const user = await givenUser(context.db)
     const generation = await givenGeneration(context.db, user)

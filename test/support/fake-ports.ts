@@ -32,9 +32,8 @@ export function fakeWipeMark(present = true): WipeMark & { isSet: boolean } {
   const mark = {
     isSet: present,
     present: async () => mark.isSet,
-    set: async () => {
-      mark.isSet = true
-    },
+    begin: async () => undefined,
+    finish: async () => (mark.isSet = true),
   }
   return mark
 }

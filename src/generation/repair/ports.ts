@@ -30,7 +30,10 @@ export interface ReconcileStore {
 /** A key in Redis that is lost with all others: if it is missing, Redis was wiped. */
 export interface WipeMark {
   present(): Promise<boolean>
-  set(): Promise<void>
+  /** Begins a restore. */
+  begin(): Promise<void>
+  /** Sets the mark, unless Redis was wiped again since `begin`, or cannot be reached. @returns whether it is set */
+  finish(): Promise<boolean>
 }
 
 export interface ReconcilePorts extends LeftoverPorts {

@@ -11,12 +11,13 @@ export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
 /**
  * Sets the locks of all active generations again, enqueues the first queued ones, and clears locks of ended generations.
  * A worker that gets a job claims until nothing is left that it can do, so one job per backend that may be idle is
- * enough. The wipe mark is set last, so that a failed restore is retried.
+ * enough. The wipe mark is set last, so that a restore that failed, or amid which Redis was wiped again, is retried.
  * @returns whether all of it is known to have worked
  */
 export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
   const { rows, lock, queue, wipeMark } = ports
   await failpoint('reconcile.before_locks')
+  await wipeMark.begin()
   for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
     const begunAt = performance.now()
     const page = await rows.activePage(after)
@@ -36,6 +37,5 @@ export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
   // After the locks were set: a generation may have ended meanwhile.
   if (!guardOff('reconcile.clear_locks')) await clearLocks(ports)
   await failpoint('reconcile.before_mark')
-  await wipeMark.set()
-  return true
+  return wipeMark.finish()
 }
