@@ -7,8 +7,8 @@ import { parseConfig } from '../../src/config.js'
 import { newSlug } from '../../src/generation/generation.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore, openImageStore } from '../../src/images/open-image-store.js'
+import { freePort } from '../support/free-port.js'
 import { type Fault, refuse, S3_SECRET, type S3Server, startS3 } from '../support/s3-server.js'
-import { freePort } from '../support/server-process.js'
 import { until } from '../support/until.js'
 
 const png = Buffer.from('the bytes of an image')

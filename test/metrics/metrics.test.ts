@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/compile.js'
-import { freePort } from '../support/server-process.js'
+import { freePort } from '../support/free-port.js'
 import { redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
 import {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../support/compile.js'
-import { freePort } from '../support/server-process.js'
+import { freePort } from '../support/free-port.js'
 import { until } from '../support/until.js'
 
 export const CONFIG = join(ROOT, 'deploy/prometheus/prometheus.yml')

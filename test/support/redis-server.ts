@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createConnection, createServer } from 'node:net'
+import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from './free-port.js'
 import { findProgram, install } from './programs.js'
 
 /** Also what services.ts counts up to. */
@@ -60,15 +61,6 @@ export const findRedis = (): string | undefined => PROGRAMS.map(findProgram).fin
 async function installRedis(): Promise<string | undefined> {
   for (const name of PROGRAMS) if (await install(name)) return findRedis()
   return undefined
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 /** Whether the server says PONG before it ends. */

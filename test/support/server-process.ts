@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './free-port.js'
 import { compiled, createTestDatabase, redisAvailable, redisUrl } from './services.js'
 import { until } from './until.js'
 
@@ -92,19 +91,5 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
       return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
     },
     stop,
-  }
-}
-
-/** Below those that the system gives to connections: one of these could take it before it is listened on. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(15_000, 32_000)
-    const probe = createServer().listen(port, '127.0.0.1')
-    const isFree = await once(probe, 'listening').then(
-      () => true,
-      () => false,
-    )
-    probe.close()
-    if (isFree) return port
   }
 }
