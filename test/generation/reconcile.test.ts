@@ -165,7 +165,7 @@ describe('images of a generation that failed', () => {
 describe.skipIf(!redis)('locks in Redis', () => {
   const client = redis as Redis
   const prefix = `t${randomBytes(5).toString('hex')}`
-  const lock = redisActiveGenerationLock(client, prefix)
+  const lock = client ? redisActiveGenerationLock(client, prefix) : noActiveGenerationLock
   const wipeMark = redisWipeMark(client, prefix)
   const holder = (user: { id: string }) => client.get(`${prefix}:lock:${user.id}`)
 

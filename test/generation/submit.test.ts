@@ -126,7 +126,7 @@ const STORED_TTL_MS = 960_000
 describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
   const client = redis as Redis
   const prefix = `t${randomBytes(6).toString('hex')}`
-  const lock = redisActiveGenerationLock(client, prefix)
+  const lock = client ? redisActiveGenerationLock(client, prefix) : noActiveGenerationLock
   const holderOf = ({ id }: GivenUser) => client.get(`${prefix}:lock:${id}`)
   const givenLock = ({ id }: GivenUser, holder: string, ttlMs: number) =>
     client.set(`${prefix}:lock:${id}`, holder, 'PX', ttlMs)
