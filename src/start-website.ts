@@ -1,15 +1,20 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from './account/account-mails.js'
+import type { OperatorAct } from './account/operator-actions.js'
 import { auditResults } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { administration } from './db/administration-store.js'
+import type { Database } from './db/client.js'
+import { cancelStore } from './db/failure-store.js'
 import { identityStore } from './db/identity-store.js'
+import { imageRemovals } from './db/image-records.js'
 import { operatorModelStore } from './db/model-store.js'
 import { operatorActionStore } from './db/operator-action-store.js'
 import { oversight } from './db/oversight-store.js'
 import { ownKeyStore } from './db/own-key-store.js'
 import { pauseStore } from './db/pause-store.js'
+import { recorded } from './db/recorded.js'
 import { refusedPromptLog } from './db/refused-prompt-store.js'
 import { removedImageList } from './db/removed-image-list.js'
 import { credentialStore, sessionStore } from './db/session-store.js'
@@ -19,6 +24,7 @@ import type { PublishedImages } from './generation/library/history.js'
 import type { PersonalApiPorts } from './http/ports.js'
 import { identityProvider } from './outbound/identity-provider.js'
 import { smtpMail } from './outbound/smtp-mail.js'
+import type { OperatorStores } from './web/ports.js'
 import { website } from './web/website.js'
 import type { Foundation } from './wiring.js'
 
@@ -42,6 +48,8 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     ...ports,
     publishedImages: shared.published,
     operatorActions: operatorActionStore(db),
+    recorded: <T>(work: (stores: OperatorStores) => Promise<T>, actOf: (done: T) => OperatorAct | undefined) =>
+      recorded(db, (on) => work(operatorStores(on)), actOf),
     oversight: oversight(db),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
@@ -55,6 +63,14 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
   }
   return { website: website({ ...config, ports: all, provider, leaving: shared.leaving }), stop }
 }
+
+const operatorStores = (db: Database): OperatorStores => ({
+  administration: administration(db),
+  sessions: sessionStore(db),
+  cancels: cancelStore(db),
+  removals: imageRemovals(db),
+  refusedPromptLog: refusedPromptLog(db),
+})
 
 /** Wires how people sign in to the website, and the mails that this takes. */
 function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {

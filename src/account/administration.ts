@@ -68,7 +68,7 @@ export interface Administration {
       accountId: string,
       amount: number,
       reason: { readonly note: string | undefined; readonly ref: string | undefined },
-    ): Promise<{ readonly outcome: 'granted' | 'granted_before' | 'too_many' | 'user_deleted' }>
+    ): Promise<{ readonly outcome: 'granted' | 'granted_before' | 'too_many' | 'user_deleted' | 'ref_taken' }>
   }
   readonly keys: {
     list(accountId: string): Promise<readonly AdministeredKey[]>

@@ -20,6 +20,16 @@ export interface OperatorAction extends OperatorAct {
   readonly at: Date
 }
 
+/**
+ * Does something and records it, in one transaction: neither is done without the other.
+ * @param work changes what it is given; when it throws, nothing was changed. Nothing remote belongs inside
+ * @param actOf what to record of its result; undefined: there was nothing to do
+ */
+export type Recorded<Stores> = <T>(
+  work: (stores: Stores) => Promise<T>,
+  actOf: (done: T) => OperatorAct | undefined,
+) => Promise<T>
+
 /** What operators have done, and why. */
 export interface OperatorActions {
   record(act: OperatorAct): Promise<void>

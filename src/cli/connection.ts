@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { By } from '../account/operator-actions.js'
 import { type Config, parseConfig } from '../config.js'
 import { createDatabase, type Database } from '../db/client.js'
-import { operatorActionStore } from '../db/operator-action-store.js'
+import { recorded } from '../db/recorded.js'
 import { createLogger } from '../logger.js'
 import { requireOwn } from '../own-directory.js'
 import { type Foundation, openFoundation } from '../wiring.js'
@@ -54,8 +54,15 @@ export interface Operator {
   readonly db: Database
   /** Who did something, on the command line, and why. */
   by(reason: string | undefined): By
-  /** Records what was done. */
-  record(action: string, target: string, reason: string | undefined): Promise<void>
+  /**
+   * Does something to the database and records it, in one transaction: neither is done without the other.
+   * @param actOf what to record of its result: the action, in the past tense, and to what; undefined: nothing was done
+   */
+  recorded<T>(
+    reason: string | undefined,
+    work: (db: Database) => Promise<T>,
+    actOf: (done: T) => readonly [action: string, target: string] | undefined,
+  ): Promise<T>
   /** With the queue and the locks, for commands that end generations. Opened at the first call. */
   foundation(): Promise<Foundation>
 }
@@ -78,13 +85,16 @@ export async function withOperator<T>(config: Config, work: (operator: Operator)
   }
   try {
     const by = (reason = '') => ({ actor: `command line (${userName()})`, reason })
-    const { record } = operatorActionStore(db)
     return await work({
       config,
       db,
       foundation,
       by,
-      record: (action, target, reason) => record({ ...by(reason), action, target }),
+      recorded: (reason, work, actOf) =>
+        recorded(db, work, (done) => {
+          const [action, target] = actOf(done) ?? []
+          return action === undefined || target === undefined ? undefined : { ...by(reason), action, target }
+        }),
     })
   } finally {
     await opened?.then((it) => it.close()).catch(() => undefined)

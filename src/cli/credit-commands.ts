@@ -24,19 +24,26 @@ export function creditCommands(program: Command, run: Runner): void {
 
 type GrantOptions = ReasonOption & { readonly note?: string; readonly ref?: string }
 
-async function grantCredits({ db, record }: Operator, name: string, n: number, { note, ref, reason }: GrantOptions) {
+async function grantCredits({ db, recorded }: Operator, name: string, n: number, { note, ref, reason }: GrantOptions) {
   const { id, username } = await requireUser(db, name)
-  const granted = await operatorCreditStore(db).grant(id, n, { note, ref })
-  if (!('balance' in granted))
+  const granted = await recorded(
+    reason,
+    (on) => operatorCreditStore(on).grant(id, n, { note, ref }),
+    ({ outcome }) => (outcome === 'granted' ? [`granted ${plural(n, 'credit')}`, username] : undefined),
+  )
+  if (granted.outcome === 'user_deleted') throw new OperatorError(`User "${username}" was deleted.`)
+  if (granted.outcome === 'too_many')
+    throw new OperatorError(`User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`)
+  if (granted.outcome === 'ref_taken')
     throw new OperatorError(
-      granted.outcome === 'user_deleted'
-        ? `User "${username}" was deleted.`
-        : `User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`,
+      `"${ref}" is the reference of ${plural(granted.amount, 'credit')} granted to ${username} before, so nothing was granted: give another --ref.`,
     )
-  if (granted.outcome === 'granted') await record(`granted ${plural(n, 'credit')}`, username, reason)
-  const before = granted.outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
-  const { balance: credits } = granted
-  return { json: { username, credits }, text: `${username} now holds ${credits} credits.${before}` }
+  const { outcome, balance: credits } = granted
+  const before = outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
+  return {
+    json: { username, credits, granted: outcome === 'granted' },
+    text: `${username} now holds ${credits} credits.${before}`,
+  }
 }
 
 async function creditHistory({ db }: Operator, username: string) {

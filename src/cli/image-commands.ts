@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { imageInventory } from '../db/image-inventory.js'
 import { imageRemovals } from '../db/image-records.js'
 import { EmptyImageStore, reconcileImages } from '../generation/library/reconcile-images.js'
-import { removeImage } from '../generation/library/takedown.js'
+import { REMOVED_IMAGE } from '../generation/library/removed-images.js'
+import { type ImageRemovals, removeImage } from '../generation/library/takedown.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { REASON, type ReasonOption, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -29,13 +30,19 @@ export function imageCommands(program: Command, run: Runner): void {
     .action(run(reconcile))
 }
 
-async function takeDown({ db, config, record }: Operator, slug: string, { reason }: ReasonOption) {
-  const removals = imageRemovals(db)
+async function takeDown({ config, recorded }: Operator, slug: string, { reason }: ReasonOption) {
+  const removals: ImageRemovals = {
+    remove: (...asked) =>
+      recorded(
+        reason,
+        (db) => imageRemovals(db).remove(...asked),
+        (removed) => removed && [REMOVED_IMAGE, slug],
+      ),
+  }
   // Opened after the row is marked: a store that is away then only leaves the file.
   const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
   const removed = await removeImage({ removals, images }, slug, { reason })
   if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
-  await record('removed image', slug, reason)
   return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
 }
 
@@ -43,9 +50,17 @@ const GONE = 'Its file was lost or removed.'
 const STORE_IS_EMPTY = 'The image store is empty: check STORAGE_URL, and put the files back first.'
 
 async function reconcile(
-  { db, config, record }: Operator,
+  { db, config, recorded }: Operator,
   { apply = false, reason }: ReasonOption & { readonly apply?: boolean },
 ) {
+  // Before the first change: the work has many transactions, and may end amid them.
+  const note = (action: string, target: string) =>
+    recorded(
+      reason,
+      async () => undefined,
+      () => [action, target],
+    )
+  if (apply) await note('began to reconcile images with their files', '')
   const ports = { inventory: imageInventory(db), removals: imageRemovals(db), store: await createImageStore(config) }
   const { stillThere, fileGone, unknown } = await reconcileImages(
     ports,
@@ -54,7 +69,7 @@ async function reconcile(
     throw error instanceof EmptyImageStore ? new OperatorError(STORE_IS_EMPTY) : error
   })
   const total = stillThere.count + fileGone.count + unknown.count
-  if (apply && total > 0) await record('reconciled images with their files', plural(total, 'image'), reason)
+  if (apply && total > 0) await note('reconciled images with their files', plural(total, 'image'))
   const row = (what: string, { count, examples }: typeof unknown, done: string) => {
     return { found: what, count, 'such as': examples.slice(0, 3).join(', '), done: apply && count > 0 ? done : null }
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { cancelStore } from '../db/failure-store.js'
 import { operatorGenerationStore } from '../db/history-store.js'
-import { cancelGeneration } from '../generation/cancel.js'
+import { type CancelStore, cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
 import { DRAWING, type GenerationStatus } from '../generation/generation.js'
 import { imageStore } from '../images/open-image-store.js'
@@ -117,22 +117,33 @@ async function showJob({ db, config }: Operator, id: string) {
 
 async function cancelJob(operator: Operator, id: string, { reason }: ReasonOption) {
   const jobs = operatorGenerationStore(operator.db)
+  const cancels: CancelStore = {
+    cancel: (...asked) =>
+      operator.recorded(
+        reason,
+        (db) => cancelStore(db).cancel(...asked),
+        (ended) => ended && ['canceled generation', id],
+      ),
+  }
   const status = await jobs.statusOf(id)
   if (!status) throw noSuchJob(id)
-  const isCanceled = ['queued', 'processing'].includes(status) && (await cancelAsOperator(operator, id))
+  const isCanceled = ['queued', 'processing'].includes(status) && (await cancelAsOperator(operator, id, cancels))
   if (!isCanceled)
     throw new OperatorError(
       `Job ${id} has already ended (${await jobs.statusOf(id)}): only a queued or processing one can be canceled.`,
     )
-  await operator.record('canceled generation', id, reason)
   const text = `Job ${id} is canceled; its credits were given back.`
   return { json: { id, status: 'failed', error: CANCELED }, text }
 }
 
-/** False: it has already ended. */
-export async function cancelAsOperator({ db, config, foundation }: Operator, id: string): Promise<boolean> {
+/** @param cancels other than the plain one, where the act is recorded. False: it has already ended */
+export async function cancelAsOperator(
+  { db, config, foundation }: Operator,
+  id: string,
+  cancels: CancelStore = cancelStore(db),
+): Promise<boolean> {
   const { lock, queue } = await foundation()
-  const ports = { cancels: cancelStore(db), lock, queue, images: imageStore(config) }
+  const ports = { cancels, lock, queue, images: imageStore(config) }
   return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
 }
 

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import type { Config } from '../config.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
+import type { Database } from '../db/client.js'
 import { moment, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
@@ -34,7 +35,7 @@ type CreateOptions = ReasonOption & {
   readonly concurrency?: number
 }
 
-async function createKey({ db, config, record }: Operator, username: string, options: CreateOptions) {
+async function createKey({ db, config, recorded }: Operator, username: string, options: CreateOptions) {
   const { name = '', developer, concurrency, reason } = options
   if (concurrency !== undefined && !developer)
     throw new OperatorError('--concurrency is for developer keys: give --developer too.')
@@ -42,8 +43,11 @@ async function createKey({ db, config, record }: Operator, username: string, opt
   const key = newApiKey(config.keyPrefix)
   const kind = developer ? 'developer' : 'personal'
   const stored = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency }
-  const id = await operatorKeyStore(db).create({ userId: user.id, kind, name, ...stored })
-  await record(`created ${kind} key ${id}`, user.username, reason)
+  const id = await recorded(
+    reason,
+    (on) => operatorKeyStore(on).create({ userId: user.id, kind, name, ...stored }),
+    (created) => [`created ${kind} key ${created}`, user.username],
+  )
   return { json: { id, key }, text: `${facts({ key, id })}\nStore the key now: it is not shown again.` }
 }
 
@@ -68,10 +72,11 @@ async function listKeys({ db, config }: Operator, username: string) {
 
 const hintOf = ({ hint }: { readonly hint: string }, { keyPrefix }: Config) => `${keyPrefix}_…${hint}`
 
-async function revokeKey({ db, record }: Operator, id: string, { reason }: ReasonOption) {
-  const revokedAt = z.guid().safeParse(id).success ? await operatorKeyStore(db).revoke(id) : undefined
+async function revokeKey({ recorded }: Operator, id: string, { reason }: ReasonOption) {
+  const revoke = (db: Database) => operatorKeyStore(db).revoke(id)
+  const isId = z.guid().safeParse(id).success
+  const revokedAt = isId ? await recorded(reason, revoke, (at) => at && ['revoked key', id]) : undefined
   if (!revokedAt) throw new OperatorError(`No key has the ID "${id}": "easel key list USERNAME" shows them.`)
-  await record('revoked key', id, reason)
   return { json: { id, revoked_at: revokedAt }, text: `Key ${id} is revoked.` }
 }
 

@@ -39,14 +39,17 @@ export function modelCommands(program: Command, run: Runner): void {
 
 const VERSION = ['<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER)] as const
 
-async function importModels({ db, record }: Operator, file: string, { reason }: ReasonOption) {
+async function importModels({ recorded }: Operator, file: string, { reason }: ReasonOption) {
   const models = await readModelFile(file)
-  const imported = await operatorModelStore(db).import(models)
+  const imported = await recorded(
+    reason,
+    (db) => operatorModelStore(db).import(models),
+    ({ outcome }) => (outcome === 'imported' ? [`imported ${plural(models.length, 'model version')}`, ''] : undefined),
+  )
   if (imported.outcome === 'taken')
     throw new OperatorError(
       `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
     )
-  await record(`imported ${plural(models.length, 'model version')}`, '', reason)
   return { json: { imported: models.length }, text: `Imported ${plural(models.length, 'model version')}.` }
 }
 

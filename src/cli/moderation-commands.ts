@@ -1,7 +1,5 @@
 /** Prompts that moderation refused. */
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import { operatorActionStore } from '../db/operator-action-store.js'
 import { refusedPromptLog } from '../db/refused-prompt-store.js'
 import { requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -45,11 +43,12 @@ async function listRefusals({ db }: Operator, { user, category, limit = DEFAULT_
   }
 }
 
-async function markWrong({ db }: Operator, id: number) {
-  const actor = `command line (${userInfo().username})`
-  const marked = await refusedPromptLog(db).markWrong(id, actor)
+async function markWrong({ by, recorded }: Operator, id: number) {
+  const marked = await recorded(
+    undefined,
+    (db) => refusedPromptLog(db).markWrong(id, by(undefined).actor),
+    (it) => (it?.isNew ? [`marked refused prompt ${id} as wrong`, it.username] : undefined),
+  )
   if (!marked) throw new OperatorError(`No refused prompt has the ID ${id}: "easel moderation list" shows them.`)
-  const act = { actor, action: `marked refused prompt ${id} as wrong`, target: marked.username, reason: '' }
-  if (marked.isNew) await operatorActionStore(db).record(act)
   return { json: { id, wrong: true }, text: `The refusal of prompt ${id} is marked as wrong.` }
 }

@@ -4,6 +4,7 @@ import type { Role } from '../account/account.js'
 import { hashPassword, passwordProblem } from '../account/password.js'
 import { newSignInLink } from '../account/session.js'
 import { operatorUserStore } from '../db/account-store.js'
+import type { Database } from '../db/client.js'
 import { credentialStore } from '../db/session-store.js'
 import { emailAddress, oneOf, REASON, type ReasonOption, requireUser } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -42,7 +43,7 @@ export function signInCommands(user: Command, run: Runner, readPassword: ReadPas
 }
 
 async function changePassword(
-  { db, record }: Operator,
+  { db, recorded }: Operator,
   name: string,
   readPassword: ReadPassword,
   { reason }: ReasonOption,
@@ -51,20 +52,21 @@ async function changePassword(
   const password = await readPassword()
   const problem = passwordProblem(password, username)
   if (problem) throw new OperatorError(problem)
-  await credentialStore(db).setPassword(id, await hashPassword(password), undefined)
-  await record('set the password', username, reason)
+  const hash = await hashPassword(password)
+  const work = (on: Database) => credentialStore(on).setPassword(id, hash, undefined)
+  await recorded(reason, work, () => ['set the password', username])
   return { json: { username }, text: `${username} has a new password, and every session has ended.` }
 }
 
-async function makeLink({ db, config, record }: Operator, name: string, { reason }: ReasonOption) {
+async function makeLink({ db, config, recorded }: Operator, name: string, { reason }: ReasonOption) {
   const { id, username } = await requireUser(db, name)
-  const { url, expiresAt } = await newSignInLink(credentialStore(db), id, config.baseUrl)
-  await record('made a sign-in link', username, reason)
+  const work = (on: Database) => newSignInLink(credentialStore(on), id, config.baseUrl)
+  const { url, expiresAt } = await recorded(reason, work, () => ['made a sign-in link', username])
   return { json: jsonOf({ url, expiresAt }), text: `${url}\nWorks once, until ${expiresAt.toISOString()}.` }
 }
 
 async function setEmail(
-  { db, record }: Operator,
+  { db, recorded }: Operator,
   name: string,
   address: string | undefined,
   { none, reason }: ReasonOption & { readonly none?: boolean },
@@ -72,15 +74,17 @@ async function setEmail(
   if ((address === undefined) === (none === undefined)) throw new OperatorError('Give an address, or --none.')
   const { id, username } = await requireUser(db, name)
   const email = address ?? null
-  if (!(await operatorUserStore(db).setEmail(id, email)))
+  const action = email ? 'changed the email address' : 'removed the email address'
+  const work = (on: Database) => operatorUserStore(on).setEmail(id, email)
+  if (!(await recorded(reason, work, (isSet) => (isSet ? [action, username] : undefined))))
     throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
-  await record(email ? 'changed the email address' : 'removed the email address', username, reason)
   return { json: { username, email }, text: facts({ username, email }) }
 }
 
-async function setRole({ db, record }: Operator, name: string, role: string, { reason }: ReasonOption) {
+async function setRole({ db, recorded }: Operator, name: string, role: string, { reason }: ReasonOption) {
   const { id, username } = await requireUser(db, name)
-  await operatorUserStore(db).setRole(id, role as Role)
-  await record(`made ${role === 'operator' ? 'an operator' : 'a subscriber'}`, username, reason)
+  const action = `made ${role === 'operator' ? 'an operator' : 'a subscriber'}`
+  const work = (on: Database) => operatorUserStore(on).setRole(id, role as Role)
+  await recorded(reason, work, () => [action, username])
   return { json: { username, role }, text: facts({ username, role }) }
 }

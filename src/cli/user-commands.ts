@@ -2,9 +2,10 @@
 import type { Command } from 'commander'
 import type { Subscription } from '../account/account.js'
 import { inOneYear } from '../account/administration.js'
-import { endAccount } from '../account/end-account.js'
+import { cancelAll, endAccount } from '../account/end-account.js'
 import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { administration, forgetPerson } from '../db/administration-store.js'
+import type { Database } from '../db/client.js'
 import { operatorGenerationStore } from '../db/history-store.js'
 import { operatorImageStore } from '../db/image-records.js'
 import { sessionStore } from '../db/session-store.js'
@@ -82,16 +83,19 @@ type CreateOptions = SubscriptionOptions & {
   readonly operator?: boolean
 }
 
-async function createUser({ db, record }: Operator, username: string, options: CreateOptions) {
+async function createUser({ db, recorded }: Operator, username: string, options: CreateOptions) {
   const { credits = 0, plan, until, email, operator, reason } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
   const website = { email, role: operator ? 'operator' : 'subscriber' } as const
-  const created = await operatorUserStore(db).create(username, credits, subscription, website)
+  const created = await recorded(
+    reason,
+    (on) => operatorUserStore(on).create(username, credits, subscription, website),
+    (made) => (made === undefined || made === 'email taken' ? undefined : ['created user', username]),
+  )
   if (created === 'email taken')
     throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
   if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
-  await record('created user', username, reason)
   const user = await requireUser(db, username)
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
 }
@@ -129,15 +133,18 @@ const userFacts = ({ id, username, credits, subscription, email, role }: Operato
 
 const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })
 
-async function rotateWebhookSecret({ db, record }: Operator, name: string, { reason }: ReasonOption) {
+async function rotateWebhookSecret({ db, recorded }: Operator, name: string, { reason }: ReasonOption) {
   const { id, username } = await requireUser(db, name)
   const secret = newWebhookSecret()
-  const until = await operatorWebhookStore(db).rotateSecret(id, secret, OLD_SECRET_HOURS)
+  const until = await recorded(
+    reason,
+    (on) => operatorWebhookStore(on).rotateSecret(id, secret, OLD_SECRET_HOURS),
+    (end) => end && ['rotated webhook secret', username],
+  )
   if (!until)
     throw new OperatorError(
       `User "${username}" has no webhook secret yet: the first request with a webhook_url makes it.`,
     )
-  await record('rotated webhook secret', username, reason)
   const advice =
     'Put it in place of the old one at every receiver of webhook_url: until then they trust whoever has the old one.'
   const text = `${facts({ secret, 'old signs until': until })}\n${advice}`
@@ -150,13 +157,17 @@ const AT_ONCE = 8
 type DeleteOptions = ReasonOption & { readonly purge?: boolean }
 
 async function deleteUser(operator: Operator, name: string, { purge = false, reason }: DeleteOptions) {
-  const { db, record } = operator
+  const { db, recorded } = operator
   const { id, username, deletedAt: before } = await requireUser(db, name, { orDeleted: true })
   if (before && !purge)
     throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
+  const deletedAt = await recorded(
+    reason,
+    (on) => endAccount({ ...administration(on), sessions: sessionStore(on) }, id),
+    () => [purge ? 'deleted user and everything of theirs' : 'deleted user', username],
+  )
   const cancel = (job: string) => cancelAsOperator(operator, job)
-  const { deletedAt, canceled } = await endAccount({ ...administration(db), sessions: sessionStore(db), cancel }, id)
-  await record(purge ? 'deleted user and everything of theirs' : 'deleted user', username, reason)
+  const canceled = await cancelAll({ ...administration(db), cancel }, id)
   const purged = purge ? await purgeUser(operator, id) : null
   return {
     json: { id, username, deleted_at: deletedAt, canceled_jobs: canceled, purged },
@@ -188,21 +199,24 @@ async function purgeUser({ db, config }: Operator, userId: string) {
 
 type SetOptions = SubscriptionOptions & { readonly status?: string; readonly none?: boolean }
 
-async function setSubscription({ db, record }: Operator, name: string, options: SetOptions) {
+async function setSubscription({ db, recorded }: Operator, name: string, options: SetOptions) {
   const { none, plan, status, until, reason } = options
   const isEmpty = plan === undefined && status === undefined && until === undefined
   if (none && !isEmpty) throw new OperatorError('--none takes the subscription away: give it alone.')
   if (!none && isEmpty) throw new OperatorError('Nothing to set: give --plan, --status, --until or --none.')
   const { id, username } = await requireUser(db, name)
-  const subscriptions = operatorSubscriptionStore(db)
   if (none) {
-    await subscriptions.remove(id)
-    await record('took the subscription away', username, reason)
+    const remove = (on: Database) => operatorSubscriptionStore(on).remove(id)
+    await recorded(reason, remove, () => ['took the subscription away', username])
     return { json: { username, subscription: null }, text: `${username} has no subscription.` }
   }
-  const subscription = await subscriptions.set(id, { plan, status, endDate: until }, inOneYear())
+  const subscription = await recorded(
+    reason,
+    (on) => operatorSubscriptionStore(on).set(id, { plan, status, endDate: until }, inOneYear()),
+    (it) => it && [`set the subscription: ${it.plan}, ${it.status}, until ${dayOf(it.endDate)}`, username],
+  )
   if (!subscription) throw new OperatorError(`User "${username}" has no subscription yet: give --plan to begin one.`)
-  const { status: now, plan: its, endDate } = subscription
-  await record(`set the subscription: ${its}, ${now}, until ${endDate.toISOString().slice(0, 10)}`, username, reason)
   return { json: { username, subscription }, text: facts({ username, ...subscriptionFacts(subscription) }) }
 }
+
+const dayOf = (moment: Date) => moment.toISOString().slice(0, 10)

@@ -23,7 +23,10 @@ export const ledgerStore = ({ orm }: Database): LedgerStore => ({
 
 type GrantOutcome =
   | { readonly outcome: 'granted' | 'granted_before'; readonly balance: number }
-  | { readonly outcome: 'too_many' | 'user_deleted' }
+  | { readonly outcome: 'too_many' }
+  | { readonly outcome: 'user_deleted' }
+  /** The reference is that of another grant to this user, of this amount. */
+  | { readonly outcome: 'ref_taken'; readonly amount: number }
 
 const USER = sql`${param('userId')}::uuid`
 const AMOUNT = sql`${param('amount')}::bigint`
@@ -43,7 +46,7 @@ const GRANT = statement<{ balance: number }>('grant_credits')`
   })} FROM paid RETURNING ${l.balance}`
 
 export const operatorCreditStore = ({ orm, pool }: Database) => ({
-  /** The same reference grants once: a repeat changes nothing. */
+  /** The same reference grants once: a repeat of the same amount to the same user changes nothing. */
   async grant(
     userId: string,
     amount: number,
@@ -56,8 +59,14 @@ export const operatorCreditStore = ({ orm, pool }: Database) => ({
       const constraint = violatedConstraint(error)
       if (constraint === 'users_credits_check') return { outcome: 'too_many' }
       if (constraint !== 'credit_ledger_ref') throw error
-      const [user] = await orm.select(pick(u, 'credits')).from(u).where(eq(u.id, userId))
-      return { outcome: 'granted_before', balance: user?.credits ?? 0 }
+      const [first] = await orm
+        .select({ amount: l.delta, ...pick(u, 'credits') })
+        .from(l)
+        .innerJoin(u, eq(u.id, l.userId))
+        .where(and(eq(l.userId, userId), eq(l.ref, reason.ref as string)))
+      if (!first) throw error
+      if (first.amount === amount) return { outcome: 'granted_before', balance: first.credits }
+      return { outcome: 'ref_taken', amount: first.amount }
     }
   },
 

@@ -2,19 +2,30 @@
 import type { AccountMails, UnsentMailStore } from '../account/account-mails.js'
 import type { Administration } from '../account/administration.js'
 import type { IdentityProvider, IdentityStore } from '../account/identity.js'
-import type { OperatorActions } from '../account/operator-actions.js'
+import type { OperatorActions, Recorded } from '../account/operator-actions.js'
 import type { OwnKeyStore } from '../account/own-keys.js'
 import type { RefusedPromptLog } from '../account/refused-prompt-log.js'
 import type { CredentialStore, SessionStore } from '../account/session.js'
+import type { CancelStore } from '../generation/cancel.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { RemovedImages } from '../generation/library/removed-images.js'
 import type { SpendingStore } from '../generation/library/spending.js'
+import type { ImageRemovals } from '../generation/library/takedown.js'
 import type { CatalogChanges } from '../generation/oversight/catalog.js'
 import type { Oversight } from '../generation/oversight/overview.js'
 import type { PauseStore } from '../generation/oversight/pauses.js'
 import type { AuditResults } from '../generation/repair/audit-result.js'
 import type { EventCounter } from '../http/authentication.js'
 import type { PersonalApiPorts } from '../http/ports.js'
+
+/** What operators change, within a transaction. */
+export interface OperatorStores {
+  readonly administration: Administration
+  readonly sessions: SessionStore
+  readonly cancels: CancelStore
+  readonly removals: ImageRemovals
+  readonly refusedPromptLog: RefusedPromptLog
+}
 
 export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
@@ -24,6 +35,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly unsentMails: Pick<UnsentMailStore, 'list'>
   readonly publishedImages: PublishedImages
   readonly operatorActions: OperatorActions
+  readonly recorded: Recorded<OperatorStores>
   readonly oversight: Oversight
   readonly pauses: PauseStore
   readonly catalog: CatalogChanges

@@ -9,7 +9,7 @@ describe('credits grant', () => {
     const user = await givenUser(easel.db, { credits: 10 })
     expect(
       await easel.json(['credits', 'grant', user.username, '32', '--note', 'Invoice of May', '--ref', 'in-1']),
-    ).toEqual({ username: user.username, credits: 42 })
+    ).toEqual({ username: user.username, credits: 42, granted: true })
     expect(await creditsOf(easel.db, user)).toBe(42)
     expect((await easel.json(`credits history ${user.username}`)).at(-1)).toEqual({
       kind: 'grant',
@@ -27,11 +27,20 @@ describe('credits grant', () => {
     const user = await givenUser(easel.db, { credits: 0 })
     const grant = `credits grant ${user.username} 5 --ref in-7`
     await Promise.all(Array.from({ length: 6 }, () => easel.json(grant)))
-    expect(await easel.json(grant)).toEqual({ username: user.username, credits: 5 })
+    expect(await easel.json(grant)).toEqual({ username: user.username, credits: 5, granted: false })
     expect(await easel.text(grant)).toBe(
       `${user.username} now holds 5 credits. "in-7" was granted before: nothing changed.`,
     )
     expect(await easel.json(`credits history ${user.username}`)).toHaveLength(1)
+  })
+
+  it('refuses a reference that was given for another amount', async () => {
+    const user = await givenUser(easel.db, { credits: 0 })
+    await easel.json(`credits grant ${user.username} 5 --ref in-8`)
+    expect(await easel.error(`credits grant ${user.username} 6 --ref in-8`)).toBe(
+      `"in-8" is the reference of 5 credits granted to ${user.username} before, so nothing was granted: give another --ref.`,
+    )
+    expect(await creditsOf(easel.db, user)).toBe(5)
   })
 
   it('grants the same reference to another user', async () => {

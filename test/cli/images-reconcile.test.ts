@@ -58,7 +58,12 @@ it('images reconcile removes files of removed images and of no image, and marks 
     ...{ applied: true, still_there: none, file_gone: none, unknown: none },
   })
   const acts = await db.pool.query('SELECT action, target FROM operator_actions ORDER BY id')
-  expect(acts.rows.at(-1)).toEqual({ action: 'reconciled images with their files', target: '3 images' })
+  const began = { action: 'began to reconcile images with their files', target: '' }
+  expect(acts.rows.slice(-3)).toEqual([
+    began,
+    { action: 'reconciled images with their files', target: '3 images' },
+    began,
+  ])
 })
 
 it('images reconcile refuses an empty store, and leaves the files of a running generation alone', async () => {

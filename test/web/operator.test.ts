@@ -91,7 +91,8 @@ describe('a generation', () => {
     expect(await creditsOf(db, user)).toBe(4)
     const again = await send('POST', `/operator/generations/${failed.id}/run-again`, { reason: 'our fault' })
     expect([again.status, again.html]).toEqual([400, expect.stringContaining('can not be run again')])
-    expect(await actions(failed.id)).toEqual([[operator.username, `ran again as ${id}`, 'our fault']])
+    const asked = [operator.username, 'asked to run it again', 'our fault']
+    expect(await actions(failed.id)).toEqual([asked, [operator.username, `ran again as ${id}`, 'our fault'], asked])
     await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
   })
 

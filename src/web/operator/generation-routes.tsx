@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.js'
-import { cancelGeneration } from '../../generation/cancel.js'
+import { type CancelStore, cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { GENERATION_ID } from '../../generation/generation.js'
 import { noSuchGeneration, runAgain } from '../../generation/oversight/run-again.js'
@@ -17,7 +17,7 @@ const body = z.object({ reason })
 
 /** One generation: what it is, and canceling it or running it again. */
 export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { oversight, operatorActions } = ports
+  const { oversight, operatorActions, recorded } = ports
   const pathOf = (id: string) => `/operator/generations/${id}`
 
   app.get(pathOf(':id'), { schema: { params } }, async (request, reply) => {
@@ -29,17 +29,25 @@ export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): v
 
   app.post(`${pathOf(':id')}/cancel`, { schema: { params, body } }, async (request, reply) => {
     const { id } = request.params
-    if (!(await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })))
+    const act = { ...byOf(request, request.body.reason), action: 'canceled generation', target: id }
+    const cancels: CancelStore = {
+      cancel: (...asked) =>
+        recorded(
+          (stores) => stores.cancels.cancel(...asked),
+          (ended) => ended && act,
+        ),
+    }
+    if (!(await cancelGeneration({ ...ports, cancels }, id, CANCELED, { onlyQueued: false })))
       throw new AppError('invalid_request', 'It has ended already, so there is nothing to cancel.')
-    const by = byOf(request, request.body.reason)
-    await operatorActions.record({ ...by, action: 'canceled generation', target: id })
     return reply.redirect(pathOf(id), 303)
   })
 
   app.post(`${pathOf(':id')}/run-again`, { schema: { params, body } }, async (request, reply) => {
     const { id } = request.params
-    const submitted = await runAgain(ports, id, request.id)
     const by = byOf(request, request.body.reason)
+    // Before it is submitted, which is a transaction of its own and needs Redis: nothing is done without a record.
+    await operatorActions.record({ ...by, action: 'asked to run it again', target: id })
+    const submitted = await runAgain(ports, id, request.id)
     await operatorActions.record({ ...by, action: `ran again as ${submitted.id}`, target: id })
     return reply.redirect(pathOf(submitted.id), 303)
   })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { REMOVED_IMAGE } from '../../generation/library/removed-images.js'
-import { removeImage } from '../../generation/library/takedown.js'
+import { type ImageRemovals, removeImage } from '../../generation/library/takedown.js'
 import type { App } from '../../http/fastify-app.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
@@ -34,7 +34,7 @@ const NO_SUCH = 'There is no such image: give its address, or the last part of i
 
 /** Removed images. */
 export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { images, removals, removedImages, operatorActions } = ports
+  const { images, removedImages, recorded } = ports
 
   async function show(
     request: FastifyRequest,
@@ -64,9 +64,16 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
     const slug = slugOf(image)
     // What can't be removed now is tried again: the row says that it must go.
     const files = { remove: (name: string) => images.remove(name).catch(() => undefined) }
+    const act = { ...byOf(request, form.reason), action: REMOVED_IMAGE, target: slug }
+    const removals: ImageRemovals = {
+      remove: (...asked) =>
+        recorded(
+          (stores) => stores.removals.remove(...asked),
+          (it) => it && act,
+        ),
+    }
     const removed = await removeImage({ removals, images: files }, slug, { reason: form.reason })
     if (!removed) return refuse(404, NO_SUCH)
-    await operatorActions.record({ ...byOf(request, form.reason), action: REMOVED_IMAGE, target: slug })
     return reply.redirect('/operator/images?done=removed', 303)
   })
 }

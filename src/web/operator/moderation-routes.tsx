@@ -22,7 +22,7 @@ const params = z.object({ id: place })
 
 /** The log of refused prompts. */
 export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { administration, refusedPromptLog: log, operatorActions } = ports
+  const { administration, refusedPromptLog: log, recorded } = ports
 
   app.get('/operator/moderation', { schema: { querystring: query } }, async (request, reply) => {
     const { category, user, before, done } = request.query
@@ -43,10 +43,14 @@ export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void 
   app.post('/operator/moderation/:id/wrong', { schema: { params, body: chosen } }, async (request, reply) => {
     const { id } = request.params
     const actor = sessionOf(request).caller.account.username
-    const marked = await log.markWrong(id, actor)
+    const marked = await recorded(
+      (stores) => stores.refusedPromptLog.markWrong(id, actor),
+      (it) =>
+        it?.isNew
+          ? { actor, action: `marked refused prompt ${id} as wrong`, target: it.username, reason: '' }
+          : undefined,
+    )
     if (!marked) throw new AppError('not_found', 'This refusal is no longer in the log: they are kept for 90 days.')
-    const act = { actor, action: `marked refused prompt ${id} as wrong`, target: marked.username, reason: '' }
-    if (marked.isNew) await operatorActions.record(act)
     return reply.redirect(`${address('/operator/moderation', { ...request.body, done: 'wrong' })}#refusal-${id}`, 303)
   })
 }

@@ -1,12 +1,12 @@
 /** What an operator does to one account: each act reads its form, does it, and says what is to be recorded. */
 import { z } from 'zod'
 import { type AdministeredAccount, inOneYear } from '../../account/administration.js'
-import { endAccount } from '../../account/end-account.js'
+import { cancelAll, endAccount } from '../../account/end-account.js'
 import { newToken, type SignedIn } from '../../account/session.js'
-import { cancelGeneration } from '../../generation/cancel.js'
+import { cancelGeneration, clearLeftovers } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { counted } from '../numbers.js'
-import type { WebsitePorts } from '../ports.js'
+import type { OperatorStores, WebsitePorts } from '../ports.js'
 import { line, readForm, reason } from './operator-forms.js'
 
 export const DONE = {
@@ -22,13 +22,20 @@ export const DONE = {
   deleted: 'The account is deleted. Its keys and sessions are refused from now on.',
 } as const
 
-/** `action` is recorded, with the reason that the form gave; undefined: nothing new was done. */
-type Outcome =
-  | { readonly done: keyof typeof DONE; readonly action: string | undefined; readonly problem?: never }
+/** `action` is recorded, with the reason that the form gave; undefined: nothing new was done. `after`: the rest of it. */
+export type Outcome =
+  | {
+      readonly done: keyof typeof DONE
+      readonly action: string | undefined
+      readonly after?: () => Promise<unknown>
+      readonly problem?: never
+    }
   | { readonly problem: string }
 
 interface Acting {
   readonly ports: WebsitePorts
+  /** Of the transaction in which the act is recorded. */
+  readonly stores: OperatorStores
   readonly account: AdministeredAccount
   readonly by: SignedIn
 }
@@ -76,72 +83,74 @@ const email = z.object({
 
 /** By the last part of their address. */
 export const ACTS = {
-  credits: act(grant, async ({ ports, account }, { amount, reason, ref }) => {
+  credits: act(grant, async ({ stores, account }, { amount, reason, ref }) => {
     const reference = { note: reason, ref: `console:${ref}` }
-    const { outcome } = await ports.administration.credits.grant(account.id, amount, reference)
+    const { outcome } = await stores.administration.credits.grant(account.id, amount, reference)
     if (outcome === 'too_many')
       return { problem: `${account.username} would hold more than ${Number.MAX_SAFE_INTEGER} credits: grant fewer.` }
     if (outcome === 'user_deleted') return { problem: GONE }
+    if (outcome === 'ref_taken')
+      return { problem: 'This form was sent before with another amount: load this page again to grant more.' }
     const isNew = outcome === 'granted'
     return { done: outcome, action: isNew ? `granted ${counted(amount, 'credit')}` : undefined }
   }),
 
-  subscription: act(subscription, async ({ ports, account }, { plan, status, end_date }) => {
+  subscription: act(subscription, async ({ stores, account }, { plan, status, end_date }) => {
     // The form knows only the day: the same day keeps the moment.
     const isKept = end_date === '' || end_date === account.subscription?.endDate.toISOString().slice(0, 10)
     const endDate = isKept ? undefined : new Date(end_date)
-    const set = await ports.administration.subscriptions.set(account.id, { plan, status, endDate }, inOneYear())
+    const set = await stores.administration.subscriptions.set(account.id, { plan, status, endDate }, inOneYear())
     const until = set?.endDate.toISOString().slice(0, 10)
     return { done: 'subscribed', action: `set the subscription: ${plan}, ${status}, until ${until}` }
   }),
 
-  'subscription/remove': act(nothing, async ({ ports, account }) => {
-    await ports.administration.subscriptions.remove(account.id)
+  'subscription/remove': act(nothing, async ({ stores, account }) => {
+    await stores.administration.subscriptions.remove(account.id)
     return { done: 'unsubscribed', action: 'took the subscription away' }
   }),
 
-  'keys/revoke': act(one, async ({ ports, account }, { id }) => {
-    const key = (await ports.administration.keys.list(account.id)).find((it) => it.id === id)
+  'keys/revoke': act(one, async ({ stores, account }, { id }) => {
+    const key = (await stores.administration.keys.list(account.id)).find((it) => it.id === id)
     if (!key) return { problem: 'This account has no such key.' }
-    await ports.administration.keys.revoke(id)
+    await stores.administration.keys.revoke(id)
     return { done: 'revoked', action: key.revokedAt ? undefined : `revoked the key …${key.hint}` }
   }),
 
-  'sessions/end': act(nothing, async ({ ports, account }) => {
-    await ports.sessions.endAll(account.id)
+  'sessions/end': act(nothing, async ({ stores, account }) => {
+    await stores.sessions.endAll(account.id)
     return { done: 'sessions_ended', action: 'ended all sessions' }
   }),
 
-  'generations/cancel': act(one, async ({ ports, account }, { id }) => {
-    const active = await ports.administration.generations.activeOf(account.id)
-    if (!active.includes(id) || !(await cancel(ports, id))) return { problem: 'This generation has already ended.' }
-    return { done: 'canceled', action: `canceled generation ${id}` }
+  'generations/cancel': act(one, async ({ ports, stores, account }, { id }) => {
+    const active = await stores.administration.generations.activeOf(account.id)
+    const ended = active.includes(id) && (await stores.cancels.cancel(id, CANCELED, { onlyQueued: false }))
+    if (!ended) return { problem: 'This generation has already ended.' }
+    return { done: 'canceled', action: `canceled generation ${id}`, after: () => clearLeftovers(ports, ended) }
   }),
 
   role: act(z.object({ role: z.enum(['subscriber', 'operator'], 'Choose a role.') }), async (acting, { role }) => {
-    const { ports, account, by } = acting
+    const { stores, account, by } = acting
     if (account.id === by.caller.account.id) return { problem: OWN }
-    await ports.administration.accounts.setRole(account.id, role)
+    await stores.administration.accounts.setRole(account.id, role)
     return { done: 'role', action: `made ${role === 'operator' ? 'an operator' : 'a subscriber'}` }
   }),
 
-  email: act(email, async ({ ports, account }, { email: address }) => {
-    if (!(await ports.administration.accounts.setEmail(account.id, address || null)))
+  email: act(email, async ({ stores, account }, { email: address }) => {
+    if (!(await stores.administration.accounts.setEmail(account.id, address || null)))
       return { problem: 'Another account has this email address.' }
     return { done: 'email', action: address ? 'changed the email address' : 'removed the email address' }
   }),
 
-  delete: act(z.object({ username: text }), async ({ ports, account, by }, { username }) => {
+  delete: act(z.object({ username: text }), async ({ ports, stores, account, by }, { username }) => {
     if (account.id === by.caller.account.id) return { problem: OWN }
     if (username !== account.username)
       return { problem: `Nothing was deleted: type the username exactly, ${account.username}.` }
-    const { administration, sessions } = ports
-    await endAccount({ ...administration, sessions, cancel: (id) => cancel(ports, id) }, account.id)
-    return { done: 'deleted', action: 'deleted user' }
+    await endAccount({ ...stores.administration, sessions: stores.sessions }, account.id)
+    const cancel = (id: string) => cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
+    const after = () => cancelAll({ ...ports.administration, cancel }, account.id)
+    return { done: 'deleted', action: 'deleted user', after }
   }),
 } satisfies Record<string, Act>
 
 export const GONE = 'This account was deleted: nothing about it can be changed.'
 const OWN = 'That is your own account: another operator must do this.'
-
-const cancel = (ports: WebsitePorts, id: string) => cancelGeneration(ports, id, CANCELED, { onlyQueued: false })

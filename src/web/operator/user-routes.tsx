@@ -9,7 +9,7 @@ import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
 import { byOf, readForm, reason } from './operator-forms.js'
-import { ACTS, DONE, GONE } from './user-acts.js'
+import { ACTS, DONE, GONE, type Outcome } from './user-acts.js'
 import { UserPage } from './user-page.js'
 
 const LEDGER_PAGE = 10
@@ -33,7 +33,7 @@ const grantFields = z.object({ amount: z.string().catch(''), reason: z.string().
 
 /** One user: all about them, and what an operator may do. */
 export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
-  const { administration, ledger, sessions, operatorActions } = ports
+  const { administration, ledger, sessions, recorded } = ports
 
   async function find(username: string, id?: string): Promise<AdministeredAccount> {
     const account = USERNAME.test(username) ? await administration.accounts.find(username, id) : undefined
@@ -76,10 +76,16 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
       }
       if (account.deletedAt) return refuse(GONE)
       if (!form) return refuse(unexplained ?? '')
-      const outcome = await act({ ports, account, by }, request.body)
+      const outcome = await recorded(
+        (stores) => act({ ports, stores, account, by }, request.body),
+        (it: Outcome) =>
+          it.problem === undefined && it.action !== undefined
+            ? { ...byOf(request, form.reason), action: it.action, target: username }
+            : undefined,
+      )
       if (outcome.problem !== undefined) return refuse(outcome.problem)
-      const { done, action } = outcome
-      if (action) await operatorActions.record({ ...byOf(request, form.reason), action, target: username })
+      const { done, after } = outcome
+      await after?.()
       return reply.redirect(address(`/operator/users/${encodeURIComponent(username)}`, { done }), 303)
     })
   }
