@@ -48,10 +48,15 @@ const twins = paired('аеорсухкмтвніѕјłđøıς', 'aeopcyxkmtbhis
 
 const REGIONAL_INDICATOR_A = 0x1f1e6
 
-const letters = Object.entries(alphabets).map(([letter, characters]) => ({
-  code: letter.charCodeAt(0),
-  characters: new Set(characters),
-}))
+/** Each character of the alphabets, with the letters it may be. */
+const lettersFor = new Map<string, number[]>()
+for (const [letter, characters] of Object.entries(alphabets)) {
+  for (const character of characters) {
+    const known = lettersFor.get(character)
+    if (known) known.push(letter.charCodeAt(0))
+    else lettersFor.set(character, [letter.charCodeAt(0)])
+  }
+}
 
 const leetLetters = new Map(LEET.split(' ').map((entry) => [entry.charCodeAt(0), codesOf(entry.slice(1))] as const))
 
@@ -62,8 +67,7 @@ export function lookalikesOf(code: number): readonly number[] {
   if (code >= REGIONAL_INDICATOR_A && code < REGIONAL_INDICATOR_A + 26) return [0x61 + code - REGIONAL_INDICATOR_A]
   const character = String.fromCodePoint(code)
   const forms = [character, character.toLowerCase(), character.toUpperCase()]
-  const matching = forms.flatMap((form) => letters.filter(({ characters }) => characters.has(form)))
-  return [...new Set(matching)].map(({ code }) => code)
+  return [...new Set(forms.flatMap((form) => lettersFor.get(form) ?? []))]
 }
 
 /** A letter as terms keep it: a Cyrillic one as its Latin twin, so that a Russian word is found in either alphabet. */

@@ -60,12 +60,11 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
   return {
     search: (text: ReadText): Reading<List>[] =>
       text.map(({ cells, backwards }) => {
-        const stretches = findPhrases(cells)
+        const ordinary = furthestEnds(findPhrases(cells), phrases.length, cells.options.length)
         const found: Found<List>[] = []
         const note = ({ term: { list: index, written }, start, end }: Match) => {
           const list = lists[index]
-          const isOrdinary = (it: Match) => it.term.list === phrasesOf[index] && it.start <= start && end <= it.end
-          if (!list || stretches.some(isOrdinary)) return
+          if (!list || end <= (ordinary[phrasesOf[index] as number]?.[start] as number)) return
           const last = found.at(-1)
           if (last?.end === end && last.written === written && last.list === list) return
           found.push({ list, written, start, end })
@@ -80,6 +79,19 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
         return { cells, found }
       }),
   }
+}
+
+/** By list of phrases, how far the phrases that begin at each letter or before it reach; -1: there are none. */
+function furthestEnds(stretches: readonly Match[], lists: number, length: number): readonly Int32Array[] {
+  const ends = Array.from({ length: lists }, () => new Int32Array(length).fill(-1))
+  for (const { term, start, end } of stretches) {
+    const reached = ends[term.list] as Int32Array
+    reached[start] = Math.max(reached[start] as number, end)
+  }
+  for (const reached of ends) {
+    for (let at = 1; at < length; at++) reached[at] = Math.max(reached[at] as number, reached[at - 1] as number)
+  }
+  return ends
 }
 
 /** The terms found, as the lists write them, each once; lists without any are absent. */

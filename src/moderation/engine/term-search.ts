@@ -19,6 +19,10 @@ const PIECED = CROSSED_SPACE | LONG_PIECE
 const SHORT_TERM = 4
 const SHORTEST_JOINED = 3
 
+/** Ordinary text takes 4 steps a letter, and a word with every letter in disguise 20. */
+const STEPS_PER_LETTER = 16
+const MOST_STEPS_STORED = 500
+
 /** What the text may hold so far. */
 interface Path {
   readonly node: TermNode
@@ -41,13 +45,16 @@ interface Chain {
  * - across gaps, when the term begins and ends where words do ("c.h.i.l.d", "chi ld"), and through brackets;
  * - past a digit or mark that may be no letter;
  * - from the end of one term into the next, when a word is made of nothing but terms.
- * At one letter there is at most one path per node and set of flags, and none that has but more losses than another, so
- * the work is linear in the text.
+ * At one letter there is at most one path per node and set of flags, and none that has but more losses than another.
+ * Each letter also adds to a store of steps, from which each step is taken, so that no text costs more than its length:
+ * "s*s*s*…" can be read as the beginning of hundreds of words at once. When the store is empty, the letter's readings
+ * that are left are dropped, those in disguise first. A disguised word needs a few steps a letter only.
  */
 export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) => void): void {
   let paths: Path[] = []
   let next: Path[] = []
   let at = 0
+  let steps = MOST_STEPS_STORED
   // The flags of the paths that are at each node with this letter.
   const reached = new Map<TermNode, number[]>()
 
@@ -85,36 +92,44 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
       keep({ node: root, flags: flags | CHAINED, start: -1, chain: link })
   }
 
-  /** Every path that reads the letter, and those that begin with it. */
+  /** Every path that reads the letter, and those that begin with it: first as it is written, then in disguise. */
   const step = () => {
     const gap = cells.gaps[at] as number
     const piece = (cells.pieceLetters[at] as number) > 1 ? LONG_PIECE : 0
     const wordStart = (at === 0 || gap !== NO_GAP || cells.soft[at - 1] === 1) && cells.contraction[at] === 0
     const options = cells.options[at] as readonly number[]
     const soft = cells.soft[at] === 1
-    for (const { node, flags: before, start, chain } of paths) {
-      const flags = flagsAcross(before, gap)
-      if (flags === undefined) continue
-      for (const symbol of options) {
-        const gained = (soft && symbol !== options[0] ? flags : flags & ~UNLETTERED) | piece
+    for (const symbol of options) {
+      const disguised = soft && symbol !== options[0]
+      const flags = (wordStart ? 0 : INSIDE_WORD) | (disguised ? UNLETTERED : 0) | piece
+      begin(trie.anyRoot, symbol, flags)
+      if (wordStart) begin(trie.wordRoot, symbol, flags)
+    }
+    for (const symbol of options) {
+      const disguised = soft && symbol !== options[0]
+      for (const { node, flags: before, start, chain } of paths) {
+        if (steps-- <= 0) return
+        const flags = flagsAcross(before, gap)
+        if (flags === undefined) continue
+        const gained = (disguised ? flags : flags & ~UNLETTERED) | piece
         const child = trie.childOf(node, symbol)
         if (child !== NO_NODE) reach({ node: child, flags: gained, start: start < 0 ? at : start, chain })
         if (symbol === trie.symbolOf(node) && gap <= GLUE) reach({ node, flags: gained | REPEATED, start, chain })
       }
     }
-    for (const symbol of options) {
-      const flags = (wordStart ? 0 : INSIDE_WORD) | (soft && symbol !== options[0] ? UNLETTERED : 0) | piece
-      const any = trie.childOf(trie.anyRoot, symbol)
-      if (any !== NO_NODE) reach({ node: any, flags, start: at, chain: undefined })
-      const word = wordStart ? trie.childOf(trie.wordRoot, symbol) : NO_NODE
-      if (word !== NO_NODE) reach({ node: word, flags, start: at, chain: undefined })
-    }
+  }
+
+  const begin = (root: TermNode, symbol: number, flags: number) => {
+    steps--
+    const node = trie.childOf(root, symbol)
+    if (node !== NO_NODE) reach({ node, flags, start: at, chain: undefined })
   }
 
   /** Skips a digit or mark like a gap: paths stay where they are. */
   const skip = () => {
     const gap = Math.max(MARK, cells.gaps[at] as number)
     for (const path of paths) {
+      if (steps-- <= 0) return
       const flags = flagsAcross(path.flags, gap)
       if (flags !== undefined) keep({ ...path, flags })
     }
@@ -124,6 +139,7 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
     // Not for nothing: clearing makes a new table each time.
     if (reached.size > 0) reached.clear()
     next = []
+    steps = Math.min(Math.max(0, steps) + STEPS_PER_LETTER, MOST_STEPS_STORED)
     step()
     if (cells.soft[at]) skip()
     paths = next
