@@ -76,6 +76,7 @@ const CORE = [
   'own-directory.ts',
   'release.ts',
   'retry-in-background.ts',
+  'text.ts',
 ]
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
@@ -97,7 +98,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
     'retry-in-background.ts',
   ],
   webhooks: ['generation', 'account', 'catalog', 'errors.ts', 'log.ts', 'page.ts'],
-  account: ['errors.ts', 'log.ts', 'page.ts'],
+  account: ['errors.ts', 'log.ts', 'page.ts', 'text.ts'],
   catalog: ['errors.ts'],
   'errors.ts': [],
   'log.ts': [],
@@ -108,6 +109,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'batch.ts': [],
   'image-bytes.ts': [],
   'own-directory.ts': [],
+  'text.ts': [],
   'release.ts': [],
   'retry-in-background.ts': [],
 }

@@ -1,5 +1,6 @@
 /** The keys that a signed-in person makes for the Personal Access API. */
 import { AppError, invalidParameter, noActiveSubscription } from '../errors.js'
+import { isLine } from '../text.js'
 import type { Account } from './account.js'
 import { apiKeyHint, hashApiKey, newApiKey } from './api-key.js'
 
@@ -63,11 +64,8 @@ export async function revokeOwnKey(store: OwnKeyStore, account: Account, id: str
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const keyNotFound = () => new AppError('not_found', 'You have no such key: it may be revoked. Reload the page.')
 
-/** One line with something to see in it. */
 function requireKeyName(text: string): string {
   const name = text.trim()
-  const length = [...name].length
-  const isLine = name.isWellFormed() && !/[\p{Cc}\u2028\u2029]/u.test(name) && /[\p{L}\p{N}\p{P}\p{S}]/u.test(name)
-  if (isLine && length <= KEY_NAME_LENGTH) return name
+  if (isLine(name, KEY_NAME_LENGTH)) return name
   throw invalidParameter('name', `Give the key a name of 1 to ${KEY_NAME_LENGTH} characters, on one line.`)
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { MAX_REASON_LENGTH } from '../account/operator-actions.js'
 import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
 import type { Database } from '../db/client.js'
+import { isLine } from '../text.js'
 import { OperatorError } from './operator-error.js'
 
 export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
@@ -43,10 +44,6 @@ export function subscriptionStatus(text: string): string {
   if (/^[a-z][a-z_]{0,39}$/.test(text)) return text
   throw new OperatorError(`--status must be lowercase letters and underscores, like active or past_due, not "${text}".`)
 }
-
-/** Whether people can read it as one line. */
-export const isLine = (text: string, maxLength: number): boolean =>
-  text.trim() !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text)
 
 /** Text that an operator writes for people to read. */
 export const words = (name: string, maxLength: number) => (text: string) => {

@@ -1,6 +1,7 @@
 /** The fields of bodies and queries. Every message names its field and says what it should be. */
 import { z } from 'zod'
 import type { Place } from '../page.js'
+import { isStorable } from '../text.js'
 
 export const body = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, 'The request body must be a JSON object.')
@@ -19,10 +20,7 @@ export const required = (missing: string, wrongType: string) => ({
 
 /** A check and its message: Postgres stores neither lone surrogates nor NUL. */
 export const validText = (name: string) =>
-  [
-    (value: string) => value.isWellFormed() && !value.includes('\0'),
-    `${name} must be valid Unicode text without NUL characters.`,
-  ] as const
+  [isStorable, `${name} must be valid Unicode text without NUL characters.`] as const
 
 export interface Range {
   readonly min: number

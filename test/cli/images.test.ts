@@ -54,9 +54,10 @@ describe('images remove', () => {
         `No image has the ID "${slug}": it is the last part of the image's address.`,
       )
     }
-    expect(await easel.error(['images', 'remove', '0123456789abcdefghijKL', '--reason', ''])).toBe(
-      '--reason must be one line of 1 to 500 characters.',
-    )
+    for (const reason of ['', '\u200b\u2060'])
+      expect(await easel.error(['images', 'remove', '0123456789abcdefghijKL', '--reason', reason])).toBe(
+        '--reason must be one line of 1 to 500 characters.',
+      )
   })
 })
 

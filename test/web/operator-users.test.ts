@@ -150,6 +150,7 @@ describe('granting credits', () => {
       { amount: '9007199254740991' },
       { amount: '99999999999999999' },
       { amount: '7', reason: ' ' },
+      { amount: '7', reason: '\u200b\u3164' },
       { amount: '7', reason: 'two\nlines' },
       { amount: '7', reason: 'x'.repeat(501) },
     ]

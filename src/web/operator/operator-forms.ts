@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type By, MAX_REASON_LENGTH } from '../../account/operator-actions.js'
+import { isLine } from '../../text.js'
 import { sessionOf } from '../session-cookie.js'
 
 /** One line that people can read, of a form; a field that is missing is empty. */
@@ -9,7 +10,7 @@ export const line = (maxLength: number, problem: string) =>
     .string()
     .catch('')
     .transform((text) => text.trim())
-    .refine((text) => text !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text), problem)
+    .refine((text) => isLine(text, maxLength), problem)
 
 const WHY = `Say why in one line of 1 to ${MAX_REASON_LENGTH} characters: it is kept in the log.`
 

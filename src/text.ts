@@ -1,0 +1,14 @@
+/** What text may be that others have written. */
+
+/** Whether Postgres keeps it as it is: it stores no NUL, and would write one lone surrogate like another. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+
+// Letters and symbols that are drawn as nothing.
+const BLANK = /[\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]/gu
+
+/** Whether people can read it as one line of up to so many characters: there is something to see in it. */
+export const isLine = (text: string, maxLength: number): boolean =>
+  isStorable(text) &&
+  [...text].length <= maxLength &&
+  !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) &&
+  /[\p{L}\p{N}\p{P}\p{S}]/u.test(text.replace(BLANK, ''))
