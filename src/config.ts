@@ -13,16 +13,15 @@ const wholeNumber = (min: number, max: number) => {
     .pipe(z.number(message).min(min, message).max(max, message))
 }
 
-const httpOrigin = z
-  .string()
-  .refine((text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
-    // In https://https://host the host would be "https".
-    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
-    return isHttp && isOne && !url.search && !url.hash && !url.username && !url.password
-  }, 'must be an http:// or https:// URL without query or password, like https://easel.example')
-  .transform((text) => text.replace(/\/+$/, ''))
+const httpUrl = z.string().refine((text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
+  // In https://https://host the host would be "https".
+  const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
+  return isHttp && isOne && !url.search && !url.hash && !url.username && !url.password
+}, 'must be an http:// or https:// URL without query or password, like https://easel.example')
+
+const httpOrigin = httpUrl.transform((text) => text.replace(/\/+$/, ''))
 
 const urlWith = (one: string, other: string) =>
   z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
@@ -80,8 +79,11 @@ function serverOf(entry: string): string {
   return entry.startsWith('openai+') && path === OPENAI_PATH ? origin : origin + path
 }
 
-/** Only the loopback address may do without https: whoever reads along could sign in as anybody. */
-const issuerUrl = httpOrigin.refine((text) => {
+/**
+ * To the letter: providers' issuers end with a slash or do not. Only the loopback address may do without https: whoever
+ * reads along could sign in as anybody.
+ */
+const issuerUrl = httpUrl.refine((text) => {
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }, 'must begin with https://, except on localhost')

@@ -344,7 +344,9 @@ describe('signing in to the website', () => {
   })
 
   it('uses an identity provider only if all of its variables are set and its URL is HTTPS', () => {
-    expect(parse(OIDC).oidc).toEqual({ issuer: 'https://id.example', clientId: 'easel', clientSecret: 's' })
+    expect(parse(OIDC).oidc).toEqual({ issuer: 'https://id.example/', clientId: 'easel', clientSecret: 's' })
+    for (const issuer of ['https://id.example', 'https://id.example/realms/a', 'https://id.example/application/o/a/'])
+      expect(parse({ ...OIDC, OIDC_ISSUER: issuer }).oidc?.issuer).toBe(issuer)
     expect(parse({ ...OIDC, OIDC_ISSUER: 'http://localhost:9/realm' }).oidc?.issuer).toBe('http://localhost:9/realm')
     expect(refusalOf({ ...REQUIRED, ...OIDC, OIDC_CLIENT_ID: '' })).toBe(
       'OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET belong together: set OIDC_CLIENT_ID, too, or none of them',

@@ -3,10 +3,15 @@
 /** Somebody, as an identity provider knows them. */
 export interface Identity {
   readonly issuer: string
-  /** Never changes and is never given to somebody else, unlike everything below. */
+  /** Never changes and is never given to somebody else, unlike what is in the profile. */
   readonly subject: string
+}
+
+export interface Profile {
   /** Only if the provider says that it is verified. */
-  readonly email: string | undefined
+  readonly email?: string
+  /** Why there is no address: the provider told none that can be used, or does not say that it is verified. */
+  readonly lacks?: 'address' | 'verification'
   /** What a new account may be called. */
   readonly name: string | undefined
 }
@@ -16,16 +21,16 @@ export interface IdentityStore {
   /** Links it to the account that has its address, unless that account has another identity of this issuer. */
   linkByEmail(identity: Identity, email: string): Promise<string | undefined>
   /** Makes an account, with the address unless another account has it. Undefined: the name is taken. */
-  register(identity: Identity, username: string): Promise<string | undefined>
+  register(identity: Identity, username: string, email: string | undefined): Promise<string | undefined>
 }
 
 export interface IdentityProvider {
   /** How people know it. */
   readonly host: string
-  /** Where to send the browser, and what it must keep until it comes back. @throws unavailable */
+  /** Where to send the browser, and what it must keep until it comes back. @throws SignInFailed */
   begin(): Promise<{ readonly url: string; readonly checks: SignInChecks }>
-  /** Reads what the provider sent back with the browser. @throws SignInRefused, unavailable */
-  end(query: string, checks: SignInChecks): Promise<Identity>
+  /** Reads what the provider sent back with the browser. `profile` may ask the provider. Both @throws SignInFailed */
+  end(query: string, checks: SignInChecks): Promise<{ identity: Identity; profile(): Promise<Profile> }>
 }
 
 interface SignInChecks {
@@ -34,36 +39,51 @@ interface SignInChecks {
   readonly verifier: string
 }
 
-/** The provider did not sign somebody in, or somebody else's answer came back. */
-export class SignInRefused extends Error {}
+/** Nobody was signed in. */
+export class SignInFailed extends Error {
+  /** 401: the provider refused, or somebody else's answer came back; 503: it is away, or set up wrongly. */
+  readonly status: 401 | 503
+  /** For who wanted to sign in; `message` is for the operator. */
+  readonly told: string
+
+  constructor(status: 401 | 503, told: string, { message, cause }: { message: string; cause: unknown }) {
+    super(message, { cause })
+    this.status = status
+    this.told = told
+  }
+}
 
 const NAMES_TRIED = 20
 
 /**
- * The account of an identity. Every address of an account was set by the operator or confirmed by mail, and the provider
- * vouches for the identity's: so the same address is the same person. But once an account has an identity of this issuer,
- * no other one gets in by its address: providers give addresses of people who left to others.
+ * The account of an identity, or why there is none. Every address of an account was set by the operator or confirmed by
+ * mail, and the provider vouches for the identity's: so the same address is the same person. But once an account has an
+ * identity of this issuer, no other one gets in by its address: providers give addresses of people who left to others.
+ * @throws SignInFailed
  */
 export async function accountOfIdentity(
   identities: IdentityStore,
-  identity: Identity,
+  { identity, profile }: Awaited<ReturnType<IdentityProvider['end']>>,
   signUpIsOpen: boolean,
-): Promise<string | undefined> {
-  const { email } = identity
-  const known = (await identities.find(identity)) ?? (email && (await identities.linkByEmail(identity, email)))
-  if (known || !signUpIsOpen) return known || undefined
-  const name = usernameFrom(identity)
+): Promise<{ readonly accountId: string } | { readonly lacks: 'address' | 'verification' | 'account' }> {
+  const known = await identities.find(identity)
+  if (known) return { accountId: known }
+  const { email, name, lacks = 'account' } = await profile()
+  const linked = email && (await identities.linkByEmail(identity, email))
+  if (linked) return { accountId: linked }
+  if (!signUpIsOpen) return { lacks }
+  const username = usernameFrom(name || email || '')
   for (let n = 1; n <= NAMES_TRIED; n++) {
     const suffix = n === 1 ? '' : n < NAMES_TRIED ? `-${n}` : `-${Date.now()}`
-    const accountId = await identities.register(identity, name.slice(0, 64 - suffix.length) + suffix)
-    if (accountId) return accountId
+    const accountId = await identities.register(identity, username.slice(0, 64 - suffix.length) + suffix, email)
+    if (accountId) return { accountId }
   }
-  return undefined
+  return { lacks: 'account' }
 }
 
 /** Without an @: a name must not look like somebody's address. */
-function usernameFrom({ name, email }: Identity): string {
-  const wanted = (name || email || '').replace(/@.*$/s, '').normalize('NFKD')
+function usernameFrom(text: string): string {
+  const wanted = text.replace(/@.*$/s, '').normalize('NFKD')
   const username = wanted.replace(/[^A-Za-z0-9._-]+/g, '').replace(/^[._-]+/, '')
   return username.slice(0, 64) || 'user'
 }

@@ -40,7 +40,7 @@ export const identityStore = (db: Database): IdentityStore => {
       return owner.id
     },
 
-    async register({ issuer, subject, email }, username) {
+    async register({ issuer, subject }, username, email) {
       const attempt = (address: string | undefined) =>
         withTransaction(db, async (tx) => {
           const [made] = await tx.insert(u).values({ username, email: address }).returning(pick(u, 'id'))

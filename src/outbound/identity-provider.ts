@@ -1,8 +1,10 @@
 import type { ClientAuth, Configuration } from 'openid-client'
-import { type Identity, type IdentityProvider, SignInRefused } from '../account/identity.js'
-import { AppError } from '../errors.js'
+import type { IdentityProvider, Profile } from '../account/identity.js'
+import { isStorable } from '../text.js'
+import { providerFailures } from './provider-failures.js'
 
 interface ProviderOptions {
+  /** As the provider writes it, or the address of its discovery document. */
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
@@ -10,9 +12,11 @@ interface ProviderOptions {
   readonly redirectUri: string
 }
 
+type Claims = Readonly<Record<string, unknown>>
+
 const TIMEOUT_SECONDS = 8
-/** Codes of openid-client that speak of the provider's server and not of who wanted to sign in. */
-const FAULTS = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']
+/** OpenID Connect allows subjects of so many characters. */
+const MAX_SUBJECT_LENGTH = 255
 
 /** Loaded by the first who signs in so. */
 const load = () => import('openid-client')
@@ -20,19 +24,13 @@ const load = () => import('openid-client')
 /** OpenID Connect: the authorization code flow with PKCE, state and nonce. */
 export function identityProvider({ issuer, clientId, clientSecret, redirectUri }: ProviderOptions): IdentityProvider {
   const { host } = new URL(issuer)
-  const unavailable = (cause: unknown) =>
-    new AppError(
-      'unavailable',
-      `${host} does not answer. Sign in another way, or try again in a moment.`,
-      {},
-      { cause },
-    )
+  const failures = providerFailures(host)
   let discovered: Promise<Configuration> | undefined
   const configuration = () => {
     // Not at the start: a provider that is away must not keep the server from serving. A failure is not kept.
     discovered ??= discover().catch((error) => {
       discovered = undefined
-      throw unavailable(error)
+      throw failures.discovering(error)
     })
     return discovered
   }
@@ -70,34 +68,47 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
 
     async end(query, { state, nonce, verifier }) {
       const config = await configuration()
-      const { authorizationCodeGrant, ClientError, fetchUserInfo } = await load()
+      const { authorizationCodeGrant, fetchUserInfo } = await load()
       const expected = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
-      try {
-        const tokens = await authorizationCodeGrant(config, new URL(`${redirectUri}?${query}`), expected)
-        const claims = tokens.claims()
-        if (!claims) throw new SignInRefused('no ID token')
-        const { userinfo_endpoint, issuer } = config.serverMetadata()
-        // Many providers tell the address there only.
-        const more =
-          claims.email === undefined && userinfo_endpoint !== undefined
-            ? await fetchUserInfo(config, tokens.access_token, claims.sub)
-            : {}
-        return identityOf(issuer, claims.sub, { ...more, ...claims })
-      } catch (error) {
-        if (error instanceof SignInRefused) throw error
-        const { message, code } = error as Error & { readonly code?: string }
-        const isFault = error instanceof ClientError && (code === undefined || FAULTS.includes(code))
-        if (isFault || (error instanceof TypeError && message === 'fetch failed')) throw unavailable(error)
-        throw new SignInRefused(code ?? message, { cause: error })
-      }
+      const answer = new URL(`${redirectUri}?${query}`)
+      const tokens = await authorizationCodeGrant(config, answer, expected).catch(failures.signingIn)
+      const claims = tokens.claims()
+      if (!claims) return failures.signingIn(new Error('no ID token'))
+      const { sub: subject } = claims
+      const { issuer, userinfo_endpoint } = config.serverMetadata()
+      if (subject.length > MAX_SUBJECT_LENGTH || ![subject, issuer].every(isStorable))
+        return failures.signingIn(new Error('the ID token has no "sub" that can be kept'))
+      const userInfo = async (): Promise<Claims> =>
+        userinfo_endpoint === undefined
+          ? {}
+          : fetchUserInfo(config, tokens.access_token, subject).catch(failures.signingIn)
+      return { identity: { issuer, subject }, profile: async () => profileOf(claims, userInfo) }
     },
   }
 }
 
-function identityOf(issuer: string, subject: string, claims: Readonly<Record<string, unknown>>): Identity {
-  const { email, email_verified, preferred_username, name } = claims
+/** Many providers tell some of it at their userinfo endpoint only. */
+async function profileOf(claims: Claims, userInfo: () => Promise<Claims>): Promise<Profile> {
+  const isComplete = claims.email !== undefined && verification(claims) !== undefined && nameIn(claims) !== undefined
+  const more = isComplete ? {} : await userInfo()
+  // From one answer: each may speak of another address.
+  const isSaid = claims.email !== undefined && verification(claims) !== undefined
+  const { email, ...flags } = isSaid || more.email === undefined ? claims : more
+  const name = nameIn(claims) ?? nameIn(more)
+  if (typeof email !== 'string' || email === '') return { name, lacks: 'address' }
+  if (!verification(flags)) return { name, lacks: 'verification' }
   // ASCII: Postgres writes some other letters like ASCII ones in lower case, so the address could be somebody else's.
-  const isUsable = email_verified === true && typeof email === 'string' && /^[!-~]{3,254}$/.test(email)
-  const called = [preferred_username, name].find((it) => typeof it === 'string' && it !== '')
-  return { issuer, subject, email: isUsable ? email : undefined, name: called as string | undefined }
+  return /^[!-~]{3,254}$/.test(email) ? { name, email } : { name, lacks: 'address' }
 }
+
+/**
+ * Whether the provider has verified the address; undefined: it does not say. Some write the flag as text, and Entra has
+ * one of its own, which says that the address is of a domain that its tenant has shown to own.
+ */
+function verification({ email_verified, xms_edov }: Claims): boolean | undefined {
+  const flag = email_verified ?? xms_edov
+  return flag === undefined || flag === null ? undefined : [true, 'true', 1, '1'].includes(flag as string)
+}
+
+const nameIn = ({ preferred_username, name }: Claims): string | undefined =>
+  [preferred_username, name].find((it): it is string => typeof it === 'string' && it !== '')

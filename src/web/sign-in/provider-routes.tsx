@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { accountOfIdentity, SignInRefused } from '../../account/identity.js'
-import { AppError } from '../../errors.js'
+import { accountOfIdentity, SignInFailed } from '../../account/identity.js'
 import type { App } from '../../http/fastify-app.js'
 import type { WebsiteOptions } from '../ports.js'
 import type { SessionCookie } from '../session-cookie.js'
@@ -12,6 +12,13 @@ import { sendSignInPage } from './sign-in-routes.js'
 const MINUTES = 10
 
 const NOT_BEGUN = 'This sign-in was not begun in this browser, or took too long. Begin again.'
+
+/** Why nobody here is who signed in at the provider: for the log. */
+const NO_ACCOUNT = {
+  address: 'it told no usable email address (claim "email")',
+  verification: 'it does not say that the email address is verified (claim "email_verified")',
+  account: 'no account has the address, or the one that has it belongs to another sign-in there',
+} as const
 
 const keptSchema = z.object({
   state: z.string(),
@@ -30,6 +37,11 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
   const name = secure ? '__Host-easel-oidc' : 'easel-oidc'
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
   const { seal, open } = sealed(provider.secret)
+  const showFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply, next: string) => {
+    if (!(error instanceof SignInFailed)) throw error
+    request.log.warn({ err: error.cause }, error.message)
+    return sendSignInPage(options, reply, error.status, { next, problem: error.told })
+  }
 
   app.get('/sign-in/oidc', { schema: { querystring: z.object({ next: nextPath }) } }, async (request, reply) => {
     const { next } = request.query
@@ -39,9 +51,7 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
       reply.setCookie(name, value, { ...attributes, maxAge: MINUTES * 60 }).header('cache-control', 'no-store')
       return reply.redirect(url, 303)
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      request.log.warn({ err: error }, 'the identity provider does not answer: check OIDC_ISSUER and that it runs')
-      return sendSignInPage(options, reply, 503, { next, problem: error.message })
+      return showFailure(error, request, reply, next)
     }
   })
 
@@ -53,22 +63,27 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     const refuse = (status: number, problem: string) => sendSignInPage(options, reply, status, { next, problem })
     if (!kept) return refuse(400, NOT_BEGUN)
     try {
-      const identity = await provider.end(request.url.split('?')[1] ?? '', kept)
-      const accountId = await accountOfIdentity(ports.identities, identity, signUpIsOpen)
-      if (!accountId || !(await cookies.signIn(request, reply, accountId)))
-        return refuse(403, `No account here belongs to your sign-in at ${provider.host}. Ask the operator for one.`)
-      return reply.redirect(next, 303)
+      const found = await accountOfIdentity(
+        ports.identities,
+        await provider.end(request.url.split('?')[1] ?? '', kept),
+        signUpIsOpen,
+      )
+      if ('accountId' in found && (await cookies.signIn(request, reply, found.accountId)))
+        return reply.redirect(next, 303)
+      const lacks = 'lacks' in found ? found.lacks : 'account'
+      request.log.warn(`the identity provider signed somebody in who has no account here: ${NO_ACCOUNT[lacks]}`)
+      return refuse(403, noAccount(provider.host)[lacks])
     } catch (error) {
-      if (error instanceof AppError && error.code === 'unavailable') {
-        request.log.warn({ err: error }, 'the identity provider does not answer: check OIDC_ISSUER and that it runs')
-        return refuse(503, error.message)
-      }
-      if (!(error instanceof SignInRefused)) throw error
-      request.log.warn({ reason: error.message }, 'somebody was not signed in by the identity provider')
-      return refuse(401, `${provider.host} did not sign you in. Begin again, or sign in another way.`)
+      return showFailure(error, request, reply, next)
     }
   })
 }
+
+const noAccount = (host: string) => ({
+  address: `${host} told us no email address of yours that we can use. Ask the operator.`,
+  verification: `${host} does not say that your email address is verified, so we do not know which account is yours. Have it verified there, or ask the operator.`,
+  account: `No account here belongs to your sign-in at ${host}. Ask the operator for one.`,
+})
 
 /** Text that a browser keeps and cannot change: `<base64url of JSON>.<signature>`. */
 function sealed(secret: string) {

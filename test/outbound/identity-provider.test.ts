@@ -1,0 +1,210 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { SignInFailed } from '../../src/account/identity.js'
+import { identityProvider } from '../../src/outbound/identity-provider.js'
+import { CALLBACK, CLIENT, type OidcServer, startOidc, wayThrough } from '../support/oidc-server.js'
+import { startSwitchableServer } from '../support/switchable-server.js'
+
+async function givenProvider(options: Parameters<typeof startOidc>[0] = {}) {
+  const oidc = await startOidc(options)
+  onTestFinished(() => oidc.close())
+  return oidc
+}
+
+const providerOf = (issuer: string) =>
+  identityProvider({ issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret, redirectUri: CALLBACK })
+
+/** Signs the provider's person in. `change` what comes back with the browser. */
+async function signIn(oidc: OidcServer, change: (query: string) => string = (query) => query, issuer = oidc.issuer) {
+  const provider = providerOf(issuer)
+  const { url, checks } = await provider.begin()
+  const back = await wayThrough(oidc.issuer, url)
+  return provider.end(change(back.split('?')[1] ?? ''), checks)
+}
+
+/** What the operator's log and the person are told. */
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail('somebody was signed in'),
+    (error) => {
+      expect(error).toBeInstanceOf(SignInFailed)
+      const { status, message, told } = error as SignInFailed
+      return { status, message, told }
+    },
+  )
+
+describe('the issuer', () => {
+  it.each(['', '/', '/realms/easel', '/application/o/easel/', '/oauth2/default/'])(
+    'may end with "%s"',
+    async (path) => {
+      const oidc = await givenProvider({ path })
+      oidc.person = { sub: 'somebody' }
+      const { identity } = await signIn(oidc)
+      expect(identity).toEqual({ issuer: oidc.issuer, subject: 'somebody' })
+    },
+  )
+
+  it('may be the address of a discovery document whose issuer is another one', async () => {
+    const oidc = await givenProvider({ path: '/application/o/easel' })
+    oidc.person = { sub: 'somebody' }
+    const document = `${oidc.issuer}/.well-known/openid-configuration`
+    expect((await signIn(oidc, undefined, document)).identity.issuer).toBe(oidc.issuer)
+  })
+
+  it.each([
+    ['/realms/easel', '/realms/easel/'],
+    ['/application/o/easel/', '/application/o/easel'],
+  ])('"%s" is not "%s": both are named, and what to do', async (path, given) => {
+    const oidc = await givenProvider({ path })
+    const { status, message, told } = await failureOf(providerOf(oidc.issuer.replace(path, given)).begin())
+    expect(message).toBe(`OIDC_ISSUER must be "${oidc.issuer}", exactly as the identity provider there calls itself`)
+    expect([status, told]).toEqual([
+      503,
+      `Signing in with 127.0.0.1:${oidc.port} is not set up correctly. Sign in another way, or ask the operator.`,
+    ])
+  })
+
+  it('of the ID token must be that of the discovery document', async () => {
+    const path = '/application/o/easel/'
+    const { port, close } = await startOidc({ path })
+    await close()
+    const elsewhere = `http://127.0.0.1:${port}/`
+    const oidc = await givenProvider({
+      path,
+      port,
+      discovery: { issuer: elsewhere, authorization_response_iss_parameter_supported: false },
+    })
+    oidc.person = { sub: 'somebody' }
+    const document = `${oidc.issuer}.well-known/openid-configuration`
+    const withoutIssuer = (query: string) => query.replace(/&?iss=[^&]*/, '')
+    const { status, message } = await failureOf(signIn(oidc, withoutIssuer, document))
+    expect([status, message]).toEqual([
+      503,
+      `the identity provider signs as "${oidc.issuer}", which is not the issuer in its discovery document: correct its settings`,
+    ])
+  })
+
+  it('of the answer must be the same, too', async () => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'somebody' }
+    const { status, message } = await failureOf(
+      signIn(oidc, (query) => query.replace(/iss=[^&]*/, 'iss=https://evil.example')),
+    )
+    expect([status, message]).toEqual([
+      401,
+      'somebody was not signed in by the identity provider: the answer is from the issuer "https://evil.example", not from OIDC_ISSUER',
+    ])
+  })
+
+  it.each([
+    ['a page of something else', 200, 'text/html', '<p>hello', 'OAUTH_RESPONSE_IS_NOT_JSON'],
+    ['no such page', 404, 'text/plain', 'no', '404'],
+    ['a redirect', 301, 'text/plain', '', '301'],
+    ['a document without an issuer', 200, 'application/json', '{}', 'OAUTH_INVALID_RESPONSE'],
+    ['an issuer that is no URL', 200, 'application/json', '{"issuer":"easel"}', 'ERR_INVALID_URL'],
+  ])('that leads to %s is said to be none', async (_what, status, type, body, reason) => {
+    const server = await startSwitchableServer(
+      async (_, response) => void response.writeHead(status, { 'content-type': type }).end(body),
+    )
+    onTestFinished(server.refuse)
+    const { message, told } = await failureOf(providerOf(server.url).begin())
+    expect(message).toContain(`OIDC_ISSUER is no OpenID Connect issuer (${reason}): `)
+    expect(told).toContain('is not set up correctly')
+  })
+
+  it.each([500, 503, 429])('that answers %i is said to be away', async (status) => {
+    const server = await startSwitchableServer(async (_, response) => void response.writeHead(status).end())
+    onTestFinished(server.refuse)
+    const { message, told } = await failureOf(providerOf(server.url).begin())
+    expect(message).toBe('the identity provider does not answer: check OIDC_ISSUER and that it runs')
+    expect(told).toContain('does not answer. Sign in another way')
+  })
+})
+
+describe('the subject', () => {
+  it.each([
+    ['a NUL', 'some\0body'],
+    ['a lone surrogate', 'some\ud800body'],
+    ['more characters than a subject may have', 'x'.repeat(256)],
+  ])('with %s is a refusal', async (_what, sub) => {
+    const oidc = await givenProvider()
+    oidc.person = { sub }
+    const { status, message } = await failureOf(signIn(oidc))
+    expect(status).toBe(401)
+    expect(message).toMatch(/^somebody was not signed in by the identity provider: /)
+  })
+})
+
+describe('the address', () => {
+  const email = 'ann@mail.test'
+  const other = 'other@mail.test'
+  const preferred_username = 'ann'
+  const cases: [string, object, object, object, number][] = [
+    [
+      'is the ID token’s if it is complete there',
+      { email, email_verified: true, preferred_username },
+      { email: other },
+      { email },
+      0,
+    ],
+    ['is asked for at userinfo', {}, { email, email_verified: true }, { email }, 1],
+    [
+      'is asked for there if the ID token says nothing of its being verified',
+      { email },
+      { email, email_verified: true },
+      { email },
+      1,
+    ],
+    ['is that which is verified', { email }, { email: other, email_verified: true }, { email: other }, 1],
+    ['is not verified by a flag of another answer', { email }, { email_verified: true }, { lacks: 'verification' }, 1],
+    ['is not verified by a flag of the ID token', { email_verified: true }, { email }, { lacks: 'verification' }, 1],
+    [
+      'is not asked for again if it is said to be unverified',
+      { email, email_verified: false, preferred_username },
+      { email, email_verified: true },
+      { lacks: 'verification' },
+      0,
+    ],
+    ['is unverified if nothing says that it is', { email }, { email }, { lacks: 'verification' }, 1],
+    ['may have a flag in words', { email, email_verified: 'true', preferred_username }, {}, { email }, 0],
+    [
+      'may be unverified in words',
+      { email, email_verified: 'false', preferred_username },
+      {},
+      { lacks: 'verification' },
+      0,
+    ],
+    ['may have the flag of Entra', { email, xms_edov: true, preferred_username }, {}, { email }, 0],
+    ['may have the flag of Entra as a number', { email, xms_edov: '1', preferred_username }, {}, { email }, 0],
+    [
+      'is not verified by Entra’s flag against the standard one',
+      { email, email_verified: false, xms_edov: true, preferred_username },
+      {},
+      { lacks: 'verification' },
+      0,
+    ],
+    ['may be missing', {}, {}, { lacks: 'address' }, 1],
+    ['must be text', { email: 7, email_verified: true, preferred_username }, {}, { lacks: 'address' }, 0],
+    [
+      'must be ASCII',
+      { email: '\u212Aate@mail.test', email_verified: true, preferred_username },
+      {},
+      { lacks: 'address' },
+      0,
+    ],
+    [
+      'must have no NUL',
+      { email: 'a\0@mail.test', email_verified: true, preferred_username },
+      {},
+      { lacks: 'address' },
+      0,
+    ],
+  ]
+  it.each(cases)('%s', async (_what, idToken, userInfo, expected, asked) => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'ann', ...userInfo }
+    oidc.idToken = idToken as never
+    const { name: _, ...profile } = await (await signIn(oidc)).profile()
+    expect(profile).toEqual(expected)
+    expect(oidc.userInfos).toBe(asked)
+  })
+})
