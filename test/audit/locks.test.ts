@@ -40,4 +40,12 @@ describe.skipIf(!redisAvailable)('locks in Redis', () => {
       expect(await violated(env)).toMatchObject({ 'locks-belong-to-active-jobs': 4 })
     })
   })
+
+  it('are a violation if they never expire, though nothing is known of their job', async () => {
+    await withRedis(async (redis, env) => {
+      await redisActiveGenerationLock(redis, 'easel').acquire('a', newGenerationId())
+      await redis.persist('easel:lock:a')
+      expect(await violated(env)).toEqual({ 'locks-belong-to-active-jobs': 1 })
+    })
+  })
 })

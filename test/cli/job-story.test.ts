@@ -5,6 +5,7 @@ import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { newEndpointId, newWebhookSecret } from '../../src/webhooks/webhook.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
+import { unguarded } from '../support/unguarded.js'
 import { useEasel } from './easel.js'
 import { givenProcessing } from './given-images.js'
 
@@ -60,6 +61,31 @@ describe('jobs show', () => {
       'attempt 3 fails after N s: The GPU ran out of memory.',
       '1 credit given back, the account has 10',
       'webhook generation.failed to https://hooks.test: pending, 0 tries',
+    ])
+  })
+
+  it('counts the wait for a later attempt from the end of the one before', async () => {
+    const { id } = await givenGeneration(easel.db, await givenUser(easel.db))
+    const store = runStore(easel.db, { refundFailed: true })
+    const claim = async () => {
+      const claimed = await store.claim({ worker: 'w', backend: 'b' }, ANYTHING)
+      if (claimed?.id !== id) throw new Error('another one was claimed')
+      return claimed
+    }
+    await store.requeue(await claim(), { reason: 'oom', countTry: true, delayMs: 0 })
+    await store.fail(await claim(), 'The GPU ran out of memory.')
+    const ago = (seconds: number) => `now() - interval '${seconds} seconds'`
+    await unguarded(
+      easel.db,
+      `WITH put_back AS (
+         UPDATE put_back_attempts SET claimed_at = ${ago(90)}, put_back_at = ${ago(70)} WHERE generation_id = $1)
+       UPDATE generations SET created_at = ${ago(100)}, started_at = ${ago(90)}, claimed_at = ${ago(65)},
+              finished_at = ${ago(40)} WHERE id = $1`,
+      [id],
+    )
+    expect((await easel.json(`jobs show ${id}`)).attempts).toMatchObject([
+      { attempt: 1, waited_ms: 10_000, ran_ms: 20_000 },
+      { attempt: 2, waited_ms: 5000, ran_ms: 25_000 },
     ])
   })
 

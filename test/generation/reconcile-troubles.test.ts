@@ -1,5 +1,5 @@
 /** The reconciler beside what is slow, locked, broken or not back yet. */
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { backendRegistry } from '../../src/db/backend-store.js'
 import { dutyLease } from '../../src/db/duty-lease.js'
 import { cancelStore } from '../../src/db/failure-store.js'
@@ -225,6 +225,37 @@ describe('a long pass of the reconciler', () => {
     await until(async () => (await heldUntil()) > first, 'its renewal')
     release(true)
     await reconciler.stop()
+  })
+})
+
+describe('a reconciler that has stood still', () => {
+  it('takes no worker for lost at once, since the workers may have stood still, too, but does so later', async () => {
+    const now = performance.now.bind(performance)
+    let aheadMs = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const looks: string[] = []
+    const rows = {
+      ...store(),
+      requeueLost: async () => {
+        looks.push('for lost workers')
+        return []
+      },
+      notEnqueued: async () => {
+        looks.push('for missing jobs')
+        // After its first pass it stands still for long; then time only passes somewhat faster.
+        aheadMs += looks.length === 2 ? 10_000 : 2000
+        return []
+      },
+    }
+    const duty = { hold: async () => true, release: async () => undefined }
+    const reconciler = startReconciler(portsWith({ rows, duty }))
+    try {
+      await until(() => looks.slice(1).includes('for lost workers'), 'another look for lost workers')
+      expect(looks.slice(0, 3)).toEqual(['for lost workers', 'for missing jobs', 'for missing jobs'])
+    } finally {
+      await reconciler.stop()
+    }
   })
 })
 

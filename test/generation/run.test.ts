@@ -1,7 +1,9 @@
 import { getEventListeners } from 'node:events'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { LEASE_SECONDS } from '../../src/db/run-store.js'
 import { BackendError, type InferenceBackend } from '../../src/generation/run/backend.js'
+import { backendLoop } from '../../src/generation/run/backend-loop.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { StoreFault } from '../../src/generation/run/publish.js'
 import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run/run.js'
@@ -74,6 +76,24 @@ const run = (
   leaving = new AbortController().signal,
   experience: Partial<Experience> = {},
 ) => runGeneration(ports, backend, generation, leaving, atOnce(), { ...noExperience, ...experience })
+
+it('a worker that drains waits for a claim that is under way, and for the end of what it brings', async () => {
+  const { ports, done } = givenOutside()
+  let answer: ((claim: ClaimedGeneration | undefined) => void) | undefined
+  const claim = () =>
+    new Promise<ClaimedGeneration | undefined>((resolve) => {
+      answer = resolve
+    })
+  const backends = { announce: async () => undefined }
+  const options = { worker: 'w', affinityMaxDelayMs: 0 }
+  const loop = backendLoop({ ...ports, runs: { ...ports.runs, claim }, backends }, drawing, options)
+  await loop.start()
+  const drained = loop.drain().then(() => done.push('drained'))
+  await yieldToEventLoop()
+  answer?.(claimed())
+  await drained
+  expect(done).toEqual(['put', 'put', 'succeed', 'release', 'drained'])
+})
 
 describe('an attempt', () => {
   it('stores its images, records success and only then frees the account', async () => {

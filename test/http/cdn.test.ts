@@ -85,6 +85,13 @@ describe.each([
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG.subarray(0, 8))).toBe(true)
   })
 
+  it('serves all of it to a client that asks for the rest of a version that it is not', async () => {
+    const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=8-', 'if-range': '"another version"' })
+    expect(answer.status).toBe(200)
+    expectImageHeaders(answer.headers)
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
+  })
+
   it('refuses a range beyond its end with a 416', async () => {
     const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=999999-' })
     expect(answer.status).toBe(416)

@@ -99,6 +99,14 @@ describe('readiness', () => {
     const troubles = { store: 'The check of store had no answer within 2 s.' }
     expect(await within(60_000, ready(), 'the look')).toEqual({ ready: false, troubles })
   })
+
+  it('takes a check that throws for one that has found something wrong', async () => {
+    const throwing = () => {
+      throw new Error('at /srv/store')
+    }
+    const ready = readiness({ store: { vital: true, trouble: throwing } }, () => false)
+    expect(await ready()).toEqual({ ready: false, troubles: { store: 'The check of store failed.' } })
+  })
 })
 
 describe('while Postgres is away', () => {

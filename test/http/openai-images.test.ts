@@ -1,10 +1,14 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import OpenAI, { APIError } from 'openai'
 import sharp from 'sharp'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openAiBody } from '../../src/http/create-image-api/openai-schemas.js'
 import { call } from '../support/client.js'
 import { chargesOf, creditsOf, type GivenUser, givenUser, type UserOptions } from '../support/givens.js'
 import { sendRaw } from '../support/raw-http.js'
+import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { until } from '../support/until.js'
@@ -180,6 +184,33 @@ describe.each(['/v1/images/generations', '/v1/models'])('a method that %s does n
     expect(answer?.body).toEqual({
       error: { message: expect.any(String), type: 'invalid_request_error', param: null, code: expect.any(String) },
     })
+  })
+})
+
+describe('an image that is drawn and can not be read for its answer', () => {
+  let directory: string
+  let s3: S3Server
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'easel-openai-'))
+    s3 = await startS3(directory)
+  })
+  afterAll(async () => {
+    await s3.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const inBucket = useService(async () => ({
+    worker: true,
+    env: { ...(await s3.env('openai')), INFERENCE_URL: 'preview:', RATE_LIMIT_MAX: '1000' },
+  }))
+
+  it('is a 503 after which the client does not submit it again, since it is charged', async () => {
+    const { db, url } = inBucket.service
+    s3.fault = ({ method }, response) => (method === 'GET' ? refuse(response, 403, 'AccessDenied') : 'pass')
+    const owner = await givenUser(db)
+    const body = { ...SMALL, response_format: 'b64_json' }
+    const { status, headers } = await call(url, 'POST', '/v1/images/generations', { key: owner.key, body })
+    expect([status, headers.get('x-should-retry')]).toEqual([503, 'false'])
+    expect(await chargesOf(db, owner)).toEqual([['charge', -1]])
   })
 })
 

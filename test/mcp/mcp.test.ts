@@ -132,6 +132,16 @@ describe('the MCP server, with a worker', () => {
     expect(wordsOf(done)).toContain('the URL has the full PNG')
   })
 
+  it('shows a model at most 1 MB of images in all, also where each of four would fit alone', async () => {
+    const { url, db } = context.service
+    const agent = await agentOf(url, await givenUser(db))
+    const args = { prompt: 'a stormy sea', batch_size: 4, width: 512, height: 512, steps: 1 }
+    const { content } = await use(agent, 'generate_image', args)
+    const sizes = content.flatMap((it) => (it.type === 'image' ? [it.data.length] : []))
+    expect(sizes).toHaveLength(4)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(1_000_000)
+  })
+
   it('two agents at once see only their own generations', async () => {
     const { url, db } = context.service
     const users = await Promise.all([givenUser(db), givenUser(db)])

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createFailFastRedis, whenReady } from '../../src/redis/client.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from '../../src/redis/sliding-window.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
@@ -208,6 +208,19 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
     expect(await hits(6)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11])
     for (const { proxy } of servers) await proxy[fault]()
     expect(await hits(3)).toEqual(Array(6).fill(11))
+  })
+
+  it('forgets what other processes counted once it is older than the window, though Redis stays away', async () => {
+    const prefix = newKey()
+    const [{ proxy, window }, other] = await Promise.all([openServer(prefix), openServer(prefix)])
+    for (let n = 0; n < 2; n++) await other.window.hit('k', WINDOW_MS, 2)
+    expect((await window.hit('k', WINDOW_MS, 2)).current).toBe(3)
+    await proxy.refuse()
+    expect((await window.hit('k', WINDOW_MS, 2)).current).toBe(3)
+    const later = performance.now() + WINDOW_MS
+    vi.spyOn(performance, 'now').mockImplementation(() => later)
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect((await window.hit('k', WINDOW_MS, 2)).current).toBe(1)
   })
 
   it('forgets nothing that was accepted while Redis was away', async () => {

@@ -5,7 +5,7 @@ import { spendingStore } from '../../src/db/spending-store.js'
 import { browserName } from '../../src/web/account/browser-name.js'
 import { call } from '../support/client.js'
 import { givenPassword, givenSession, PASSWORD } from '../support/given-sign-in.js'
-import { type GivenUser, givenUser } from '../support/givens.js'
+import { type GivenUser, givenUser, MODEL } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { givenEndedGeneration } from '../support/stand-in-worker.js'
 import { textOf, visit } from '../support/website-client.js'
@@ -172,5 +172,14 @@ describe('the credit history', () => {
     expect(days).toHaveLength(30)
     expect(days.map(({ spent }) => spent).filter((spent) => spent > 0)).toEqual([2])
     expect([before, today()]).toContain(days[29]?.day)
+  })
+
+  it('adds up the spending of a day to the last credit, however much it is', async () => {
+    const { user } = await given({ credits: 20_000_000 })
+    // The first whole number that a `real` of Postgres can not hold.
+    const model = { ...MODEL, creditsPerImage: 16_777_217 }
+    await givenEndedGeneration(context.service.db, user, { model })
+    const days = await spendingStore(context.service.db).days(user.id)
+    expect(days.map(({ spent }) => spent).filter((spent) => spent > 0)).toEqual([16_777_217])
   })
 })

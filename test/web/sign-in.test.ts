@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hashToken, newToken } from '../../src/account/session.js'
+import { hashToken, newToken, SESSION_DAYS } from '../../src/account/session.js'
 import { credentialStore } from '../../src/db/session-store.js'
 import { givenPassword, givenSession, PASSWORD } from '../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
@@ -27,6 +27,8 @@ describe('signing in', () => {
     expect([status, location]).toEqual([303, '/gallery?q=a'])
     expect(attributes).toMatch(/HttpOnly/)
     expect(attributes).toMatch(/SameSite=Lax/)
+    // The browser keeps it for as long as the session lasts.
+    expect(attributes).toContain(`Max-Age=${SESSION_DAYS * 24 * 60 * 60};`)
     expect((await send('GET', '/', { cookie })).location).toBe('/playground')
   })
 

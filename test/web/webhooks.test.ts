@@ -138,4 +138,22 @@ describe('a webhook endpoint', () => {
     expect(second.html).toContain('First page')
     expect(first.html).not.toContain(generationId)
   })
+
+  it('shows a later page of its deliveries as it was, also while one of them waits', async () => {
+    const { user, get } = await given()
+    const { db } = context.service
+    const { id } = await givenWebhook(context.service, user, HOOK)
+    await db.pool.query(
+      `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url, next_at)
+       SELECT $1, 'evt_' || n, 'test', $2, now() + interval '1 hour' FROM generate_series(1, 30) n`,
+      [id, HOOK],
+    )
+    const first = await get(`/webhooks/${id}`)
+    // What is new comes onto the first page.
+    expect(first.html).toContain('hx-trigger="every 2s"')
+    const older = /href="(\/webhooks\/[^"]+cursor=[^"]+)"/.exec(first.html)?.[1] as string
+    const second = await get(older)
+    expect(second.html).toContain('>pending<')
+    expect(second.html).not.toContain('hx-trigger="every 2s"')
+  })
 })

@@ -92,6 +92,14 @@ describe('an endpoint at which every delivery fails', () => {
     expect(await store().failed(await claimed(), LAST)).toEqual({ disabled: false })
   })
 
+  it('is not blamed for an event that can not be sent because its image was removed', async () => {
+    const id = await givenEndpoint(`failures = 4, failing_since = now() - interval '10 days'`)
+    await givenWaiting(id)
+    const removed = { ...LAST, fault: 'picture_removed', status: undefined, pauseSeconds: 60 } as const
+    expect(await store().failed(await claimed(), removed)).toEqual({ disabled: false })
+    expect(await endpointRow(id)).toMatchObject({ failures: 4, disabled_at: null })
+  })
+
   it('is disabled, too, after three days in which an event has waited for two and never had its last try', async () => {
     const id = await givenEndpoint(`failures = 9, failing_since = now() - interval '73 hours'`)
     await givenWaiting(id, 1, { created: `now() - interval '49 hours'` })

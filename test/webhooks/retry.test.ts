@@ -19,7 +19,7 @@ const PAUSES = [
 
 const context = useDatabase()
 
-it('a delivery that always fails is tried after each pause of the schedule, and is then given up', async () => {
+it('a delivery that always fails is tried after each pause of the schedule, and is then given up; from the fifth failure in a row on its endpoint rests, ever longer', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
   onTestFinished(() => void vi.restoreAllMocks())
   const { db } = context
@@ -37,12 +37,14 @@ it('a delivery that always fails is tried after each pause of the schedule, and 
 
   const store = webhookDeliveryStore(db)
   const waits: (number | undefined)[] = []
+  const rests: number[] = []
   const rung: number[] = []
   const deliveries: DeliveryStore = {
     ...store,
     failed: async (delivery, outcome) => {
       const answer = await store.failed(delivery, outcome)
       waits.push(outcome.retryInSeconds)
+      rests.push(outcome.pauseSeconds)
       return answer
     },
   }
@@ -64,6 +66,7 @@ it('a delivery that always fails is tried after each pause of the schedule, and 
   await dispatcher.sendDue()
   await until(() => waits.length > PAUSES.length, 'the last failure')
   expect(waits).toEqual([...PAUSES, undefined])
+  expect(rests).toEqual([0, 0, 0, 0, 5, 10, 20, 40, 80, 160, 300, 300])
   expect(rung).toEqual(PAUSES.map((seconds) => seconds * 1000))
   const { rows } = await db.pool.query('SELECT status, attempts FROM webhook_deliveries')
   expect(rows).toEqual([{ status: 'failed', attempts: PAUSES.length + 1 }])

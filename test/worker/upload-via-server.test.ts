@@ -1,9 +1,12 @@
 /** Workers that hold no key of the bucket: the server signs each of their puts. */
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { newSlug } from '../../src/generation/generation.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { imageStoreViaServer } from '../../src/images/upload-via-server.js'
@@ -12,6 +15,7 @@ import { givenGeneration, givenUser } from '../support/givens.js'
 import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
+import { within } from '../support/until.js'
 
 const secret = 'a secret of servers and workers, long enough'
 const NO_KEY = { S3_ACCESS_KEY_ID: '', S3_SECRET_ACCESS_KEY: '' }
@@ -92,6 +96,27 @@ describe('the image store of a worker without a key of the bucket', () => {
     await expect(storeOf().put(slug, png, { by })).rejects.toThrow('refused an upload (500 InternalError)')
     s3.fault = undefined
   })
+})
+
+it('a worker without a key of the bucket gives up a server that does not answer, and says so', async () => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const asked = once(server, 'request')
+  const refused = expect(storeOf({ url }).check()).rejects.toThrow(
+    `The server at ${url} cannot be asked for uploads (no answer in time): check the network`,
+  )
+  await asked
+  await vi.advanceTimersByTimeAsync(20_000)
+  vi.useRealTimers()
+  await within(60_000, refused, 'the end of the wait')
 })
 
 describe('a server that signs uploads', () => {

@@ -96,13 +96,15 @@ describe('a developer key on Create Image', () => {
     expect(await chargesOf(db, owner)).toEqual([['charge', -1]])
   })
 
-  it('gets the first answer again for the same Idempotency-Key, metered once', async () => {
+  it('gets the first answer again for the same Idempotency-Key, metered once and without a balance', async () => {
     const owner = await developer()
     const headers = { 'idempotency-key': 'k' }
     const first = create(owner.key, headers)
     await worker().succeed(await worker().claim())
     const again = await create(owner.key, headers)
     expect(again).toMatchObject({ status: 200, body: (await first).body })
+    // It pays with no credits, so it is told of none.
+    for (const { headers } of [await first, again]) expect(headers.get('x-credits-remaining')).toBeNull()
     expect(await usageOf(owner)).toHaveLength(1)
   })
 

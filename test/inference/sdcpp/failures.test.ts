@@ -88,6 +88,22 @@ it.each(['drop', { status: 502 }, { status: 503 }] as const)(
   },
 )
 
+it('loses nothing when looks in vain are not in a row, however many they become', async () => {
+  const { standIn, generate } = await givenBackend()
+  const looks = () => standIn.journal.filter(({ path }) => path.includes('/jobs/')).length
+  standIn.set({ held: true })
+  const images = generate()
+  await looked(standIn)
+  for (let times = 0; times < 3; times++) {
+    const before = looks()
+    standIn.set({ fault: { status: 503 }, on: 'job', times: 2 })
+    const seenAgain = until(() => looks() > before + 3, 'two looks in vain, and others after them')
+    await Promise.race([seenAgain, images])
+  }
+  standIn.set({ held: false })
+  expect(await images).toHaveLength(1)
+})
+
 it('waits for images on a slow line longer than for other answers, while the server is free for the next job', async () => {
   const answerMs = 1_000
   const { standIn, generate } = await givenBackend({}, { answerMs })
