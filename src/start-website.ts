@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from './account/account-mails.js'
-import type { OperatorAct } from './account/operator-actions.js'
+import type { Recorded } from './account/operator-actions.js'
 import { auditResults } from './audit/periodic-audit.js'
 import type { Config } from './config.js'
 import { administration } from './db/administration-store.js'
@@ -48,8 +48,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     ...ports,
     publishedImages: shared.published,
     operatorActions: operatorActionStore(db),
-    recorded: <T>(work: (stores: OperatorStores) => Promise<T>, actOf: (done: T) => OperatorAct | undefined) =>
-      recorded(db, (on) => work(operatorStores(on)), actOf),
+    recorded: ((work, actOf) => recorded(db, (on) => work(operatorStores(on)), actOf)) satisfies Recorded<OperatorStores>,
     oversight: oversight(db),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),

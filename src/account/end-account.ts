@@ -6,7 +6,10 @@ interface EndAccountPorts extends Pick<Administration, 'endpoints'> {
   readonly sessions: Pick<SessionStore, 'endAll'>
 }
 
-/** Deletes an account and keeps what it made. `cancelAll` must follow: from then on nothing new can be charged. */
+/**
+ * Deletes an account and keeps what it made: from then on nothing new can be charged. `cancelAll` must follow, for what
+ * is active. Every step can be repeated.
+ */
 export async function endAccount({ accounts, sessions, endpoints }: EndAccountPorts, id: string) {
   const deletedAt = await accounts.delete(id)
   await sessions.endAll(id)

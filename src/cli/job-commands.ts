@@ -136,7 +136,7 @@ async function cancelJob(operator: Operator, id: string, { reason }: ReasonOptio
   return { json: { id, status: 'failed', error: CANCELED }, text }
 }
 
-/** @param cancels other than the plain one, where the act is recorded. False: it has already ended */
+/** @param cancels one that also records the act, unless it is part of another act. False: it has already ended */
 export async function cancelAsOperator(
   { db, config, foundation }: Operator,
   id: string,

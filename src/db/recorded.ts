@@ -21,7 +21,7 @@ export const recorded = <T>(
     return done
   })
 
-/** The transaction within the transaction. */
+/** How a transaction begins and ends within the one that is open. */
 const NESTED: Readonly<Record<string, string>> = {
   BEGIN: 'SAVEPOINT nested',
   COMMIT: 'RELEASE SAVEPOINT nested',

@@ -21,7 +21,7 @@ const SHORTEST_JOINED = 3
 
 /** Ordinary text takes 4 steps a letter, and a word with every letter in disguise 20. */
 const STEPS_PER_LETTER = 16
-const MOST_STEPS_STORED = 500
+const MAX_BUDGET = 500
 
 /** What the text may hold so far. */
 interface Path {
@@ -46,15 +46,15 @@ interface Chain {
  * - past a digit or mark that may be no letter;
  * - from the end of one term into the next, when a word is made of nothing but terms.
  * At one letter there is at most one path per node and set of flags, and none that has but more losses than another.
- * Each letter also adds to a store of steps, from which each step is taken, so that no text costs more than its length:
- * "s*s*s*…" can be read as the beginning of hundreds of words at once. When the store is empty, the letter's readings
- * that are left are dropped, those in disguise first. A disguised word needs a few steps a letter only.
+ * Each letter adds to a budget of steps, and each step takes one from it, so that the cost grows with the text's length
+ * alone: "s*s*s*…" can be read as the beginning of hundreds of words at once. When the budget is used up, the letter's
+ * remaining readings are dropped. Those in disguise come last; a disguised word needs only a few steps a letter.
  */
 export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) => void): void {
   let paths: Path[] = []
   let next: Path[] = []
   let at = 0
-  let steps = MOST_STEPS_STORED
+  let budget = MAX_BUDGET
   // The flags of the paths that are at each node with this letter.
   const reached = new Map<TermNode, number[]>()
 
@@ -108,7 +108,7 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
     for (const symbol of options) {
       const disguised = soft && symbol !== options[0]
       for (const { node, flags: before, start, chain } of paths) {
-        if (steps-- <= 0) return
+        if (budget-- <= 0) return
         const flags = flagsAcross(before, gap)
         if (flags === undefined) continue
         const gained = (disguised ? flags : flags & ~UNLETTERED) | piece
@@ -120,7 +120,7 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
   }
 
   const begin = (root: TermNode, symbol: number, flags: number) => {
-    steps--
+    budget--
     const node = trie.childOf(root, symbol)
     if (node !== NO_NODE) reach({ node, flags, start: at, chain: undefined })
   }
@@ -129,7 +129,7 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
   const skip = () => {
     const gap = Math.max(MARK, cells.gaps[at] as number)
     for (const path of paths) {
-      if (steps-- <= 0) return
+      if (budget-- <= 0) return
       const flags = flagsAcross(path.flags, gap)
       if (flags !== undefined) keep({ ...path, flags })
     }
@@ -139,7 +139,7 @@ export function searchTerms(trie: TermTrie, cells: Cells, visit: (match: Match) 
     // Not for nothing: clearing makes a new table each time.
     if (reached.size > 0) reached.clear()
     next = []
-    steps = Math.min(Math.max(0, steps) + STEPS_PER_LETTER, MOST_STEPS_STORED)
+    budget = Math.min(Math.max(0, budget) + STEPS_PER_LETTER, MAX_BUDGET)
     step()
     if (cells.soft[at]) skip()
     paths = next
