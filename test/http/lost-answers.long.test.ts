@@ -19,7 +19,7 @@ let databaseUrl: string
 let db: Database
 const servers: (ServerProcess | undefined)[] = []
 const start = async (place: number) => {
-  servers[place] = await startServerProcess({ DATABASE_URL: databaseUrl })
+  servers[place] = await startServerProcess({ DATABASE_URL: databaseUrl, RATE_LIMIT_MAX: '100000' })
 }
 
 beforeAll(async () => {

@@ -5,6 +5,7 @@ import { call } from '../support/client.js'
 import { givenOperator, givenSession } from '../support/given-sign-in.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { unrecordable } from '../support/unrecordable.js'
 import { visit } from '../support/website-client.js'
 
 const context = useService()
@@ -118,6 +119,39 @@ describe('the operator’s pages of users', () => {
     expect(html).toContain('&lt;script>alert(2)')
     expect(html).toContain('&lt;script>alert(3)')
   })
+})
+
+it('an act that cannot be recorded is not done', async () => {
+  const { db } = context.service
+  const user = await givenUser(db, { credits: 10 })
+  const { id } = await givenGeneration(db, user)
+  const state = async () =>
+    (
+      await db.pool.query(
+        `SELECT u.credits, u.role, u.email, u.deleted_at, s.plan, g.status, k.revoked_at
+           FROM users u JOIN generations g ON g.user_id = u.id JOIN api_keys k ON k.user_id = u.id
+           LEFT JOIN subscriptions s ON s.user_id = u.id WHERE u.id = $1`,
+        [user.id],
+      )
+    ).rows
+  const before = await state()
+  const acts = {
+    credits: { amount: '5' },
+    subscription: { plan: 'other', status: 'active', end_date: '' },
+    'subscription/remove': {},
+    'keys/revoke': { id: user.keyId },
+    'generations/cancel': { id },
+    role: { role: 'operator' },
+    email: { email: 'new@example.com' },
+    delete: { username: user.username },
+  }
+  await unrecordable(db, async () => {
+    for (const [name, body] of Object.entries(acts))
+      expect([name, (await act(user, name, body)).status]).toEqual([name, 500])
+    expect(await state()).toEqual(before)
+  })
+  for (const name of ['credits', 'role'] as const) expect((await act(user, name, acts[name])).status).toBe(303)
+  expect(await state()).toMatchObject([{ credits: before[0].credits + 5, role: 'operator' }])
 })
 
 describe('granting credits', () => {
