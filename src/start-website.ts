@@ -48,7 +48,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     ...ports,
     publishedImages: shared.published,
     operatorActions: operatorActionStore(db),
-    recorded: ((work, actOf) => recorded(db, (on) => work(operatorStores(on)), actOf)) satisfies Recorded<OperatorStores>,
+    recorded: recordedIn(db),
     oversight: oversight(db),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
@@ -70,6 +70,11 @@ const operatorStores = (db: Database): OperatorStores => ({
   removals: imageRemovals(db),
   refusedPromptLog: refusedPromptLog(db),
 })
+
+const recordedIn =
+  (db: Database): Recorded<OperatorStores> =>
+  (work, actOf) =>
+    recorded(db, (on) => work(operatorStores(on)), actOf)
 
 /** Wires how people sign in to the website, and the mails that this takes. */
 function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {
