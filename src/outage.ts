@@ -1,8 +1,9 @@
-/** Whether an error says that Postgres or Redis is away: by its code or message, whichever client threw it. */
+/** Whether an error says that Postgres or Redis is away or cannot work now: by its code or message, whichever client threw it. */
 export function isOutage(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) {
-    const { code } = error as { code?: unknown }
-    if (typeof code === 'string' && (NETWORK.has(code) || SQLSTATE.test(code))) return true
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (syscall === 'connect' || syscall === 'getaddrinfo') return true
+    if (typeof code === 'string' && (NETWORK.has(code) || TLS.test(code) || isStateOfPostgres(code))) return true
     if (MESSAGES.test(error.message)) return true
   }
   return false
@@ -10,10 +11,36 @@ export function isOutage(thrown: unknown): boolean {
 
 const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
 
-// 08: connection; 53: out of resources; 55P03: lock timeout; 57014: statement timeout; 57P0x: shutting down, starting up;
-// 25P03: idle in transaction too long; 40001, 40P01: try again.
-const SQLSTATE = /^(08|53|57P0|55P03$|57014$|25P03$|40001$|40P01$)/
+/** Node's and OpenSSL's codes of a TLS connection that was refused by either side. */
+const TLS =
+  /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_|INVALID_(CA|PURPOSE)$|HOSTNAME_MISMATCH$)/
+
+/** Whether a SQLSTATE tells of the state that Postgres is in, and not of a statement or its data: it may work later. */
+export const isStateOfPostgres = (sqlState: string): boolean => STATES.test(sqlState)
+
+const STATES = new RegExp(
+  `^(?:(?:${[
+    '08', // the connection, or a pooler in front of Postgres
+    '0A', // a plan that an altered table outdated: we use nothing that a Postgres of any version lacks
+    '28', // a login: a changed password, a new rule
+    '3D|3F', // a database or schema that was dropped, or is being restored
+    '40', // try again: a deadlock, a conflict
+    '53', // a full disk, no memory, too many connections
+    '54', // transaction IDs are used up
+    '55', // locked or in use, or accepting no connections
+    '57', // out of time, shutting down, starting up
+    '58', // the system's own errors
+    'F0', // its configuration
+    'XX', // its own errors: corrupted data or indexes
+  ].join('|')})[0-9A-Z]{3}|${[
+    '25006', // read-only: a standby, a full disk of a hosted server
+    '25P03|25P04', // a transaction that took too long
+    '26000|42P05', // a pooler that lost or mixed prepared statements
+    '42501', // a right that was revoked
+    '42P01|42703|42704|42883', // another schema than ours: an older database was restored
+  ].join('|')})$`,
+)
 
 // What pg and ioredis throw without a code; the last one to requests that a stopping server no longer answers.
 const MESSAGES =
-  /^(Query read timeout|timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|Connection is closed|Command timed out|Stream isn't writeable|Cannot use a pool after calling end)/
+  /^(Query read timeout|timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|The server does not support SSL connections|There was an error establishing an SSL connection|SASL: |Connection is closed|Command timed out|Stream isn't writeable|Cannot use a pool after calling end)/

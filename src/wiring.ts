@@ -11,6 +11,7 @@ import type { Config } from './config.js'
 import { createDatabase } from './db/client.js'
 import { databaseTrouble, migrationTrouble, requireFittingPooler, requireUsableDatabase } from './db/database-checks.js'
 import { dutyLease, repairTrouble } from './db/duty-lease.js'
+import { faultWatch } from './db/fault-watch.js'
 import { takedownStore } from './db/image-records.js'
 import { postgresPreviewBoard, postgresProgressBoard } from './db/live-boards.js'
 import { reconcileStore } from './db/reconcile-store.js'
@@ -75,7 +76,13 @@ export async function openFoundation(
   const db = createDatabase(config.databaseUrl, {
     maxConnections,
     onError: onPostgresError,
+    onFault: (err) => faults.noted(err),
     onSuccess: () => postgres.recovered('pool'),
+  })
+  const faults = faultWatch({
+    trouble: () => databaseTrouble(db),
+    onFault: (err) => postgres.failed('statements', err),
+    onEnd: () => postgres.recovered('statements'),
   })
   const isAnyAway = () => postgres.isAway() || redis.isAway()
   /** What to do with an error of the queue: one line in a while, none during an outage. */
@@ -106,7 +113,7 @@ export async function openFoundation(
   const counter = shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow()
   /** Redis and the reconciler are missed by all processes alike, and the service goes on without them. */
   const checks: Readonly<Record<string, ReadyCheck>> = {
-    postgres: { vital: true, trouble: () => databaseTrouble(db) },
+    postgres: { vital: true, trouble: () => faults.trouble() ?? databaseTrouble(db) },
     migrations: { vital: true, trouble: () => migrationTrouble(db) },
     ...(shared && { redis: { vital: false, trouble: () => redisTrouble(shared) } }),
     reconciler: { vital: false, trouble: () => repairTrouble(db) },
@@ -117,6 +124,7 @@ export async function openFoundation(
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {
+    faults.stop()
     for (const client of opened) client.disconnect()
     await db.pool.end()
     throw error
@@ -182,6 +190,7 @@ export async function openFoundation(
         auditTimes,
       ),
     async close() {
+      faults.stop()
       await queue.close()
       for (const client of opened) client.disconnect()
       await db.pool.end().catch(() => undefined)

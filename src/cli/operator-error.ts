@@ -1,4 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm'
+import { sqlState } from '../db/client.js'
 import { refusalOf } from '../db/database-checks.js'
 import { BackendError } from '../generation/run/backend.js'
 import { isOutage } from '../outage.js'
@@ -13,6 +14,7 @@ export function sentenceOf(error: unknown): string {
   const known = refusalOf(error)
   if (known) return known
   const told = withoutQuery(error)
+  if (sqlState(told) && isOutage(told)) return `Postgres cannot do that now (${told.message}): try again.`
   if (isOutage(told))
     return `Postgres can't be reached (${told.message || told.code}): check DATABASE_URL, and that Postgres runs.`
   return told.message || 'Something went wrong.'

@@ -1,16 +1,21 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
+import { isStateOfPostgres } from '../outage.js'
 
 /** Drizzle for typed queries, and its pool for prepared statements. */
 export interface Database {
   readonly orm: NodePgDatabase
   readonly pool: pg.Pool
+  /** Tells whom it concerns of a statement that failed; the pool's own queries do so by themselves. */
+  readonly noteFailure: (error: unknown) => void
 }
 
 interface DatabaseOptions {
   readonly maxConnections: number
   /** Told of each connection that failed to open or was lost. */
   readonly onError: (error: Error) => void
+  /** Told of each statement that Postgres refused for the state that it is in, while it answers. */
+  readonly onFault?: (error: Error) => void
   /** Told of each query that succeeded. */
   readonly onSuccess?: () => void
   /** Others are for tests. */
@@ -41,7 +46,7 @@ const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET t
 
 /** Opens a pool; nothing is connected until the first query. */
 export function createDatabase(url: string, options: DatabaseOptions): Database {
-  const { maxConnections, onError, onSuccess } = options
+  const { maxConnections, onError, onFault, onSuccess } = options
   const times = { ...DATABASE_TIMES, ...options.times }
   const pool = new pg.Pool({
     connectionString: url,
@@ -65,21 +70,32 @@ export function createDatabase(url: string, options: DatabaseOptions): Database 
       onError(error)
       throw error
     })) as typeof pool.connect
+  let current = new WeakSet<pg.ClientBase>()
+  pool.on('connect', (client) => current.add(client))
+  const noteFailure = (error: unknown): void => {
+    const state = sqlState(error)
+    // After a failover the connections that are open lead to the old server, or keep the old setting.
+    if (state === READ_ONLY) current = new WeakSet()
+    if (outcomeUnknown(error)) onError(error as Error)
+    else if (state && !isRefusal(error) && isStateOfPostgres(state)) onFault?.(error as Error)
+  }
   pool.query = (async (...asked: Parameters<pg.PoolClient['query']>) => {
     const client = await pool.connect()
     try {
       const answer = await client.query(...asked)
-      client.release()
+      client.release(!current.has(client))
       onSuccess?.()
       return answer
     } catch (error) {
-      if (outcomeUnknown(error)) onError(error as Error)
+      noteFailure(error)
       client.release(!isRefusal(error))
       throw error
     }
   }) as typeof pool.query
-  return { orm: drizzle(pool), pool }
+  return { orm: drizzle(pool), pool, noteFailure }
 }
+
+const READ_ONLY = '25006'
 
 /** Rejects soon when the connection falls silent: it counts as opening all the while, and few may be. */
 async function applySettings(client: pg.ClientBase, times: DatabaseTimes): Promise<void> {
@@ -130,13 +146,16 @@ export async function withTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // A refusal by the server leaves the connection usable; anything else leaves it in an unknown state.
-    if (sqlState(error) === undefined && !(error instanceof Rollback)) client.release(true)
-    else
+    // Anything else leaves the connection in an unknown state.
+    if (isRefusal(error) || error instanceof Rollback)
       await client.query('ROLLBACK').then(
         () => client.release(),
         () => client.release(true),
       )
+    else {
+      db.noteFailure(error)
+      client.release(true)
+    }
     throw error
   }
 }

@@ -14,6 +14,8 @@ const NOT_MIGRATED = 'The database is not up to date: run "easel migrate" first.
 
 /** What a person can do about a refusal of Postgres, by SQLSTATE. */
 const SENTENCES: Readonly<Record<string, string>> = {
+  '25006':
+    'Postgres is read-only: a standby, or one with default_transaction_read_only. Let DATABASE_URL lead to the primary, or make it writable; a hosted one may be read-only because its disk is full.',
   '28000': 'Postgres refuses the user in DATABASE_URL: correct it.',
   '28P01': 'Postgres refuses the user or the password in DATABASE_URL: correct them.',
   '3D000': 'The database in DATABASE_URL does not exist: create it, or correct DATABASE_URL.',
@@ -21,6 +23,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
     'The user in DATABASE_URL has no right to that: run "easel migrate" as the owner of the tables, with this user in APP_DATABASE_URL.',
   '42P01': NOT_MIGRATED,
   '42703': NOT_MIGRATED,
+  '53100': 'The disk of Postgres is full: make room on it.',
   '55P03': 'The rows are in use by another process at the moment: try again.',
   '57014': 'Postgres took too long to answer: try again when it is less busy.',
 }
@@ -50,12 +53,20 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   if (!migrated) throw new Error(NOT_MIGRATED)
 }
 
-/** Why the database can't be asked now, as one sentence; undefined if it answers and its tables can be read. */
+/** Changes nothing, but fails where nothing could be written. */
+const LOOK = sql`
+  WITH written AS (UPDATE ${generations} SET status = status WHERE false) SELECT 1 FROM ${generations} LIMIT 1`
+
+/** Why the database can't be used now, as one sentence; undefined if its tables can be read and written. */
 export const databaseTrouble = ({ pool }: Database): Promise<string | undefined> =>
-  queryOnce(pool, sql`SELECT 1 FROM ${generations} LIMIT 1`).then(
-    () => undefined,
-    (error) => refusalOf(error) ?? 'Postgres does not answer: see whether it runs where DATABASE_URL leads.',
-  )
+  queryOnce(pool, LOOK).then(() => undefined, troubleOf)
+
+function troubleOf(error: unknown): string {
+  const refusal = refusalOf(error)
+  if (refusal) return refusal
+  if (sqlState(error)) return `Postgres cannot work now: ${(error as Error).message}.`
+  return 'Postgres does not answer: see whether it runs where DATABASE_URL leads.'
+}
 
 /** The same for its tables, where it answers: an older database may have been restored. */
 export const migrationTrouble = ({ pool }: Database): Promise<string | undefined> =>

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseConfig } from '../../src/config.js'
 import { createLogger } from '../../src/logger.js'
 import { startServer } from '../../src/start-server.js'
 import { startOwnRedis } from '../redis/own-redis.js'
+import { call, expectPersonalError, PROMPT } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
+import { givenUser } from '../support/givens.js'
 import { givenStorage } from '../support/image-storage.js'
+import { freePort } from '../support/server-process.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
@@ -79,4 +84,85 @@ describe('an outage', () => {
       expect.objectContaining({ level: 50, dependency: 'postgres', reason: expect.stringContaining('ECONNREFUSED') }),
     ])
   })
+})
+
+describe('a Postgres that answers, but', () => {
+  /** A server over a database of its own, and what changes that database. */
+  async function givenServer() {
+    const { url } = await createTestDatabase()
+    const name = new URL(url).pathname.slice(1)
+    const admin = new pg.Client(Object.assign(new URL(url), { pathname: '/postgres' }).href)
+    await admin.connect()
+    onTestFinished(() => admin.end())
+    const db = patientDatabase(url, 1)
+    onTestFinished(() => db.pool.end())
+    const user = await givenUser(db)
+    const metricsPort = await freePort()
+    const server = await startLoggedServer({ DATABASE_URL: url, METRICS_PORT: `${metricsPort}` })
+    return {
+      ...server,
+      name,
+      db,
+      admin,
+      cutAll: () => admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]),
+      submit: () => call(server.url, 'POST', '/api/v1/generate', { key: user.key, body: PROMPT }),
+      ready: () => fetch(`${server.url}/ready`).then(({ status }) => status),
+      checks: async () => (await (await fetch(`http://127.0.0.1:${metricsPort}/ready`)).json()).checks,
+    }
+  }
+
+  const READ_ONLY = 'default_transaction_read_only'
+  const refuseInserts = (state: string) => `
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'it refuses' USING ERRCODE = '${state}'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON generations EXECUTE FUNCTION refuse()`
+
+  it.each<[string, RegExp, RegExp, (it: Server) => Promise<unknown>, (it: Server) => Promise<unknown>]>([
+    [
+      'is read-only',
+      /read-only transaction/,
+      /^Postgres is read-only: /,
+      ({ admin, name, cutAll }) => admin.query(`ALTER DATABASE ${name} SET ${READ_ONLY} = on`).then(cutAll),
+      // The connections that are open keep it.
+      ({ admin, name }) => admin.query(`ALTER DATABASE ${name} RESET ${READ_ONLY}`),
+    ],
+    [
+      'has a full disk',
+      /it refuses/,
+      /^The disk of Postgres is full: /,
+      ({ db }) => db.pool.query(refuseInserts('53100')),
+      ({ db }) => db.pool.query('DROP TRIGGER refuse ON generations'),
+    ],
+    [
+      'accepts no connection',
+      /not currently accepting connections/,
+      /^Postgres cannot work now: database .* is not currently accepting connections\.$/,
+      ({ admin, name, cutAll }) => admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`).then(cutAll),
+      ({ admin, name }) => admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`),
+    ],
+  ])('%s is an outage: 503, not ready, one error in the log, and one line at its end', async (...given) => {
+    const [, reason, sentence, breaks, mends] = given
+    const server = await givenServer()
+    await until(async () => (await server.ready()) === 200, 'readiness')
+    await breaks(server)
+    await until(async () => (await server.submit()).status === 503, 'a refused submit')
+    for (let n = 0; n < 5; n++) {
+      const refused = await server.submit()
+      expectPersonalError(refused, 503, /temporarily unavailable/)
+      expect(refused.headers.get('retry-after')).toBe('5')
+    }
+    await until(async () => (await server.ready()) === 503, 'a server that is not ready')
+    expect((await server.checks()).postgres).toMatch(sentence)
+    await server.told('postgres is away')
+    await mends(server)
+    await server.told('postgres is back')
+    expect((await server.submit()).status).toBe(201)
+    await until(async () => (await server.ready()) === 200, 'readiness')
+    // Apart from the connections that were cut, and not all at once.
+    expect(server.complaints().filter(({ msg }) => msg !== 'a connection to postgres was lost')).toEqual([
+      expect.objectContaining({ level: 50, dependency: 'postgres', reason: expect.stringMatching(reason) }),
+    ])
+  })
+
+  type Server = Awaited<ReturnType<typeof givenServer>>
 })
