@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isStorageUrl, STORAGE_FORM, storageName, storageOf } from './images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/declaration.js'
+import { TLS_MODES, tlsProblem } from './tls.js'
 
 const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
 
@@ -29,7 +30,16 @@ const urlWith = (one: string, other: string) =>
     abort: true,
   })
 
-const postgresUrl = urlWith('postgres:', 'postgresql:')
+/** A URL whose parameters say what TLS should be. */
+const withTls = (url: ReturnType<typeof urlWith>) =>
+  url.superRefine((text, context) => {
+    const message = tlsProblem(text)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
+
+const postgresUrl = withTls(urlWith('postgres:', 'postgresql:'))
+  // What pg means by them today, and warns of in lines of its own.
+  .transform((text) => text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'))
 const webUrl = urlWith('http:', 'https:')
 
 const storageUrl = z.string().refine(isStorageUrl, STORAGE_FORM)
@@ -94,7 +104,13 @@ const variables = z.object({
   DATABASE_URL: postgresUrl,
   DATABASE_LISTEN_URL: postgresUrl.optional(),
   APP_DATABASE_URL: postgresUrl.optional(),
-  REDIS_URL: urlWith('redis:', 'rediss:')
+  /** Read by pg itself, where a URL says nothing. */
+  PGSSLMODE: z.enum(TLS_MODES, `must be one of ${TLS_MODES.join(', ')}`).optional(),
+  REDIS_URL: withTls(urlWith('redis:', 'rediss:'))
+    .refine(
+      (text) => !(new URL(text).protocol === 'rediss:' ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
+      'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without',
+    )
     .refine(
       (text) =>
         (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),

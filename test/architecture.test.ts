@@ -77,6 +77,7 @@ const CORE = [
   'release.ts',
   'retry-in-background.ts',
   'text.ts',
+  'tls.ts',
 ]
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
@@ -112,6 +113,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'text.ts': [],
   'release.ts': [],
   'retry-in-background.ts': [],
+  'tls.ts': [],
 }
 
 /** Imports of files in these places that are not allowed, as readable lines. */

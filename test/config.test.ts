@@ -18,6 +18,7 @@ function refusalOf(env: Record<string, string | undefined>): string {
 const VARIABLES = [
   'DATABASE_LISTEN_URL',
   'APP_DATABASE_URL',
+  'PGSSLMODE',
   'REDIS_URL',
   'HOST',
   'PORT',
@@ -187,12 +188,33 @@ describe('the configuration', () => {
 })
 
 const ORIGIN = 'must be an http:// or https:// URL without query or password, like https://easel.example'
+const MODES = 'use disable, prefer, require, verify-ca, verify-full, no-verify'
+const PARAMETERS = 'TLS has sslmode, sslrootcert, sslcert and sslkey'
+const UNREAD = "which can't be read (ENOENT); correct the path, or let this user read the file"
+const REDISS = 'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
 describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {
   it.each([
     ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['DATABASE_URL', 'postgres://db/easel?sslmode=verify_full', `has the unknown sslmode "verify_full"; ${MODES}`],
+    ['DATABASE_URL', 'postgres://db/easel?sslmode=', `has the unknown sslmode ""; ${MODES}`],
+    ['DATABASE_URL', 'postgres://db/easel?sslmode=allow', `has the unknown sslmode "allow"; ${MODES}`],
+    ['DATABASE_URL', 'postgres://db/easel?ssl_mode=require', `has the unknown parameter "ssl_mode"; ${PARAMETERS}`],
+    ['DATABASE_URL', 'postgres://db/easel?sslMode=require', `has the unknown parameter "sslMode"; ${PARAMETERS}`],
+    ['DATABASE_LISTEN_URL', 'postgres://db/easel?sslrootca=x', `has the unknown parameter "sslrootca"; ${PARAMETERS}`],
+    ['DATABASE_URL', 'postgres://db/easel?sslrootcert=/nowhere/ca.pem', `names sslrootcert=/nowhere/ca.pem, ${UNREAD}`],
+    [
+      'DATABASE_URL',
+      'postgres://db/easel?sslmode=verify-full&sslrootcert=package.json',
+      'names sslrootcert=package.json, which is no file in PEM form',
+    ],
+    ['PGSSLMODE', 'on', 'must be one of disable, prefer, require, verify-ca, verify-full, no-verify'],
+    ['REDIS_URL', 'rediss://redis?sslrootcert=/nowhere/ca.pem', `names sslrootcert=/nowhere/ca.pem, ${UNREAD}`],
+    ['REDIS_URL', 'rediss://redis?sslmode=verify', `has the unknown sslmode "verify"; ${MODES}`],
+    ['REDIS_URL', 'redis://redis?sslmode=verify-full', REDISS],
+    ['REDIS_URL', 'rediss://redis?sslmode=disable', REDISS],
     ['REDIS_URL', 'redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],
@@ -307,6 +329,18 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ]) {
       expect(refusalOf(env)).not.toContain(secret)
     }
+  })
+})
+
+describe('sslmode', () => {
+  it.each(['prefer', 'require', 'verify-ca'])('%s is verify-full, as it always was', (mode) => {
+    const url = `postgres://u:p%40@db/easel?application_name=x&sslmode=${mode}`
+    expect(parse({ DATABASE_URL: url }).databaseUrl).toBe(url.replace(mode, 'verify-full'))
+  })
+
+  it.each(['disable', 'verify-full', 'no-verify'])('%s stays as it is', (mode) => {
+    const url = `postgres://db/easel?sslmode=${mode}`
+    expect(parse({ DATABASE_URL: url }).databaseUrl).toBe(url)
   })
 })
 

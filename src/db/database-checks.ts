@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
+import { isOutage } from '../outage.js'
+import { tlsTrouble } from '../tls.js'
 import { type Database, sqlState } from './client.js'
 import { backends, leases } from './process-schema.js'
 import { generations } from './schema.js'
@@ -28,8 +30,31 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '57014': 'Postgres took too long to answer: try again when it is less busy.',
 }
 
-/** The sentence for a refusal that a person can do something about; undefined for any other error. */
-export const refusalOf = (error: unknown): string | undefined => SENTENCES[stateOf(error) ?? '']
+/**
+ * The sentence for a refusal that a person can do something about; undefined for any other error.
+ * @param variable the one whose URL led to it
+ */
+export function refusalOf(error: unknown, variable = 'DATABASE_URL'): string | undefined {
+  const sentence = loginRefusal(error) ?? SENTENCES[stateOf(error) ?? '']
+  return sentence?.replaceAll('DATABASE_URL', variable) ?? tlsTrouble(innermost(error), 'Postgres', variable)
+}
+
+function innermost(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error
+}
+
+/** What Postgres, or a pooler in front of it, has against the kind of connection. */
+function loginRefusal(error: unknown): string | undefined {
+  if (!/^(28000|08P01)$/.test(sqlState(error) ?? '')) return undefined
+  const { message } = innermost(error) as Error
+  if (/client certificate/i.test(message))
+    return 'Postgres asks for a client certificate: add sslcert=/path/to/client.crt and sslkey=/path/to/client.key to DATABASE_URL.'
+  if (/no encryption|\bSSL (off|(connection )?(is )?required)|insecure/i.test(message))
+    return `Postgres takes no connection without TLS from here (${message}): add sslmode=verify-full to DATABASE_URL, and sslrootcert=/path/to/ca.pem if its certificate is from an authority of your own.`
+  if (/pg_hba\.conf/.test(message))
+    return `Postgres lets this user in from no such place (${message}): add a line to its pg_hba.conf, or correct DATABASE_URL.`
+  return undefined
+}
 
 /** Without a password that Postgres asks for, the client itself gives up, without a SQLSTATE. */
 function stateOf(error: unknown): string | undefined {
@@ -37,8 +62,16 @@ function stateOf(error: unknown): string | undefined {
   return sqlState(error)
 }
 
-/** Wrong user, password or database, or one that was never migrated: waiting does not help. */
+/** Wrong user, password or database, or one that was never migrated. */
 const MENDED_BY_HAND = /^(28|3D|42)/
+
+/** @throws Error with one sentence where waiting does not help */
+function requireOutage(error: unknown, variable?: string): void {
+  const sentence = refusalOf(error, variable)
+  const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
+  if (isByHand || loginRefusal(error) || !isOutage(error))
+    throw new Error(sentence ?? (error as Error).message, { cause: error })
+}
 
 /** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
@@ -47,8 +80,7 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
     await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
     migrated = await isMigrated(pool)
   } catch (error) {
-    if (MENDED_BY_HAND.test(stateOf(error) ?? ''))
-      throw new Error(refusalOf(error) ?? (error as Error).message, { cause: error })
+    requireOutage(error)
   }
   if (!migrated) throw new Error(NOT_MIGRATED)
 }
@@ -111,7 +143,8 @@ async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: nu
     await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
     await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
     return await Promise.race([received, delay(withinMs, false, { ref: false })])
-  } catch {
+  } catch (error) {
+    requireOutage(error, 'DATABASE_LISTEN_URL')
     return true
   } finally {
     client.end().catch(() => undefined)

@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { Redis, type RedisOptions } from 'ioredis'
+import { noTls, tlsOptions, tlsTrouble } from '../tls.js'
 
 type OnError = (error: Error) => void
 type Options = Omit<RedisOptions, 'replyMapping'>
@@ -26,7 +30,10 @@ export const createProducerRedis = (url: string, onError: OnError): Redis => con
 export const createPatientRedis = (url: string, onError: OnError): Redis =>
   connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
 
-/** Waits briefly for the connection: a process must start while Redis is down. @throws if Redis refuses the login */
+/**
+ * Waits briefly for the connection: a process must start while Redis is down.
+ * @throws Error with one sentence if Redis refuses the login, or TLS does not fit
+ */
 export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
   if (redis.status === 'ready') return
   await new Promise<void>((resolve, reject) => {
@@ -38,20 +45,44 @@ export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
     }
     const ready = () => end(resolve)
     const refused = (cause: Error) => {
-      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password/.test(cause.message)) return
-      end(() => reject(new Error('Redis refuses the user or the password in REDIS_URL: correct them.', { cause })))
+      const sentence = refusalOf(cause)
+      if (sentence) end(() => reject(new Error(sentence, { cause })))
     }
-    const timer = setTimeout(ready, timeoutMs)
+    const late = async () => {
+      if (!(await isOtherwise(redis.options))) return ready()
+      end(() => reject(new Error(redis.options.tls ? noTls('Redis', 'REDIS_URL') : ONLY_TLS)))
+    }
+    const timer = setTimeout(() => void late(), timeoutMs)
     redis.on('ready', ready)
     redis.on('error', refused)
   })
 }
 
+const refusalOf = (error: Error): string | undefined =>
+  /NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)
+    ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
+    : tlsTrouble(error, 'Redis', 'REDIS_URL')
+
+/** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
+async function isOtherwise({ host, port, tls, sentinels }: RedisOptions): Promise<boolean> {
+  if (sentinels) return false
+  const to = { host, port: Number(port), rejectUnauthorized: false, timeout: OTHERWISE_MS }
+  const socket = tls ? connectTcp(to) : connectTls(to)
+  socket.on('timeout', () => socket.destroy(new Error('too late'))).write('PING\r\n')
+  const answer = await once(socket, 'data').catch(() => [])
+  socket.destroy()
+  return /^[+-]/.test(`${answer[0]}`)
+}
+const OTHERWISE_MS = 1000
+const ONLY_TLS = 'Redis takes no connection without TLS at that port: let REDIS_URL begin with rediss://.'
+
 // The default backs off up to 20 s, which would add to every outage.
 const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
 
 function connect(url: string, options: Options, onError: OnError): Redis {
-  const given = { ...options, ...throughSentinels(url), retryStrategy }
+  const { protocol, searchParams } = new URL(url)
+  const tls = protocol === 'rediss:' ? { tls: tlsOptions(searchParams) } : {}
+  const given = { ...options, ...tls, ...throughSentinels(url), retryStrategy }
   const redis = given.sentinels ? new Redis(given) : new Redis(url, given)
   redis.on('error', onError)
   return redis
@@ -72,7 +103,7 @@ function throughSentinels(url: string): Options {
     sentinelRetryStrategy: retryStrategy,
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' && { tls: {}, enableTLSForSentinelMode: true }),
+    ...(protocol === 'rediss:' && { enableTLSForSentinelMode: true }),
   }
 }
 
