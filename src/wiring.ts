@@ -104,10 +104,10 @@ export async function openFoundation(
   const shared = redisUrl === undefined ? undefined : open(createFailFastRedis)
   const connection = (create: typeof createPatientRedis): QueueConnection =>
     redisUrl === undefined
-      ? { kind: 'postgres', url: config.databaseUrl, prefix: namespace }
+      ? { kind: 'postgres', url: config.databaseListenUrl, prefix: namespace }
       : { kind: 'redis', redis: open(create), prefix: `{${namespace}}` }
   const openProducerConnection = () => connection(createProducerRedis)
-  const queue = generationQueue(openProducerConnection(), complain('queue error'), tracing?.telemetry)
+  const producerConnection = openProducerConnection()
   const availability = redisAvailability()
   const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
   const counter = shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow()
@@ -129,6 +129,8 @@ export async function openFoundation(
     await db.pool.end()
     throw error
   }
+  // Its connections are set up in a way that a pooler must not pass on to others.
+  const queue = generationQueue(producerConnection, complain('queue error'), tracing?.telemetry)
 
   return {
     db,

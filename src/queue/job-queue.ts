@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, type Telemetry, withBackend } from 'bullmq'
 import type { Redis } from 'ioredis'
+import pg from 'pg'
 
 /** Where BullMQ keeps its data: in Redis, or in one-machine mode in its own schema in Postgres. */
 export type QueueConnection =
@@ -72,7 +73,8 @@ export function jobQueue(
             data: {},
             opts: {
               ...{ ...JOB_OPTIONS, jobId: id },
-              ...(delayMs > 0 && { delay: delayMs }),
+              // Postgres refuses a part of a millisecond.
+              ...(delayMs > 0 && { delay: Math.ceil(delayMs) }),
               ...(trace !== undefined && { telemetry: { metadata: trace } }),
             },
           }))
@@ -115,9 +117,31 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T | undef
 export function openQueue(name: string, connection: QueueConnection, telemetry?: Telemetry): Queue {
   const options = { prefix: connection.prefix, ...(telemetry && { telemetry }) }
   if (connection.kind === 'redis') return new Queue(name, { ...options, connection: connection.redis })
+  const pool = openPool(connection.url, 2)
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend)
-  return new PostgresQueue(name, {
-    ...options,
-    connection: { connectionString: connection.url, max: 2 },
-  }) as unknown as Queue
+  const queue = new PostgresQueue(name, { ...options, connection: asOptions(pool) }) as unknown as Queue
+  const close = queue.close.bind(queue)
+  queue.close = () => close().finally(() => pool.ended || pool.end())
+  return queue
 }
+
+/** BullMQ takes a pool, though its types ask for a pool's options. */
+export const asOptions = (pool: pg.Pool | undefined) => pool as never
+
+/** BullMQ removes all listeners when it closes its LISTEN client; an error without a listener would end the process. */
+class ClientWithErrorListener extends pg.Client {
+  override removeAllListeners(event?: string | symbol): this {
+    super.removeAllListeners(event)
+    return this.on('error', () => undefined)
+  }
+}
+
+/** A pool for BullMQ, which does not close it. BullMQ itself would name its schema at the login, which PgBouncer refuses. */
+export const openPool = (url: string, max: number): pg.Pool =>
+  new pg.Pool({
+    connectionString: url,
+    max,
+    keepAlive: true,
+    Client: ClientWithErrorListener,
+    onConnect: (client) => client.query('SET search_path TO bullmq'),
+  })

@@ -1,6 +1,5 @@
 import { createPostgresBackend, type Telemetry, Worker, withBackend } from 'bullmq'
-import pg from 'pg'
-import { type QueueConnection, within } from './job-queue.js'
+import { asOptions, openPool, type QueueConnection, within } from './job-queue.js'
 
 export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
@@ -25,6 +24,9 @@ const TIMES = {
   watchMs: 1000,
 }
 
+/** Two for queries, one for LISTEN. */
+const POOL = 3
+
 /** The consumer of a queue: calls `onJob` for each job. */
 export function startJobWorker(
   queue: string,
@@ -43,12 +45,11 @@ export function startJobWorker(
     drainDelay: readMs / 1000,
   }
   const open = () => {
-    const pool = connection.kind === 'postgres' ? openPool(connection.url) : undefined
+    const pool = connection.kind === 'postgres' ? openPool(connection.url, POOL) : undefined
     const worker =
       connection.kind === 'redis'
         ? new Worker(queue, onJob, { ...options, connection: connection.redis })
-        : // BullMQ takes a pool, though its types ask for a pool's options.
-          new (withBackend(createPostgresBackend).Worker)(queue, onJob, { ...options, connection: pool as never })
+        : new (withBackend(createPostgresBackend).Worker)(queue, onJob, { ...options, connection: asOptions(pool) })
     const opened = {
       broken: false,
       isRunning: () => worker.isRunning(),
@@ -85,21 +86,3 @@ export function startJobWorker(
     },
   }
 }
-
-/** BullMQ removes all listeners when it closes its LISTEN client; an error without a listener would end the process. */
-class ClientWithErrorListener extends pg.Client {
-  override removeAllListeners(event?: string | symbol): this {
-    super.removeAllListeners(event)
-    return this.on('error', () => undefined)
-  }
-}
-
-const openPool = (url: string): pg.Pool =>
-  new pg.Pool({
-    connectionString: url,
-    // Two for queries, one for LISTEN.
-    max: 3,
-    keepAlive: true,
-    options: '-c search_path=bullmq',
-    Client: ClientWithErrorListener,
-  })

@@ -1,8 +1,14 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { parseConfig } from '../../src/config.js'
 import { newGenerationId } from '../../src/generation/generation.js'
+import { webhookJobs } from '../../src/queue/webhook-jobs.js'
+import { openFoundation } from '../../src/wiring.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
+import { silentLog } from '../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 import { givenQueue } from './given-queue.js'
@@ -54,6 +60,14 @@ describe.each([
     )
   })
 
+  on('is made whole, however its delay was reckoned', async () => {
+    const faults: Error[] = []
+    const jobs = webhookJobs((await given()).connection(false), (error) => faults.push(error))
+    onTestFinished(() => jobs.close())
+    await until(async () => (await jobs.enqueue({ seq: 1, attempts: 1 }, 5123.4567)) || faults.length > 0, 'the job')
+    expect(faults).toEqual([])
+  })
+
   on('carries no data', async () => {
     const { inspected, ring } = await given()
     await ring('gen_a')
@@ -61,7 +75,53 @@ describe.each([
   })
 })
 
+/** Ends connections that ask for options at their login, as PgBouncer does. */
+async function startPickyProxy(url: string) {
+  const { hostname, port } = new URL(url)
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    for (const socket of [client, upstream]) socket.on('error', () => undefined)
+    client.once('data', (login) => {
+      if (login.includes('options\0')) return client.destroy()
+      upstream.write(login)
+      client.pipe(upstream).pipe(client)
+    })
+    client.once('close', () => upstream.destroy())
+    upstream.once('close', () => client.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return Object.assign(new URL(url), { port: String((server.address() as AddressInfo).port) }).href
+}
+
 describe('a delivery on Postgres', () => {
+  it('rings through a pooler that takes no options at a login', async () => {
+    const { url } = await createTestDatabase()
+    const { ring, listen, heardOut } = givenQueue('postgres', await startPickyProxy(url))
+    let rung = 0
+    listen(async () => void rung++)
+    await ring('gen_a')
+    await until(() => rung > 0, 'the ring')
+    await heardOut()
+  })
+
+  it('takes the way around a pooler, as notices do', async () => {
+    const { url } = await createTestDatabase()
+    const around = await startFaultProxy(url)
+    onTestFinished(() => around.close())
+    const config = parseConfig({ DATABASE_URL: url, DATABASE_LISTEN_URL: around.through(url) })
+    const foundation = await openFoundation(config, silentLog(), { maxConnections: 2 })
+    onTestFinished(() => foundation.close())
+    const enqueue = (id: string) => foundation.queue.enqueue([{ id, attempt: 1 }])
+    await until(() => enqueue('gen_a'), 'the queue')
+    await around.refuse()
+    expect(await enqueue('gen_b')).toBe(false)
+    expect((await foundation.db.pool.query('SELECT 1')).rowCount).toBe(1)
+    await around.pass()
+    await until(() => enqueue('gen_b'), 'the queue')
+  })
+
   it('rings as soon as Postgres is back if both ends were opened while it was away', async () => {
     const { url } = await createTestDatabase()
     const proxy = await startFaultProxy(url)

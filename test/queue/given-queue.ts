@@ -36,6 +36,7 @@ export function givenQueue(kind: 'redis' | 'postgres', url: string) {
   return {
     queue,
     prefix,
+    connection,
     /** BullMQ's own view of it. */
     inspected,
     ring: (...ids: string[]) => {
