@@ -1,4 +1,4 @@
-import { Resolver } from 'node:dns/promises'
+import { lookup, Resolver, TIMEOUT } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import type { Agent } from 'undici'
@@ -29,7 +29,7 @@ class NameUnknown extends Error {}
 export function webhookSender(options: SenderOptions): WebhookSender {
   const { resolveHost = resolve, timeoutMs = TIMEOUT_MS, ...target } = options
   const targets = webhookTargets(target)
-  const lookup = guardedLookup(resolveHost, target.policy)
+  const guarded = guardedLookup(resolveHost, target.policy)
   // A connect in progress ignores the signal.
   const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
   return {
@@ -38,7 +38,7 @@ export function webhookSender(options: SenderOptions): WebhookSender {
       const { Agent, request } = await import('undici')
       const limit = timeLimit(signal, timeoutMs)
       // One agent per send: no connection outlives the check of its address.
-      const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup, timeout: connectTimeout } })
+      const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup: guarded, timeout: connectTimeout } })
       try {
         // Again, because what the operator allows may have changed.
         targets.require(delivery.url, 'url')
@@ -109,11 +109,22 @@ function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupF
   }
 }
 
-/** Not dns.lookup: slow answers would block the few threads that also read files. */
+/**
+ * By the system's resolver, which knows /etc/hosts and search domains, too. It holds one of the two threads that the
+ * whole process has for it, as long as a name server likes: names that DNS has no answer for in time go one by one.
+ */
 async function resolve(name: string): Promise<string[]> {
-  const resolver = new Resolver({ timeout: 2000, tries: 2 })
-  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  return found.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  const look = async () => (await lookup(name, { all: true })).map(({ address }) => address)
+  if (!(await isSlow(name))) return look()
+  slowLooks = slowLooks.then(look, look)
+  return slowLooks
+}
+let slowLooks: Promise<string[]> = Promise.resolve([])
+
+async function isSlow(name: string): Promise<boolean> {
+  const resolver = new Resolver({ timeout: 1000, tries: 2 })
+  const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  return asked.some((answer) => answer.status === 'rejected' && answer.reason.code === TIMEOUT)
 }
 
 function faultOf(error: unknown): DeliveryFault {

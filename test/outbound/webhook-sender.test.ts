@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns/promises'
+import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { type SenderOptions, webhookSender } from '../../src/outbound/webhook-sender.js'
 import { addressPolicy } from '../../src/outbound/webhook-targets.js'
@@ -52,6 +54,26 @@ describe('a receiver', () => {
       delivered: false,
       fault: 'tls_failed',
     })
+  })
+
+  it('may have a name that only this machine knows, and is looked at all the same', async () => {
+    const receiver = await givenReceiver(200)
+    for (const name of ['localhost', hostname()]) {
+      const url = receiver.url.replace('127.0.0.1', name)
+      const known = (await lookup(name, { all: true })).map(({ address }) => address)
+      const inside = addressPolicy([...known, '127.0.0.1'])
+      expect(await send(url, { policy: inside })).not.toHaveProperty('fault', 'dns_failed')
+      const elsewhere = addressPolicy(['10.255.255.1'])
+      expect(await send(url, { policy: elsewhere })).toEqual({ delivered: false, fault: 'address_refused' })
+    }
+    expect(
+      await send(receiver.url.replace('127.0.0.1', 'localhost'), { policy: addressPolicy(['127.0.0.1', '::1']) }),
+    ).toEqual({
+      delivered: true,
+      status: 200,
+    })
+    const nowhere = await send('http://no-such-name.invalid/')
+    expect(nowhere).toEqual({ delivered: false, fault: 'dns_failed' })
   })
 
   it('may say when to come back', async () => {
