@@ -6,6 +6,7 @@ import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
 import { createLogger } from './logger.js'
 import type { Metrics } from './metrics/open-metrics.js'
+import { useProxy } from './proxy.js'
 import { version } from './release.js'
 import type { Tracing } from './tracing/open-tracing.js'
 
@@ -29,6 +30,7 @@ export async function runProcess(
   let log: Logger | undefined
   try {
     const config = parseConfig(process.env)
+    await useProxy(process.env)
     const { openTracing, traceFacts } = config.traces ? await import('./tracing/open-tracing.js') : {}
     log = createLogger(config.logLevel, name, traceFacts)
     const tracing = openTracing?.(name, log)

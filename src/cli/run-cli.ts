@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
+import { useProxy } from '../proxy.js'
 import { version } from '../release.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
@@ -79,6 +80,7 @@ export async function runCli(
   backendCommands(program, find, print)
   explainMistakes(program, command)
   try {
+    await useProxy(env)
     await program.parseAsync(args, { from: 'user' })
     return exitCode
   } catch (error) {

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import { HttpsProxyAgent } from 'https-proxy-agent'
+import { getProxyForUrl } from 'proxy-from-env'
 import { timeLimit } from '../abort-signals.js'
 import type { FileRequest, PublicFile } from '../generation/library/public-file.js'
 import type { FoundObject, ObjectFacts, Objects } from './objects.js'
@@ -40,6 +42,8 @@ async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Pro
   // Else it prints on stderr, where the log is, that it will want a newer Node one day.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
   const { S3Client } = await import('@aws-sdk/client-s3')
+  // A store over http:// is in a network of ours.
+  const proxy = getProxyForUrl(endpoint ?? `https://s3.${region}.amazonaws.com`)
   // A reader of /cdn holds one for as long as it reads, so there may be as many as readers, whom the server limits.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
   return new S3Client({
@@ -55,7 +59,7 @@ async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Pro
       connectionTimeout: CONNECT_MS,
       throwOnRequestTimeout: true,
       httpAgent: agent,
-      httpsAgent: agent,
+      httpsAgent: proxy ? new HttpsProxyAgent(proxy, agent) : agent,
     },
   })
 }

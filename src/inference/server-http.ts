@@ -1,4 +1,5 @@
-import { Agent, type Dispatcher, FormData, request } from 'undici'
+import { getProxyForUrl } from 'proxy-from-env'
+import { Agent, type Dispatcher, FormData, ProxyAgent, request } from 'undici'
 import { timeLimit } from '../abort-signals.js'
 import { networkFailure } from './backend-failure.js'
 
@@ -55,6 +56,12 @@ const decoded = (text: string) => {
   }
 }
 
+/** A server over https:// may be rented, behind HTTPS_PROXY; one over http:// is in a network of ours. */
+export function agentOf(base: string, options: Agent.Options): Dispatcher {
+  const proxy = base.startsWith('https:') && getProxyForUrl(base)
+  return proxy ? new ProxyAgent({ ...options, uri: proxy }) : new Agent(options)
+}
+
 type Sent = Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { readonly headers: Record<string, string> }
 type Read<T> = (reply: Dispatcher.ResponseData) => Promise<T>
 
@@ -73,8 +80,8 @@ export function createServerHttp(
   const { name, base, authorization } = address
   const connect = { timeout: CONNECT_TIMEOUT_MS }
   const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: maxReplyBytes, connect }
-  const fresh = new Agent({ ...limits, pipelining: 0 })
-  const kept = keepAlive ? new Agent(limits) : undefined
+  const fresh = agentOf(base, { ...limits, pipelining: 0 })
+  const kept = keepAlive ? agentOf(base, limits) : undefined
   const json = { accept: 'application/json', ...(authorization && { authorization }) }
 
   async function call<T>(path: string, signal: AbortSignal, sent: Sent, read: Read<T>, agent = fresh): Promise<T> {

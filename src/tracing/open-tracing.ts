@@ -2,6 +2,7 @@
  * Traces by OpenTelemetry. Only entry.ts loads this folder, and only where OTEL_EXPORTER_OTLP_ENDPOINT is set; the
  * SDK reads the other OTEL_ variables itself.
  */
+import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SpanKind, trace } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -13,6 +14,8 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-node'
 import { BullMQOtel } from 'bullmq-otel'
+import { HttpsProxyAgent } from 'https-proxy-agent'
+import { getProxyForUrl } from 'proxy-from-env'
 import type { Log } from '../log.js'
 import { traceRequests } from './http-spans.js'
 import { tracedBackend, tracedRuns, tracedSender, tracedSubmits } from './port-spans.js'
@@ -34,7 +37,7 @@ export function openTracing(name: string, log: Log) {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': `easel-${name}` }))
     .merge(detectResources({ detectors: [envDetector] }))
-  const processor = new WithoutIdleWork(telling(new OTLPTraceExporter(), log))
+  const processor = new WithoutIdleWork(telling(new OTLPTraceExporter(throughProxy()), log))
   // Only BullMQ adds events to its spans, with the messages of errors in them.
   const spanLimits = { eventCountLimit: 0 }
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor], spanLimits })
@@ -50,6 +53,14 @@ export function openTracing(name: string, log: Log) {
     /** Sends the last spans, if that is possible soon; called once. */
     stop: () => Promise.race([provider.shutdown(), delay(STOP_MS, undefined, { ref: false })]).catch(() => undefined),
   }
+}
+
+/** A collector over http:// is in a network of ours. */
+function throughProxy() {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT = '' } = process.env
+  const proxy = getProxyForUrl(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT)
+  if (!proxy) return {}
+  return { httpAgentOptions: (protocol: string) => (protocol === 'https:' ? new HttpsProxyAgent(proxy) : new Agent()) }
 }
 
 const BULLMQ = 'bullmq'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { Agent, buildConnector, WebSocket } from 'undici'
+import { buildConnector, WebSocket } from 'undici'
 import { z } from 'zod'
-import { CONNECT_TIMEOUT_MS, type ServerAddress } from '../server-http.js'
+import { agentOf, CONNECT_TIMEOUT_MS, type ServerAddress } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 
 const OPEN_WITHIN_MS = 1_000
@@ -59,7 +59,7 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
   const clientId = randomUUID()
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${clientId}`
   const sockets = new Set<Socket>()
-  const dispatcher = new Agent({
+  const dispatcher = agentOf(base, {
     headersTimeout: 0,
     bodyTimeout: 0,
     webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
