@@ -16,10 +16,13 @@ export interface JobWorkerOptions {
 const TIMES = {
   /** A worker that has said nothing of its job for this long has lost it. */
   lockMs: 10_000,
-  /** Lost jobs are looked for this often, and taken anew. */
-  stalledMs: 2000,
-  /** How long one read waits for a job: not long, because another worker may have taken the wake-up and stopped. */
-  readMs: 1000,
+  /** Lost jobs are looked for this often, and taken anew. What they were about, the polls of Postgres find sooner. */
+  stalledMs: 10_000,
+  /**
+   * How long one read waits for a job. Another worker may have taken the wake-up and stopped: the polls are there for
+   * that, too. Each read and each look is a dozen commands of an idle Redis.
+   */
+  readMs: 10_000,
   /** A BullMQ worker that has stopped by itself is replaced within this time. */
   watchMs: 1000,
 }

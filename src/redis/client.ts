@@ -32,10 +32,24 @@ export const createPatientRedis = (url: string, onError: OnError): Redis =>
 
 /**
  * Waits briefly for the connection: a process must start while Redis is down.
- * @throws Error with one sentence if Redis refuses the login, or TLS does not fit
+ * @throws Error with one sentence if Redis refuses the login, TLS does not fit, or it is a kind of server that does not
  */
 export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
-  if (redis.status === 'ready') return
+  if (redis.status !== 'ready') await connected(redis, timeoutMs)
+  if (redis.status !== 'ready') return
+  const facts = await redis.info('server').catch(() => '')
+  const sentence = UNFIT[/^redis_mode:(\w+)/m.exec(facts)?.[1] ?? '']
+  if (sentence) throw new Error(sentence)
+}
+
+/** By what a server says of itself. */
+const UNFIT: Readonly<Record<string, string>> = {
+  cluster:
+    'Easel cannot use a Redis cluster: let REDIS_URL lead to a single Redis, or to the master that sentinels name.',
+  sentinel: 'REDIS_URL leads to a sentinel: write redis://MASTER/0?sentinels=HOST:26379,HOST:26379 with its master.',
+}
+
+async function connected(redis: Redis, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const end = (settle: () => void) => {
       clearTimeout(timer)

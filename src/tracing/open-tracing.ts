@@ -65,7 +65,7 @@ function throughProxy() {
 
 const BULLMQ = 'bullmq'
 
-/** BullMQ looks for jobs once a second, and each look would be a trace of its own. */
+/** BullMQ looks for jobs all the time, and each look would be a trace of its own. */
 class WithoutIdleWork extends BatchSpanProcessor {
   override onEnd(span: ReadableSpan): void {
     const isIdleWork =

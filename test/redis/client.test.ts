@@ -1,4 +1,8 @@
-import type { Redis } from 'ioredis'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   createFailFastRedis,
@@ -7,8 +11,10 @@ import {
   redisAvailability,
   whenReady,
 } from '../../src/redis/client.js'
+import { redisTrouble } from '../../src/redis/redis-trouble.js'
 import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
+import { findRedis, freePort } from '../support/redis-server.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
@@ -120,4 +126,46 @@ it('after a command that failed, no command is sent to Redis for a second', asyn
   expect(asked).toBe(1)
   vi.advanceTimersByTime(1)
   expect(await availability.run(ask)).toBe('PONG')
+})
+
+/** A server of its own, with these settings. */
+async function startRedisWith(...settings: string[]) {
+  const directory = await mkdtemp(join(tmpdir(), 'easel-redis-'))
+  const port = await freePort()
+  const file = join(directory, 'conf')
+  await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`, 'save ""', ...settings].join('\n'))
+  const args = settings.some((line) => line.startsWith('sentinel ')) ? ['--sentinel'] : []
+  const child = spawn(findRedis() as string, [file, ...args], { stdio: 'ignore' })
+  closers.push(
+    () => rm(directory, { recursive: true, force: true }),
+    () => void child.kill('SIGKILL'),
+  )
+  const url = `redis://127.0.0.1:${port}`
+  const probe = new Redis(url, { maxRetriesPerRequest: null }).on('error', quiet)
+  closers.push(() => probe.disconnect())
+  await probe.ping()
+  return url
+}
+
+describe.skipIf(!redisAvailable)('a process', () => {
+  it.each<[string, RegExp, string[]]>([
+    ['a cluster', /^Easel cannot use a Redis cluster: /, ['cluster-enabled yes']],
+    ['a sentinel', /^REDIS_URL leads to a sentinel: write /, ['sentinel monitor easel 127.0.0.1 1 1']],
+  ])('does not start with %s, whatever connection finds out', async (_kind, sentence, settings) => {
+    const url = await startRedisWith(...settings)
+    for (const [, create] of KINDS) {
+      const redis = create(url, quiet)
+      closers.push(() => redis.disconnect())
+      await expect(whenReady(redis, 60_000)).rejects.toThrow(sentence)
+    }
+  })
+
+  it('starts with a replica, which may become the primary, and says what it is', async () => {
+    const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet)
+    closers.push(() => redis.disconnect())
+    await whenReady(redis)
+    expect(await until(() => redisTrouble(redis), 'the sentence')).toMatch(/^Redis is a replica and takes nothing,/)
+    await redis.replicaof('NO', 'ONE')
+    await until(async () => (await redisTrouble(redis)) === undefined, 'a primary')
+  })
 })
