@@ -15,6 +15,7 @@ import { queuePositions } from './db/queue-positions.js'
 import { refusedPromptNotes } from './db/refused-prompt-store.js'
 import { serviceState } from './db/service-state.js'
 import { submissionStore } from './db/submission-store.js'
+import { unansweredStore } from './db/unanswered-store.js'
 import { uploadRights } from './db/upload-rights.js'
 import { serviceUnavailable } from './errors.js'
 import type { CancelStore } from './generation/cancel.js'
@@ -101,6 +102,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     lock,
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),
+    unanswered: unansweredStore(db),
     queue,
     polls: pollStore(db),
     positions,

@@ -1,6 +1,18 @@
 /** What the running processes tell each other through Postgres. See schema.ts. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, doublePrecision, integer, jsonb, pgTable, primaryKey, real, text } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import type { AuditResult } from '../generation/repair/audit-result.js'
 import { bytea, int8, time } from './schema.js'
 
@@ -80,4 +92,15 @@ export const lastAudit = pgTable(
     checks: jsonb('checks').$type<AuditResult['checks']>().notNull(),
   },
   (t) => [check('last_audit_only_row_check', sql`${t.onlyRow}`)],
+)
+
+export const unansweredRequests = pgTable(
+  'unanswered_requests',
+  {
+    generationId: text('generation_id').primaryKey(),
+    apiKeyId: uuid('api_key_id').notNull(),
+    requestHash: bytea('request_hash').notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [index('unanswered_requests_alike').on(t.apiKeyId, t.requestHash)],
 )

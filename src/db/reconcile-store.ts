@@ -14,6 +14,7 @@ import { CLEAN_REFUSED_PROMPTS } from './refused-prompt-store.js'
 import { BACK_IN_QUEUE, notePutBack } from './run-store.js'
 import { generations as g, idempotencyKeys as r } from './schema.js'
 import { assign, param, statement } from './statement.js'
+import { CLEAN_UNANSWERED } from './unanswered-store.js'
 
 const PAGE = 1000
 /** Of expired keys, in one call of `clean`. */
@@ -117,7 +118,13 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
 
     async clean() {
       for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== PAGE) break
-      for (const forget of [CLEAN_MISSING_JOBS, CLEAN_BACKENDS, CLEAN_REFUSED_PROMPTS, ...CLEAN_BOARDS])
+      for (const forget of [
+        CLEAN_MISSING_JOBS,
+        CLEAN_UNANSWERED,
+        CLEAN_BACKENDS,
+        CLEAN_REFUSED_PROMPTS,
+        ...CLEAN_BOARDS,
+      ])
         await forget.run(pool)
     },
   }

@@ -8,6 +8,7 @@ import type { PollPorts } from '../generation/follow/poll.js'
 import type { HistoryStore, LedgerStore } from '../generation/library/history.js'
 import type { ImageRemovals } from '../generation/library/takedown.js'
 import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
+import type { UnansweredStore } from '../generation/submit/repeats.js'
 import type { SubmitPorts } from '../generation/submit/submission.js'
 import type { EndpointPorts } from '../webhooks/endpoints.js'
 
@@ -29,4 +30,5 @@ export interface PersonalApiPorts extends SharedPorts {
 export interface CreateImageApiPorts extends SharedPorts {
   readonly abilities: Abilities
   readonly watch: GenerationWatch
+  readonly unanswered: UnansweredStore
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../errors.js'
+import type { RequestIdentity } from '../generation/submit/repeats.js'
 import type { IdempotencyRequest, Submission, SubmitPorts, Submitted } from '../generation/submit/submission.js'
 import { submitGeneration } from '../generation/submit/submit.js'
 
@@ -26,8 +27,17 @@ export function idempotencyOf(
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key.trim() === '' || key.length > MAX_KEY_LENGTH)
     throw invalidParameter('Idempotency-Key', `The Idempotency-Key header must have 1 to ${MAX_KEY_LENGTH} characters.`)
-  return { key, bodyHash: createHash('sha256').update(scope).update('\n').update(canonical(body)).digest() }
+  return { key, bodyHash: hashOf(scope, body) }
 }
+
+/** What tells a repeat of this request from another one, where it has no Idempotency-Key. */
+export const identityOf = ({ caller, method, routeOptions, body }: FastifyRequest): RequestIdentity => ({
+  keyId: caller.keyId,
+  requestHash: hashOf(`${method} ${routeOptions.url}`, body),
+})
+
+const hashOf = (scope: string, body: unknown): Buffer =>
+  createHash('sha256').update(scope).update('\n').update(canonical(body)).digest()
 
 /** The validated body as text, whatever the order of its fields. */
 const canonical = (body: unknown): string =>

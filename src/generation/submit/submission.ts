@@ -28,6 +28,11 @@ export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl' | 're
   readonly model: () => Promise<ModelVersion>
   readonly idempotency: IdempotencyRequest | undefined
   /**
+   * Finds the generation of an earlier request like this that nobody has got, if any; asked only without an
+   * Idempotency-Key, in its place in the order of checks.
+   */
+  readonly unanswered?: (() => Promise<SubmittedGeneration | undefined>) | undefined
+  /**
    * The account's active charged generation, where it was read ahead and that is not long ago: a submit that must wait is
    * then refused sooner. Called in its place in the order of checks.
    */
@@ -35,7 +40,7 @@ export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl' | 're
 }
 
 export interface Submitted extends SubmittedGeneration {
-  /** This is the answer to an earlier request with the same Idempotency-Key; nothing was charged now. */
+  /** This is the answer to an earlier request that this one repeats; nothing was charged now. */
   readonly replayed: boolean
   /** The account's balance after the charge, or as it is at a replay; undefined where nothing is charged. */
   readonly creditsLeft: number | undefined

@@ -12,14 +12,14 @@ import {
 } from '../../errors.js'
 import { failpoint, guardOff } from '../../failpoint.js'
 import { retryInBackground } from '../../retry-in-background.js'
-import { type Generation, newGeneration, newGenerationId, priceOf } from '../generation.js'
+import { type Generation, newGeneration, newGenerationId, priceOf, type SubmittedGeneration } from '../generation.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
 import type { InsertOutcome, RefusedPrompts, Submission, SubmitPorts, Submitted } from './submission.js'
 
 /**
- * Charges and queues one generation, or leaves no trace. Under an Idempotency-Key it resolves to the generation that was
- * submitted under it before. The order of checks is the contract's: idempotent replay, subscription, model, moderation,
- * active generation, credits.
+ * Charges and queues one generation, or leaves no trace. A repeat, by its Idempotency-Key or of a request that nobody got
+ * the answer to, resolves to the generation that was submitted before. The order of checks is the contract's: replay,
+ * subscription, model, moderation, active generation, credits.
  */
 export async function submitGeneration(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
   try {
@@ -35,15 +35,15 @@ export async function submitGeneration(ports: SubmitPorts, caller: Caller, submi
 async function submitOrReplay(ports: SubmitPorts, caller: Caller, submission: Submission): Promise<Submitted> {
   const { account } = caller
   const id = newGenerationId()
-  if (!submission.idempotency) return submitOnce(ports, caller, submission, id)
+  if (!submission.idempotency) {
+    const first = await submission.unanswered?.()
+    return first ? replayed(caller, first) : submitOnce(ports, caller, submission, id)
+  }
   const { key, bodyHash } = submission.idempotency
   const first = await ports.idempotency.reserve(account.id, key, bodyHash, id)
   if (first.outcome === 'mismatch') throw idempotencyMismatch()
   if (first.outcome === 'in_flight') throw idempotencyInFlight()
-  if (first.outcome === 'replay') {
-    const creditsLeft = caller.keyKind === 'developer' ? undefined : account.credits
-    return { ...first.generation, replayed: true, creditsLeft }
-  }
+  if (first.outcome === 'replay') return replayed(caller, first.generation)
   await failpoint('idempotency.after_reserve')
   try {
     return await submitOnce(ports, caller, submission, id)
@@ -54,6 +54,12 @@ async function submitOrReplay(ports: SubmitPorts, caller: Caller, submission: Su
     throw error
   }
 }
+
+const replayed = ({ account, keyKind }: Caller, first: SubmittedGeneration): Submitted => ({
+  ...first,
+  replayed: true,
+  creditsLeft: keyKind === 'developer' ? undefined : account.credits,
+})
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
   const { account } = caller

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { whenAborted } from '../../abort-signals.js'
 import { AppError, generationFailed, imageRemoved } from '../../errors.js'
 import { waitForImage } from '../../generation/follow/wait.js'
+import { unansweredRepeats } from '../../generation/submit/repeats.js'
 import type { Submission } from '../../generation/submit/submission.js'
 import { clientGone } from '../connections.js'
 import type { CreateImageApiPorts } from '../ports.js'
-import { submitFor } from '../submission.js'
+import { identityOf, submitFor } from '../submission.js'
 import { withPublicSampler } from './presets.js'
 
 /** More than the GPUs behind one server can draw while clients wait. */
@@ -30,6 +32,7 @@ export type CreateImages = ReturnType<typeof imageCreation>
  */
 export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING }: WaitingOptions) {
   let waiting = 0
+  const repeatOf = unansweredRepeats(ports.unanswered)
 
   /** @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already */
   return async (request: FastifyRequest, reply: FastifyReply, submission: Submission) => {
@@ -37,8 +40,15 @@ export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX
     if (waiting >= maxWaiting) throw new AppError('rate_limited', TOO_MANY_WAITING, { retryAfterSeconds: 5 })
     waiting++
     try {
-      const submitted = await submitFor(request, reply, ports, submission)
       const gone = clientGone(request, reply)
+      const repeat = submission.idempotency ? undefined : repeatOf(identityOf(request))
+      const submitting = submitFor(request, reply, ports, { ...submission, unanswered: repeat?.first })
+      void whenAborted(gone)
+        .then(async () => {
+          if (!reply.raw.writableFinished) await repeat?.leave(submitting)
+        })
+        .catch((err) => request.log.warn({ err }, 'a repeat of this request will be a new one'))
+      const submitted = await submitting
       request.releaseSlot?.()
       const { slugs } = await waitForImage(ports, submitted, { timeoutSeconds, gone, leaving }).catch((error) => {
         const hasFailed = error instanceof AppError && error.code === 'generation_failed'

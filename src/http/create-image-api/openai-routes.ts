@@ -18,7 +18,8 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
 
   app.post('/images/generations', { schema: createOpenAiImagesSchema }, async (request, reply) => {
     const { model, request: generation, format, ignored } = request.body
-    if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '))
+    const names = Object.keys(ignored)
+    if (names.length > 0) reply.header('x-ignored-fields', names.join(', '))
     const { submitted, slugs } = await createImages(request, reply, {
       lane: 'create_image',
       request: generation,

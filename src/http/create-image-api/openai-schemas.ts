@@ -54,8 +54,13 @@ export const openAiBody = field
     model: body.model,
     request: requestOf(body, { ...body.size, batchSize: body.n }),
     format: body.response_format,
-    /** Fields that were sent and change nothing. */
-    ignored: Object.keys(ignoredFields).filter((name) => (body[name as keyof typeof ignoredFields] ?? null) !== null),
+    /** What was sent and changes nothing: another value still makes another request. */
+    ignored: Object.fromEntries(
+      Object.keys(ignoredFields).flatMap((name) => {
+        const value = body[name as keyof typeof ignoredFields] ?? null
+        return value === null ? [] : [[name, value]]
+      }),
+    ),
   }))
 
 const images = z

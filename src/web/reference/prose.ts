@@ -102,6 +102,7 @@ export function chapters({ baseUrl, apiBaseUrl, rateLimit: { max, windowSeconds 
       heading: 'Repeat safely',
       blocks: [
         'Send an `Idempotency-Key` header with a submit, for instance a random UUID. The same key with the same body gets the first answer again and is charged once, for 24 hours; `Idempotent-Replayed: true` marks the repeat. The same key with another body is a 422; a 409 means that the first request is still under way.',
+        'Without that header, Create Image lets a repeat join an earlier request whose client hung up before its answer: the same key, path and body within five minutes get the same generation, once, unless it has failed. Give a request an `Idempotency-Key` of its own to keep it apart.',
       ],
     },
     {

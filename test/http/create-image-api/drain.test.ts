@@ -11,6 +11,7 @@ import { postgresProgressBoard } from '../../../src/db/live-boards.js'
 import { modelStore } from '../../../src/db/model-store.js'
 import { queuePositions } from '../../../src/db/queue-positions.js'
 import { submissionStore } from '../../../src/db/submission-store.js'
+import { unansweredStore } from '../../../src/db/unanswered-store.js'
 import { createImageApi } from '../../../src/http/create-image-api/plugin.js'
 import { createImageStore } from '../../../src/images/open-image-store.js'
 import { withInfotext } from '../../../src/images/png-text.js'
@@ -97,6 +98,7 @@ describe('a server that must leave', () => {
       submissions: submissionStore(db),
       abilities: backendAbilities(db),
       idempotency: idempotencyStore(db),
+      unanswered: unansweredStore(db),
       queue: { enqueue: async () => true, withdraw: async () => undefined },
       cancels: cancelStore(db),
       watch,
