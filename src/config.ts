@@ -14,15 +14,29 @@ const wholeNumber = (min: number, max: number) => {
     .pipe(z.number(message).min(min, message).max(max, message))
 }
 
-const httpUrl = z.string().refine((text) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
-  // In https://https://host the host would be "https".
-  const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
-  return isHttp && isOne && !url.search && !url.hash && !url.username && !url.password
-}, 'must be an http:// or https:// URL without query or password, like https://easel.example')
+const plainHttpUrl = z.string().refine(
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
+    // In https://https://host the host would be "https".
+    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
+    return isHttp && isOne && !/[?#]/.test(text) && !url.username && !url.password
+  },
+  {
+    message: 'must be an http:// or https:// URL without query or password, like https://easel.example',
+    abort: true,
+  },
+)
 
-const httpOrigin = httpUrl.transform((text) => text.replace(/\/+$/, ''))
+const httpUrl = plainHttpUrl.transform((text) => text.replace(/\/+$/, ''))
+
+/** Pages, cookies and the paths of the interfaces begin at the root of their host. */
+const httpOrigin = plainHttpUrl
+  .refine(
+    (text) => /^\/*$/.test(new URL(text).pathname),
+    'must have no path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths',
+  )
+  .transform((text) => new URL(text).origin)
 
 const urlWith = (one: string, other: string) =>
   z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
@@ -93,7 +107,7 @@ function serverOf(entry: string): string {
  * To the letter: providers' issuers end with a slash or do not. Only the loopback address may do without https: whoever
  * reads along could sign in as anybody.
  */
-const issuerUrl = httpUrl.refine((text) => {
+const issuerUrl = plainHttpUrl.refine((text) => {
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }, 'must begin with https://, except on localhost')
@@ -124,14 +138,14 @@ const variables = z.object({
   API_BASE_URL: httpOrigin.optional(),
   STORAGE_URL: storageUrl.default('file:.easel/images'),
   STORAGE_OLD_URL: storageUrl.optional(),
-  S3_ENDPOINT: httpOrigin.optional(),
+  S3_ENDPOINT: httpUrl.optional(),
   S3_REGION: z.string().optional(),
   S3_ACCESS_KEY_ID: z.string().optional(),
   S3_SECRET_ACCESS_KEY: z.string().optional(),
   S3_FORCE_PATH_STYLE: flag.optional(),
   UPLOAD_VIA: z.enum(['direct', 'server'], 'must be direct or server').default('direct'),
   UPLOAD_SECRET: z.string().min(32, 'must have at least 32 characters').optional(),
-  CDN_BASE_URL: httpOrigin.optional(),
+  CDN_BASE_URL: httpUrl.optional(),
   CDN_PURGE_URL: webUrl.optional(),
   INFERENCE_URL: z
     .string()

@@ -124,6 +124,7 @@ describe('the configuration', () => {
       apiBaseUrl: 'https://easel.example',
       cdnBaseUrl: 'https://easel.example/cdn',
     })
+    expect(parse({ BASE_URL: 'HTTPS://Easel.Example:443//' })).toMatchObject({ baseUrl: 'https://easel.example' })
     const apart = { API_BASE_URL: 'https://api.easel.example/', CDN_BASE_URL: 'https://cdn.example/images//' }
     expect(parse({ BASE_URL: 'https://easel.example', ...apart })).toMatchObject({
       apiBaseUrl: 'https://api.easel.example',
@@ -192,6 +193,8 @@ const MODES = 'use disable, prefer, require, verify-ca, verify-full, no-verify'
 const PARAMETERS = 'TLS has sslmode, sslrootcert, sslcert and sslkey'
 const UNREAD = "which can't be read (ENOENT); correct the path, or let this user read the file"
 const REDISS = 'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without'
+const ROOT =
+  'must have no path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
 describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {
@@ -229,6 +232,11 @@ describe('a value that cannot be used is refused with the variable’s name and 
     // As compose makes it of a SITE_ADDRESS that is a URL.
     ['BASE_URL', 'https://https://easel.example', ORIGIN],
     ['API_BASE_URL', '//api.easel.example', ORIGIN],
+    ['BASE_URL', 'https://easel.example/?', ORIGIN],
+    ['BASE_URL', 'https://easel.example/easel', ROOT],
+    ['BASE_URL', 'http://localhost:3000/easel/', ROOT],
+    ['BASE_URL', 'https://easel.example/%20', ROOT],
+    ['API_BASE_URL', 'https://api.easel.example/v1', ROOT],
     ['CDN_BASE_URL', 'https://cdn.example/#x', ORIGIN],
     ...[
       'file:',

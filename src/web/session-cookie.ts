@@ -29,7 +29,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
 
   app.decorateRequest('signedIn', null)
   app.addHook('onRequest', async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request)) throw crossSite()
+    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request, baseUrl)) throw crossSite()
     const token = request.cookies[name]
     if (!token) return
     const tokenHash = hashToken(token)
@@ -65,12 +65,14 @@ export interface SessionCookie {
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
-function isSameOrigin({ headers, host }: FastifyRequest): boolean {
+function isSameOrigin({ headers, host }: FastifyRequest, baseUrl: string): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
   // Browsers send neither on plain http, except for the loopback address.
   const { origin } = headers
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
+  if (origin === undefined || !URL.canParse(origin)) return false
+  // A proxy may send a host name of its own instead of the one that the browser asked for.
+  return new URL(origin).host === host || new URL(origin).origin === baseUrl
 }
 
 /** Sends those who are not signed in to /sign-in, from where they come back. */

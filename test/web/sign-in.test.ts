@@ -81,6 +81,28 @@ describe('signing in', () => {
   })
 })
 
+describe('a form over plain http, where browsers send no Sec-Fetch-Site', () => {
+  const statusFrom = async (origin: string | undefined) => {
+    const body = new URLSearchParams({ username: user.username, password: PASSWORD })
+    const headers = { accept: 'text/html', ...(origin !== undefined && { origin }) }
+    return (await fetch(`${context.service.url}/sign-in`, { method: 'POST', redirect: 'manual', headers, body })).status
+  }
+
+  it('is taken from the page of BASE_URL, even if a proxy sends a Host of its own, and from that Host', async () => {
+    expect(await statusFrom('http://easel.test')).toBe(303)
+    expect(await statusFrom(context.service.url)).toBe(303)
+  })
+
+  it.each([
+    undefined,
+    'null',
+    'https://easel.test',
+    'http://easel.test:81',
+    'http://easel.test.evil.example',
+    'easel.test',
+  ])('is refused from %s', async (origin) => expect(await statusFrom(origin)).toBe(403))
+})
+
 describe('a link to sign in', () => {
   it('signs in once, and only when its button is pressed', async () => {
     const token = newToken()
