@@ -156,8 +156,9 @@ export const idempotencyInFlight = () =>
 export const generationNotFound = () => new AppError('not_found', 'Generation not found: check the ID.')
 export const generationIdMissing = () =>
   invalidParameter('id', 'Generation ID is missing: poll GET /api/v1/generate/<id>.')
-export const endpointNotFound = (method: string, path: string) =>
-  new AppError('not_found', `No such endpoint: ${method} ${path}.`)
+/** @param advice a sentence that says what to do */
+export const endpointNotFound = (method: string, path: string, advice?: string) =>
+  new AppError('not_found', `No such endpoint: ${method} ${path}.${advice ? ` ${advice}` : ''}`)
 export const methodNotAllowed = (method: string, path: string, allowed: string) =>
   new AppError('method_not_allowed', `Method ${method} is not allowed on ${path}: use ${allowed}.`)
 

@@ -4,7 +4,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { AppError, endpointNotFound, invalidParameter, methodNotAllowed, serviceUnavailable } from '../errors.js'
 import { isOutage } from '../outage.js'
-import { errorBody, statusOf } from './error-bodies.js'
+import { errorBody, isOpenAiPath, plainPath, statusOf } from './error-bodies.js'
 import type { App } from './fastify-app.js'
 
 /** Logs a failure that is the server's own, and answers it. Every error of every route ends here. */
@@ -46,19 +46,28 @@ export function handleNotFound(
     const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
     routes.push({ pattern, methods: [method].flat() })
   })
+  const allowedOn = (path: string) => {
+    const matching = routes.filter(({ pattern }) => pattern.test(path))
+    return [...new Set(matching.flatMap(({ methods }) => methods))].sort()
+  }
   app.setNotFoundHandler((request, reply) => {
     const path = shortened(request.url.split('?', 1)[0] ?? '', 100)
-    const matching = routes.filter(({ pattern }) => pattern.test(path))
-    const allowed = [...new Set(matching.flatMap(({ methods }) => methods))].sort()
-    const isPage = request.headers.accept?.includes('text/html') && !/^\/(api|v1|cdn|mcp)(\/|$)/.test(path)
+    const plain = plainPath(path)
+    const allowed = allowedOn(path)
+    const isPage = request.headers.accept?.includes('text/html') && !/^\/(api|v1|cdn|mcp)(\/|$)/.test(plain)
     const show = isPage ? showPage : handleErrors
-    // The method may be allowed where the same path belongs to the other host.
-    if (allowed.length === 0 || allowed.includes(request.method))
-      return show(endpointNotFound(request.method, path), request, reply)
+    const notFound = (advice?: string) => show(endpointNotFound(request.method, path, advice), request, reply)
+    // Not served: rules of a proxy for the plain path would not hold for the other ways to write it.
+    if (plain !== path && allowedOn(plain).includes(request.method)) return notFound(`Did you mean ${plain}?`)
+    if (allowed.length === 0) return notFound(isOpenAiPath(plain) ? ONLY_IMAGES : undefined)
+    // The same path belongs to the other host.
+    if (allowed.includes(request.method)) return notFound()
     const list = allowed.join(', ')
     return show(methodNotAllowed(request.method, path, list), request, reply.header('allow', list))
   })
 }
+
+const ONLY_IMAGES = 'This server makes images from text and nothing else: use POST /v1/images/generations.'
 
 /** What a client sent, as an error may show it. */
 const shortened = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text)

@@ -30,12 +30,24 @@ const WORDS: Readonly<Record<ErrorCode, Words>> = {
 
 export const statusOf = (code: ErrorCode): number => WORDS[code][0]
 
-const OPENAI_PATHS = ['/v1/images/generations', '/v1/models']
+/** What OpenAI has below /v1, whether it is served here or not; Create Image is ours. */
+const OPENAI_PATH = new RegExp(
+  `^/v1/(images/(?!generate(/|$)).|(${[
+    ...['assistants', 'audio', 'batches', 'chat', 'chatkit', 'completions', 'containers', 'conversations', 'edits'],
+    ...['embeddings', 'engines', 'evals', 'files', 'fine_tuning', 'fine-tunes', 'models', 'moderations'],
+    ...['organization', 'projects', 'realtime', 'responses', 'skills', 'threads', 'uploads', 'vector_stores', 'videos'],
+  ].join('|')})(/|$))`,
+)
+export const isOpenAiPath = (path: string): boolean => OPENAI_PATH.test(path)
+
+/** The path of a request's target, without the slashes that are doubled or at its end. */
+export const plainPath = (target: string): string =>
+  (target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
 
 /** The error body of the interface that a request's target belongs to; every other path answers as the Personal API. */
 export function errorBody(error: AppError, target: string): object {
-  const [path = ''] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)
-  if (OPENAI_PATHS.includes(path)) return openAiErrorBody(error)
+  const path = plainPath(target)
+  if (isOpenAiPath(path)) return openAiErrorBody(error)
   if (path === '/mcp') return jsonRpcErrorBody(error)
   // Spec 7.1.
   return /^\/v1(\/|$)/.test(path) ? createImageErrorBody(error) : { error: error.message }

@@ -147,6 +147,29 @@ describe('POST /v1/images/generations', () => {
     expect(await chargesOf(context.service.db, owner)).toHaveLength(1)
   })
 
+  const NEWER = [
+    ...[{ background: 'opaque' }, { output_format: 'png' }, { moderation: 'auto' }, { output_compression: 100 }],
+    ...[{ partial_images: 0 }, { stream: false }, { quality: 'high' }, { quality: 'auto' }, { size: 'auto' }],
+  ]
+  it.each(NEWER)('answers with base64 as OpenAI’s newer models do, which alone take %j', (asked) => {
+    expect(openAiBody.parse({ prompt: 'x', ...asked })).toMatchObject({ format: 'b64_json' })
+    expect(openAiBody.parse({ prompt: 'x', ...asked, response_format: 'url' })).toMatchObject({ format: 'url' })
+  })
+
+  it.each([
+    ...[{}, { quality: 'hd' }, { quality: 'standard', style: 'vivid', user: 'u' }, { size: '256x256', n: 2 }],
+    ...[{ quality: null, background: null, size: null, response_format: null }],
+  ])('answers with URLs otherwise, as to %j', (asked) => {
+    expect(openAiBody.parse({ prompt: 'x', ...asked })).toMatchObject({ format: 'url' })
+  })
+
+  it('gives OpenAI’s client the image itself in the style of the newer models', async () => {
+    const asked = { ...SMALL, quality: 'low', background: 'auto', output_format: 'png', moderation: 'low' } as const
+    const { data } = await clientOf(await user()).images.generate(asked)
+    const png = Buffer.from(data?.[0]?.b64_json as string, 'base64')
+    expect(await sharp(png).metadata()).toMatchObject({ format: 'png', width: 256, height: 256 })
+  })
+
   it.each([
     [{}, 'prompt', /^prompt is required/],
     [{ ...SMALL, n: 5 }, 'n', /^n must be an integer from 1 to 4\.$/],
@@ -177,7 +200,105 @@ describe('POST /v1/images/generations', () => {
   })
 })
 
-describe.each(['/v1/images/generations', '/v1/models'])('a method that %s does not have', (path) => {
+describe('GET /v1/models/{id}', () => {
+  it.each([
+    ['plant-milk', 'plant-milk'],
+    ['pony-diffusion-v6-xl', 'pony-diffusion-v6-xl'],
+    ['10', '10'],
+  ])('shows OpenAI’s client the model %s', async (id) => {
+    const client = clientOf(await user())
+    const { data } = await client.models.list()
+    const { owned_by: name } = await client.models.retrieve(id)
+    expect(await client.models.retrieve(id)).toEqual({ id, object: 'model', created: 0, owned_by: name })
+    if (id !== '10') expect(data).toContainEqual({ id, object: 'model', created: 0, owned_by: name })
+  })
+
+  it.each(['dall-e-3', '999', '010', ' 10', 'a/b', '..%2f', '\0', 'x'.repeat(500)])('does not find %j', async (id) => {
+    const missing = await failureOf(clientOf(await user()).models.retrieve(id))
+    expect(missing).toMatchObject({
+      status: 404,
+      type: 'invalid_request_error',
+      code: 'model_not_found',
+      param: 'model',
+    })
+  })
+
+  it('does not find a model that is not offered', async () => {
+    const { db } = context.service
+    await db.pool.query('UPDATE model_versions SET enabled = false WHERE id = 11')
+    expect(await failureOf(clientOf(await user()).models.retrieve('11'))).toMatchObject({ status: 404 })
+    await db.pool.query('UPDATE model_versions SET enabled = true WHERE id = 11')
+  })
+
+  it('needs a key', async () => {
+    const stranger = clientOf({ key: 'sk-nothing' })
+    expect(await failureOf(stranger.models.retrieve('10'))).toMatchObject({ status: 401, code: 'invalid_api_key' })
+  })
+})
+
+describe('what OpenAI has and this server has not', () => {
+  const sentence = /makes images from text and nothing else: use POST \/v1\/images\/generations\.$/
+  const image = new File(['x'], 'a.png', { type: 'image/png' })
+
+  it.each<[string, (client: OpenAI) => Promise<unknown>]>([
+    ['images.edit', (client) => client.images.edit({ image, prompt: 'x' })],
+    ['images.createVariation', (client) => client.images.createVariation({ image })],
+    ['chat.completions', (client) => client.chat.completions.create({ model: 'x', messages: [] })],
+    ['responses', (client) => client.responses.create({ model: 'x', input: 'x' })],
+    ['completions', (client) => client.completions.create({ model: 'x', prompt: 'x' })],
+    ['embeddings', (client) => client.embeddings.create({ model: 'x', input: 'x' })],
+    ['moderations', (client) => client.moderations.create({ input: 'x' })],
+    ['audio.speech', (client) => client.audio.speech.create({ model: 'x', input: 'x', voice: 'alloy' })],
+    ['files', async (client) => client.files.list()],
+    ['batches', async (client) => client.batches.list()],
+    ['fineTuning.jobs', async (client) => client.fineTuning.jobs.list()],
+    ['vectorStores', async (client) => client.vectorStores.list()],
+    ['videos', (client) => client.videos.create({ prompt: 'x' })],
+  ])('is a 404 in its shape, with a sentence: %s', async (_name, ask) => {
+    expect(await failureOf(ask(clientOf(await user())))).toMatchObject({
+      ...{ status: 404, type: 'invalid_request_error', code: 'not_found', param: null },
+      message: expect.stringMatching(sentence),
+    })
+  })
+
+  it.each([
+    ['DELETE', '/v1/models/10', 405, /use GET, HEAD\.$/],
+    ['GET', '/v1/models/10/x', 404, sentence],
+    ['PUT', '/v1/images/generations/', 404, sentence],
+    ['GET', '/v1/%zz', 400, /not validly encoded/],
+    ['GET', '/v1/chat/%zz', 400, /not validly encoded/],
+  ])('is refused likewise: %s %s', async (method, path, status, message) => {
+    const { body, ...answer } = await call(context.service.url, method, path, { key: (await user()).key })
+    expect(answer.status).toBe(status)
+    if (path !== '/v1/%zz') expect(Object.keys(body)).toEqual(['error'])
+    expect(body.error.message).toMatch(message)
+  })
+
+  it.each([
+    ['/v1/images/generations', 'x'.repeat(70_000), 'application/json', 413, 'payload_too_large'],
+    ['/v1/images/generations', 'prompt=x', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
+    ['/v1/models/10', '{}', 'application/json', 405, 'method_not_allowed'],
+  ])('a POST to %s that is too much is refused likewise', async (path, body, type, status, code) => {
+    const answer = await call(context.service.url, 'POST', path, {
+      ...{ key: (await user()).key, body, headers: { 'content-type': type } },
+    })
+    const error = { message: expect.any(String), type: 'invalid_request_error', param: null, code }
+    expect([answer.status, answer.body]).toEqual([status, { error }])
+  })
+
+  it('a rate limit is told likewise', async () => {
+    const strict = await context.service.server({}, { RATE_LIMIT_MAX: '1' })
+    const { key } = await user()
+    const get = () => call(strict.url, 'GET', '/v1/models/10', { key })
+    expect(await get()).toMatchObject({ status: 200 })
+    expect(await get()).toMatchObject({
+      status: 429,
+      body: { error: { type: 'requests', code: 'rate_limit_exceeded' } },
+    })
+  })
+})
+
+describe.each(['/v1/images/generations', '/v1/models', '/v1/models/10'])('a method that %s does not have', (path) => {
   it.each(['PUT', 'DELETE', 'OPTIONS', 'PROPFIND', 'FROB'])('is refused in OpenAI’s shape: %s', async (method) => {
     const answer = await sendRaw(context.service.url, `${method} ${path} HTTP/1.1\r\nHost: easel.test\r\n\r\n`)
     expect(answer?.status).toBe(method === 'FROB' ? 400 : 405)

@@ -25,7 +25,7 @@ const OF_PERSONAL_API = [
   'POST /api/v1/generate/:id/cancel',
   'POST /api/v1/moderate',
 ]
-const OF_OPENAI = ['GET /v1/models', 'POST /v1/images/generations']
+const OF_OPENAI = ['GET /v1/models', 'GET /v1/models/:id', 'POST /v1/images/generations']
 const WEBHOOKS = [
   'DELETE /api/v1/webhooks/:id',
   'GET /api/v1/webhooks',

@@ -49,7 +49,7 @@ describe('the API reference', () => {
       expect(html).toContain(`>${method}</b> <code>${path}</code>`)
       expect(markdown).toContain(`### ${summary}\n\n\`${method} ${path}\``)
       for (const language of ['curl', 'python', 'typescript'])
-        expect(sampleOf(id, language)).toContain(path.split('{')[0])
+        expect(sampleOf(id, language)).toMatch(new RegExp(path.replace(/\{\w+\}/, '[\\w-]+')))
     }
   })
 

@@ -1,11 +1,16 @@
 import { type ModelStore, type ModelVersion, readableNames } from '../../catalog/model-version.js'
-import { type AppError, type ErrorCode, imageRemoved } from '../../errors.js'
+import { type AppError, createImageModelNotFound, type ErrorCode, imageRemoved } from '../../errors.js'
 import { handleErrors, toAppError } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import type { CreateImageApiPorts } from '../ports.js'
 import { idempotencyOf } from '../submission.js'
 import type { CreateImages } from './image-creation.js'
-import { createOpenAiImagesSchema, listOpenAiModelsSchema } from './openai-schemas.js'
+import {
+  createOpenAiImagesSchema,
+  getOpenAiModelSchema,
+  listOpenAiModelsSchema,
+  openAiModelView,
+} from './openai-schemas.js'
 import { requireUsableModel } from './presets.js'
 
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
@@ -41,9 +46,14 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
 
   app.get('/models', { schema: listOpenAiModelsSchema }, async () => {
     const names = readableNames(await ports.models.listEnabled())
-    const shown = { object: 'model', created: 0 } as const
-    const data = [...names].map(([id, { modelName }]) => ({ id, ...shown, owned_by: modelName }))
-    return { object: 'list' as const, data }
+    return { object: 'list' as const, data: [...names].map(([id, model]) => openAiModelView(id, model)) }
+  })
+
+  app.get('/models/:id', { schema: getOpenAiModelSchema }, async ({ params: { id } }) => {
+    const models = await ports.models.listEnabled()
+    const found = readableNames(models).get(id) ?? models.find((model) => `${model.id}` === id)
+    if (!found) throw createImageModelNotFound(id)
+    return openAiModelView(id, found)
   })
 }
 

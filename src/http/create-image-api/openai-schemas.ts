@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ModelVersion } from '../../catalog/model-version.js'
 import { EXAMPLE } from '../answers.js'
 import { fitsCanvas, LIMITS, side } from '../drawing-fields.js'
 import { openAiRefusals } from '../error-bodies.js'
@@ -12,14 +13,18 @@ const SIZE_FORM = `size must be "${AUTO}" or <width>x<height> such as 1024x1024.
 
 const sides = z.object({ width: side("size's width"), height: side("size's height") }, SIZE_FORM).refine(...fitsCanvas)
 
-const size = field.withDefault(z.string(SIZE_FORM), AUTO).transform((value, context) => {
-  if (value === AUTO) return AUTO_SIZE
-  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
-  const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
-  if (parsed.success) return parsed.data
-  context.addIssue({ code: 'custom', message: parsed.error.issues[0]?.message ?? SIZE_FORM })
-  return z.NEVER
-})
+const size = z
+  .string(SIZE_FORM)
+  .nullish()
+  .meta({ default: AUTO })
+  .transform((value, context) => {
+    if (value === AUTO || value === undefined || value === null) return { ...AUTO_SIZE, isAuto: value === AUTO }
+    const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
+    const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
+    if (parsed.success) return { ...parsed.data, isAuto: false }
+    context.addIssue({ code: 'custom', message: parsed.error.issues[0]?.message ?? SIZE_FORM })
+    return z.NEVER
+  })
 
 const MODEL_FORM = 'model must be the ID of a model: GET /v1/models lists them.'
 
@@ -35,33 +40,49 @@ const ignoredFields = {
   output_compression: z.number('output_compression must be a number.').nullish(),
 }
 
+/** What OpenAI's newer image models take and the older ones refuse. */
+const newerFields = {
+  background: onlyChoice('background', ['auto', 'opaque']),
+  output_format: onlyChoice('output_format', ['png']),
+  stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
+  partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
+  moderation: ignoredFields.moderation,
+  output_compression: ignoredFields.output_compression,
+}
+const OLDER_QUALITIES: readonly unknown[] = [undefined, null, 'standard', 'hd']
+
+/** The fields with these names that were sent. */
+const sentOf = (names: object, body: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(body).filter(([name, value]) => name in names && (value ?? null) !== null))
+
 /** The body of OpenAI's images.generate as far as this server supports it, and Create Image's own fields. */
 export const openAiBody = field
   .body({
     ...drawingFields,
     ...ignoredFields,
+    ...newerFields,
     model: field.withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
     n: field.withDefault(field.integer('n', LIMITS.batch_size), 1),
     size,
-    response_format: field.withDefault(field.choice('response_format', ['url', 'b64_json']), 'url'),
-    background: onlyChoice('background', ['auto', 'opaque']),
-    output_format: onlyChoice('output_format', ['png']),
-    stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
-    partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
+    response_format: field
+      .choice('response_format', ['url', 'b64_json'])
+      .nullish()
+      .describe(
+        "Left out: `url`, or `b64_json` with what only OpenAI's newer image models take, since those have no other",
+      ),
   })
-  .transform((body) => ({
-    /** A Create Image model's ID, or a model version's as a string. */
-    model: body.model,
-    request: requestOf(body, { ...body.size, batchSize: body.n }),
-    format: body.response_format,
-    /** What was sent and changes nothing: another value still makes another request. */
-    ignored: Object.fromEntries(
-      Object.keys(ignoredFields).flatMap((name) => {
-        const value = body[name as keyof typeof ignoredFields] ?? null
-        return value === null ? [] : [[name, value]]
-      }),
-    ),
-  }))
+  .transform(({ size: { isAuto, ...sides }, ...body }) => {
+    const isNewer =
+      isAuto || !OLDER_QUALITIES.includes(body.quality) || Object.keys(sentOf(newerFields, body)).length > 0
+    return {
+      /** A Create Image model's ID, or a model version's as a string. */
+      model: body.model,
+      request: requestOf(body, { ...sides, batchSize: body.n }),
+      format: body.response_format ?? (isNewer ? 'b64_json' : 'url'),
+      /** What was sent and changes nothing: another value still makes another request. */
+      ignored: sentOf(ignoredFields, body),
+    }
+  })
 
 const images = z
   .object({
@@ -87,17 +108,24 @@ export const createOpenAiImagesSchema = {
   response: { 200: images, ...openAiRefusals(400, 402, 403, 404, 409, 413, 415, 422, 504) },
 }
 
-const openAiModel = z.object({
-  id: z.string(),
-  object: z.literal('model'),
-  created: z.int().describe('Always 0: it is not known'),
-  owned_by: z.string().describe("The model's name"),
+const EXAMPLE_MODEL = { id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' } as const
+
+const openAiModel = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int().describe('Always 0: it is not known'),
+    owned_by: z.string().describe("The model's name"),
+  })
+  .meta({ id: 'OpenAiModel', examples: [EXAMPLE_MODEL] })
+
+export const openAiModelView = (id: string, { modelName }: ModelVersion): z.output<typeof openAiModel> => ({
+  ...{ id, object: 'model', created: 0, owned_by: modelName },
 })
 
-const modelList = z.object({ object: z.literal('list'), data: z.array(openAiModel) }).meta({
-  id: 'OpenAiModels',
-  examples: [{ object: 'list', data: [{ id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' }] }],
-})
+const modelList = z
+  .object({ object: z.literal('list'), data: z.array(openAiModel) })
+  .meta({ id: 'OpenAiModels', examples: [{ object: 'list', data: [EXAMPLE_MODEL] }] })
 
 export const listOpenAiModelsSchema = {
   operationId: 'listOpenAiModels',
@@ -107,4 +135,13 @@ export const listOpenAiModelsSchema = {
     "Under Create Image's ID where there is one, else under the names of model and version. `model` may also be a " +
     "model version's ID.",
   response: { 200: modelList, ...openAiRefusals() },
+}
+
+export const getOpenAiModelSchema = {
+  operationId: 'getOpenAiModel',
+  tags: ['Create Image'],
+  summary: "A model, in OpenAI's shape",
+  description: "By the ID that the list has, or by a model version's.",
+  params: field.idParams("The model's ID"),
+  response: { 200: openAiModel, ...openAiRefusals(404) },
 }

@@ -64,6 +64,7 @@ const IDS: Readonly<Record<string, string>> = {
   Generations: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
   Images: 'Zk3vQ9xT1bN7mR4wY8cL2s',
   Webhooks: 'whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5',
+  'Create Image': 'noobai-xl',
 }
 const VALUES: Readonly<Record<string, unknown>> = {
   prompt: 'a lighthouse at dusk',
