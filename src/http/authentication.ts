@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountStore, Caller } from '../account/account.js'
@@ -38,7 +39,7 @@ type FindCaller = AccountStore['findCaller']
 const GUESSES_PER_MINUTE = 30
 
 /**
- * Requires a bearer key on every route of this scope, before the rate limiter runs. Only a look-up tells whether a key
+ * Requires an API key on every route of this scope, before the rate limiter runs. Only a look-up tells whether a key
  * is a guess, and a valid key is served wherever it comes from. So keys from a network with too many guesses are still
  * looked up, but slowly, in batches.
  * @returns the slow look-up, for keys that are looked up again
@@ -64,7 +65,7 @@ export function registerAuthentication(app: App, options: AuthenticationOptions)
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('keyHash', null as unknown as Buffer)
   app.addHook('onRequest', async (request) => {
-    const [, key] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
+    const key = keyOf(request.headers)
     if (!key || !isWellFormedApiKey(key, keyPrefix)) throw missingApiKey()
     const keyHash = hashApiKey(key)
     const network = networkOf(request.ip)
@@ -75,6 +76,12 @@ export function registerAuthentication(app: App, options: AuthenticationOptions)
     request.keyHash = keyHash
   })
   return findSlowly
+}
+
+/** The key of `Authorization: Bearer`, else that of `X-API-Key`. Any other Authorization is a proxy's own, and no key. */
+function keyOf({ authorization = '', 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined {
+  if (/^Bearer\b/i.test(authorization)) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+  return typeof apiKey === 'string' ? apiKey : undefined
 }
 
 /** How long what was read before the body may be used. Most bodies arrive in a tenth of that. */

@@ -149,11 +149,17 @@ async function documentOf(routes: readonly RouteOptions[], origins: ApiOrigins):
         license: { name: 'All rights reserved', url: `${origins.baseUrl}/` },
       },
       servers: [{ url: origins.baseUrl }],
-      security: [{ apiKey: [] }],
+      security: [{ apiKey: [] }, { apiKeyHeader: [] }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' },
+          apiKeyHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description: 'The same key; `Authorization: Bearer` comes first where both are sent',
+          },
         },
       },
     },
@@ -194,7 +200,7 @@ function llmsText({ info, tags = [], paths = {}, servers: [server] = [] }: OpenA
 
 > ${info.summary}. ${info.description}
 
-Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\`. Bodies are JSON. Errors are one sentence in
+Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\` (or \`X-API-Key: <API_KEY>\`). Bodies are JSON. Errors are one sentence in
 \`error\` (on Create Image in \`error.message\`), with a stable code in the header \`X-Error-Code\`; after a 429 or 503 wait for
 \`Retry-After\` seconds. To make an image: GET /api/v1/models, POST /api/v1/generate with the \`id\` of one as
 \`model_version_id\` and an \`Idempotency-Key\`, then GET the \`poll_url\` until \`status\` is \`succeeded\` or \`failed\`.

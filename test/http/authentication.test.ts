@@ -109,6 +109,74 @@ describe('a request', () => {
   })
 })
 
+describe('a key in X-API-Key', () => {
+  const send = (path: string, headers: Record<string, string>, method = 'GET', body?: unknown) =>
+    call(context.service.url, method, path, { headers: { 'x-forwarded-for': newAddress(), ...headers }, body })
+
+  it('opens both interfaces and the agents’ endpoint', async () => {
+    const { key, username } = await givenUser(context.service.db)
+    const headers = { 'X-Api-Key': key }
+    expect(await send('/api/v1/account', headers)).toMatchObject({ status: 200, body: { username } })
+    expect(await send('/v1/models', headers)).toMatchObject({ status: 200 })
+    expectCreateError(await send('/v1/images/generate', headers, 'POST', {}), 400, 'invalid_parameter', /^prompt/, {
+      parameter: 'prompt',
+    })
+    const accept = 'application/json, text/event-stream'
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    expect(await send('/mcp', { ...headers, accept }, 'POST', list)).toMatchObject({ status: 200 })
+  })
+
+  it('is not looked at beside Authorization: Bearer', async () => {
+    const [one, two] = [await givenUser(context.service.db), await givenUser(context.service.db)]
+    const both = (authorization: string, key: string) => send('/api/v1/account', { authorization, 'x-api-key': key })
+    expect((await both(`Bearer ${one.key}`, two.key)).body.username).toBe(one.username)
+    expect(await both(`bearer ${one.key}`, 'nonsense')).toMatchObject({ status: 200 })
+    for (const authorization of ['Bearer', 'Bearer nonsense', `Bearer ${newApiKey('easel')}`])
+      expect(await both(authorization, two.key), authorization).toMatchObject({ status: 401 })
+  })
+
+  it('counts where Authorization is a proxy’s own', async () => {
+    const { key } = await givenUser(context.service.db)
+    const headers = { authorization: `Basic ${btoa('a:b')}`, 'x-api-key': key }
+    expect(await send('/api/v1/account', headers)).toMatchObject({ status: 200 })
+  })
+
+  it.each([
+    ['nothing', () => ''],
+    ['a scheme', (key: string) => `Bearer ${key}`],
+    ['two keys', (key: string) => `${key}, ${key}`],
+    ['a typo', (key: string) => withTypo(key, 12)],
+    ['8 KiB', () => `easel_${'0'.repeat(8192)}`],
+  ])('is refused with a 401 if it is %s', async (_name, sentOf) => {
+    const { key } = await givenUser(context.service.db)
+    expectPersonalError(await send('/api/v1/account', { 'x-api-key': sentOf(key) }), 401, /^Missing or invalid API key/)
+  })
+
+  it('counts as a guess if it is unknown, together with those in Authorization', async () => {
+    const address = newAddress()
+    const unknown = (n: number) => {
+      const key = newApiKey('easel')
+      const headers = {
+        'x-forwarded-for': address,
+        ...(n % 2 ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }),
+      }
+      return call(context.service.url, 'GET', '/api/v1/account', { headers })
+    }
+    const statuses: number[] = []
+    for (let n = 0; n <= 30; n++) statuses.push((await unknown(n)).status)
+    expect(statuses).toEqual([...Array(30).fill(401), 429])
+  })
+
+  it('shares the rate limit of its account', async () => {
+    const { url } = await context.service.server({}, { RATE_LIMIT_MAX: '2' })
+    const { key } = await givenUser(context.service.db)
+    const statuses = []
+    for (const headers of [{ 'x-api-key': key }, { authorization: `Bearer ${key}` }, { 'x-api-key': key }])
+      statuses.push((await call(url, 'GET', '/api/v1/account', { headers: headers as Record<string, string> })).status)
+    expect(statuses).toEqual([200, 200, 429])
+  })
+})
+
 describe('a revoked key', () => {
   it('opens nothing any more, on any server', async () => {
     const { service } = context

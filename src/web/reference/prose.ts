@@ -35,7 +35,7 @@ export function chapters({ baseUrl, apiBaseUrl, rateLimit: { max, windowSeconds 
       id: 'authentication',
       heading: 'Authentication',
       blocks: [
-        'Send your API key with every request, in the header `Authorization: Bearer <API_KEY>`. [Create a key](/keys) on this website; it is shown once. The samples read it from the environment variable `EASEL_KEY`.',
+        'Send your API key with every request, in the header `Authorization: Bearer <API_KEY>`, or in `X-API-Key: <API_KEY>` where a program or a proxy needs the other one for itself. [Create a key](/keys) on this website; it is shown once. The samples read it from the environment variable `EASEL_KEY`.',
         {
           list: [
             `The Personal Access API is at \`${baseUrl}/api/v1\`: submit, follow, look back. It needs an active subscription to generate.`,
