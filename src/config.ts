@@ -34,7 +34,7 @@ const httpUrl = plainHttpUrl.transform((text) => text.replace(/\/+$/, ''))
 const httpOrigin = plainHttpUrl
   .refine(
     (text) => /^\/*$/.test(new URL(text).pathname),
-    'must have no path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths',
+    'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths',
   )
   .transform((text) => new URL(text).origin)
 

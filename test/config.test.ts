@@ -194,7 +194,7 @@ const PARAMETERS = 'TLS has sslmode, sslrootcert, sslcert and sslkey'
 const UNREAD = "which can't be read (ENOENT); correct the path, or let this user read the file"
 const REDISS = 'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without'
 const ROOT =
-  'must have no path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths'
+  'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
 describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {

@@ -16,7 +16,7 @@ const sides = z.object({ width: side("size's width"), height: side("size's heigh
 const size = z
   .string(SIZE_FORM)
   .nullish()
-  .meta({ default: AUTO })
+  .describe(`"${AUTO}" or <width>x<height>; left out, ${AUTO_SIZE.width}x${AUTO_SIZE.height} as for "${AUTO}"`)
   .transform((value, context) => {
     if (value === AUTO || value === undefined || value === null) return { ...AUTO_SIZE, isAuto: value === AUTO }
     const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []

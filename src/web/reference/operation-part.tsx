@@ -85,7 +85,7 @@ const FieldList = ({ fields }: { fields: readonly Field[] }) =>
   fields.length > 0 && (
     <dl>
       {fields.map(({ name, type, required, notes, description }) => (
-        <div>
+        <>
           <dt>{name}</dt>
           <dd>
             {required && <b>required </b>}
@@ -96,7 +96,7 @@ const FieldList = ({ fields }: { fields: readonly Field[] }) =>
               <Marked>{description}</Marked>
             </dd>
           )}
-        </div>
+        </>
       ))}
     </dl>
   )
