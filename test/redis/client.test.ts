@@ -14,7 +14,8 @@ import {
 import { redisTrouble } from '../../src/redis/redis-trouble.js'
 import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
-import { findRedis, freePort } from '../support/redis-server.js'
+import { freePort } from '../support/free-port.js'
+import { findRedis } from '../support/redis-server.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
