@@ -25,7 +25,7 @@ export interface AccountMails {
   /** Has a link sent to the account of this name or address, where there is one and it has an address. */
   sendSignInLink(nameOrEmail: string): void
   /** Has a link sent to `email`, with which the account proves that the address is its owner's. */
-  sendConfirmation(account: { readonly accountId: string; readonly username: string }, email: string): void
+  sendConfirmation(accountId: string, email: string): void
   /** When all of them are sent, or have failed. */
   settled(): Promise<unknown>
 }
@@ -74,15 +74,16 @@ you, ignore it: without the link nobody can do anything.
         await send({ to: email, subject: `Sign in to ${host}`, text })
       }),
 
-    sendConfirmation: ({ accountId, username }, email) =>
+    // Without the name: a stranger may have chosen it, and the reader takes each word for ours.
+    sendConfirmation: (accountId, email) =>
       later(async () => {
         if (!(await mayMail(email))) return
         const token = newToken()
         await credentials.addLink(accountId, hashToken(token), email)
         const text = `Hello,
 
-somebody made the account "${username}" on Easel at ${host} with this mail address. If that
-was you, confirm the address within ${LINK_MINUTES} minutes:
+somebody made an account on Easel at ${host} with this mail address. If that was you, confirm
+the address within ${LINK_MINUTES} minutes:
 
 ${baseUrl}/confirm-email?token=${token}
 

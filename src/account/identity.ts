@@ -1,4 +1,5 @@
 /** Signing in through an identity provider, and whose account that is. */
+import { usernameFrom } from './username.js'
 
 /** Somebody, as an identity provider knows them. */
 export interface Identity {
@@ -20,7 +21,7 @@ export interface IdentityStore {
   find(identity: Identity): Promise<string | undefined>
   /** Links it to the account that has its address, unless that account has another identity of this issuer. */
   linkByEmail(identity: Identity, email: string): Promise<string | undefined>
-  /** Makes an account, with the address unless another account has it. Undefined: the name is taken. */
+  /** Makes an account, with the address unless another account has it. Undefined: the name, or one that reads like it, is taken. */
   register(identity: Identity, username: string, email: string | undefined): Promise<string | undefined>
 }
 
@@ -79,11 +80,4 @@ export async function accountOfIdentity(
     if (accountId) return { accountId }
   }
   return { lacks: 'account' }
-}
-
-/** Without an @: a name must not look like somebody's address. */
-function usernameFrom(text: string): string {
-  const wanted = text.replace(/@.*$/s, '').normalize('NFKD')
-  const username = wanted.replace(/[^A-Za-z0-9._-]+/g, '').replace(/^[._-]+/, '')
-  return username.slice(0, 64) || 'user'
 }

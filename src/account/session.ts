@@ -35,7 +35,7 @@ export interface SessionStore {
 export interface CredentialStore {
   /** By name or e-mail address, ignoring case; not a deleted account. */
   find(nameOrEmail: string): Promise<Credentials | undefined>
-  /** Makes an account with 0 credits and no subscription. Undefined: another one has the name. */
+  /** Makes an account with 0 credits and no subscription. Undefined: another one has the name, or one that reads like it. */
   register(username: string, passwordHash: string): Promise<string | undefined>
   /** Ends the account's other sessions and links: `except` is the session that goes on. */
   setPassword(accountId: string, passwordHash: string, except: string | undefined): Promise<void>

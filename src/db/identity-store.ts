@@ -1,7 +1,7 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
 import type { IdentityStore } from '../account/identity.js'
 import { type Database, violatedConstraint, withTransaction } from './client.js'
-import { users as u } from './schema.js'
+import { readingOf, users as u } from './schema.js'
 import { pick } from './statement.js'
 import { identities as i } from './website-schema.js'
 
@@ -43,6 +43,17 @@ export const identityStore = (db: Database): IdentityStore => {
     async register({ issuer, subject }, username, email) {
       const attempt = (address: string | undefined) =>
         withTransaction(db, async (tx) => {
+          const reads = eq(readingOf(u.username), readingOf(sql`${username}`))
+          if (
+            (
+              await tx
+                .select(pick(u, 'id'))
+                .from(u)
+                .where(and(reads, isNull(u.deletedAt)))
+                .limit(1)
+            ).length > 0
+          )
+            return undefined
           const [made] = await tx.insert(u).values({ username, email: address }).returning(pick(u, 'id'))
           if (!made) throw new Error('Postgres did not return the new account: try again.')
           await tx.insert(i).values({ issuer, subject, userId: made.id }).onConflictDoUpdate(link)

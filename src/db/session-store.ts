@@ -4,8 +4,8 @@ import type { Role } from '../account/account.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../account/session.js'
 import { CALLER_COLUMNS, toCaller } from './account-store.js'
 import { type Database, violatedConstraint, withTransaction } from './client.js'
-import { apiKeys as k, subscriptions as s, users as u } from './schema.js'
-import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
+import { apiKeys as k, readingOf, subscriptions as s, users as u } from './schema.js'
+import { assign, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 import { signInLinks as l, unsentMails as m, sessions as t } from './website-schema.js'
 
 /** Nobody knows a key with this hash: that of random bytes. */
@@ -90,6 +90,13 @@ const ADD_LINK = statement<{ expiresAt: Date }>('add_sign_in_link')`
     expiresAt: sql`now() + ${LINK_MINUTES} * interval '1 minute'`,
   })} RETURNING ${named(pick(l, 'expiresAt'))}`
 
+const REGISTER = statement<{ id: string }>('register_account')`
+  ${insertInto(u, given(u, 'username', 'passwordHash'))}
+   WHERE NOT EXISTS (
+     SELECT FROM ${u} WHERE ${readingOf(u.username)} = ${readingOf(param('username'))} AND ${u.deletedAt} IS NULL
+   )
+  ON CONFLICT DO NOTHING RETURNING ${u.id}`
+
 export const credentialStore = (db: Database): CredentialStore => {
   const { orm, pool } = db
   return {
@@ -113,12 +120,7 @@ export const credentialStore = (db: Database): CredentialStore => {
     },
 
     async register(username, passwordHash) {
-      const [made] = await orm
-        .insert(u)
-        .values({ username, passwordHash })
-        .onConflictDoNothing()
-        .returning(pick(u, 'id'))
-      return made?.id
+      return (await REGISTER.first(pool, { username, passwordHash }))?.id
     },
 
     async setPassword(accountId, passwordHash, except) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { hashPassword } from '../../src/account/password.js'
 import { unsentMailStore } from '../../src/db/unsent-mail-store.js'
 import { givenSession, PASSWORD } from '../support/given-sign-in.js'
 import { givenTries } from '../support/given-tries.js'
@@ -38,11 +39,11 @@ const rowOf = async (username: string) =>
 
 describe('making an account', () => {
   it('gives one without credits, subscription and address, and signs in to it', async () => {
-    const { status, location, cookie } = await signUp({ username: 'plain.one' })
+    const { status, location, cookie } = await signUp({ username: 'plain_one' })
     expect([status, location]).toEqual([303, '/playground'])
     for (const path of ['/', '/sign-up']) expect((await send('GET', path, { cookie })).location).toBe('/playground')
-    expect(await rowOf('plain.one')).toMatchObject({ email: null, credits: 0, role: 'subscriber', plan: null })
-    const again = { body: { username: 'PLAIN.one', password: PASSWORD } }
+    expect(await rowOf('plain_one')).toMatchObject({ email: null, credits: 0, role: 'subscriber', plan: null })
+    const again = { body: { username: 'PLAIN_one', password: PASSWORD } }
     expect((await send('POST', '/sign-in', again)).status).toBe(303)
   })
 
@@ -62,6 +63,54 @@ describe('making an account', () => {
       expect([answer.status, answer.cookie]).toEqual([status, undefined])
       expect(answer.html).toContain(sentence)
       if (!fields.email) expect(answer.html).toContain('value="typed@mail.test"')
+    }
+  })
+
+  it.each([
+    ['the.Alice', 'alice', false],
+    ['Alice', 'ALICE', true],
+    ['Bertram', 'b.e_r-tram-', true],
+    ['Claude', 'C1aude', true],
+    ['Diana', 'dIana', true],
+    ['Dianb', 'dlanb', true],
+    ['Boris0', 'b0risO', true],
+    ['Barnie', 'bamie', true],
+    ['Vivvy', 'viwy', true],
+    ['Steve', '5t3v3', true],
+    ['Frank', 'frank2', false],
+    ['Gordon1', 'gordon2', false],
+    ['user6', 'user8', false],
+    ['hel@mail.test', 'hel-mail-te5t', true],
+  ])('beside %s as %s: refused %s', async (existing, username, isRefused) => {
+    const { db } = context.service
+    await db.pool.query('INSERT INTO users (username) VALUES ($1)', [existing])
+    const { status, html } = await signUp({ username })
+    expect(status).toBe(isRefused ? 409 : 303)
+    if (isRefused) expect(html).toContain('Choose one that does not look like it.')
+    await db.pool.query('UPDATE users SET deleted_at = now() WHERE username = ANY($1)', [[existing, username]])
+  })
+
+  it('takes the name of a deleted account, and one that looks like it', async () => {
+    await context.service.db.pool.query(`INSERT INTO users (username, deleted_at) VALUES ('gone-away', now())`)
+    expect((await signUp({ username: 'g0ne-away' })).status).toBe(303)
+  })
+
+  it('does not put the name into the mail to an address that need not be theirs', async () => {
+    await signUp({ username: 'claim-prize', email: 'stranger@mail.test' })
+    await tokenFor('stranger@mail.test')
+    const mail = (await unsentMailStore(context.service.db).list()).find(({ to }) => to === 'stranger@mail.test')
+    expect(mail?.text).toContain('made an account on Easel at easel.test')
+    expect(`${mail?.subject} ${mail?.text}`).not.toContain('claim-prize')
+  })
+
+  it('disturbs no account whose name nobody could take now', async () => {
+    const { db } = context.service
+    for (const username of ['root', 'r00t', 'evil.example']) {
+      const user = await givenUser(db)
+      await db.pool.query('UPDATE users SET username = $2, password_hash = $3 WHERE id = $1', [
+        ...[user.id, username, await hashPassword(PASSWORD)],
+      ])
+      expect((await send('POST', '/sign-in', { body: { username, password: PASSWORD } })).status).toBe(303)
     }
   })
 

@@ -47,7 +47,6 @@ export function confirmEmailRoutes(app: App, { ports }: WebsiteOptions): void {
 
   app.post('/confirm-email/send', { schema: { body: sendBody } }, async (request, reply) => {
     const signedIn = sessionOf(request)
-    const { id: accountId, username } = signedIn.caller.account
     const { email } = request.body
     const answer = (status: number, said: { problem: string } | { notice: string }) =>
       sendPage(reply.code(status), <AddEmailPage signedIn={signedIn} {...said} />)
@@ -56,7 +55,7 @@ export function confirmEmailRoutes(app: App, { ports }: WebsiteOptions): void {
     if (!emailAddress.safeParse(email).success) return answer(400, { problem: NO_ADDRESS })
     const asked = await guesses.hit(`sign-in:mail:${networkOf(request.ip)}`, WINDOW_MS, MAILS_PER_NETWORK)
     if (asked.current > MAILS_PER_NETWORK) return answer(429, { problem: TOO_MANY })
-    mails.sendConfirmation({ accountId, username }, email)
+    mails.sendConfirmation(signedIn.caller.account.id, email)
     return answer(200, { notice: SENT })
   })
 }

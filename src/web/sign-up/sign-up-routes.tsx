@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { hashPassword, PASSWORD_LENGTH, passwordProblem } from '../../account/password.js'
+import { usernameProblem } from '../../account/username.js'
 import { networkOf } from '../../http/connections.js'
 import type { App } from '../../http/fastify-app.js'
 import { sendPage } from '../layout.js'
@@ -11,12 +12,8 @@ const HOUR_MS = 3_600_000
 /** Tries with a name that could be one: a try also tells whether the name is taken. */
 const TRIES_PER_HOUR = 20
 
-/** Without @ and +, unlike the operator's names: it must not look like somebody's address. */
-const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-const WRONG_NAME =
-  'That cannot be a username. Use 1 to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or digit.'
 const WRONG_EMAIL = 'That is no email address. Check it.'
-const TAKEN = 'Somebody has this username. Choose another one.'
+const TAKEN = 'Somebody has this username. Choose one that does not look like it.'
 const TOO_MANY = 'Too many accounts were made from here. Wait an hour.'
 
 export const emailAddress = z.email().min(3).max(254)
@@ -43,7 +40,8 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const { username, email, password } = request.body
     const refuse = (status: number, problem: string) =>
       sendPage(reply.code(status), <SignUpPage {...{ username, email, problem }} />)
-    if (!USERNAME.test(username)) return refuse(400, WRONG_NAME)
+    const wrongName = usernameProblem(username)
+    if (wrongName) return refuse(400, wrongName)
     if (!emailAddress.safeParse(email).success) return refuse(400, WRONG_EMAIL)
     const problem = passwordProblem(password, username)
     if (problem) return refuse(400, problem)
@@ -52,7 +50,7 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const accountId = await credentials.register(username, await hashPassword(password))
     if (!accountId) return refuse(409, TAKEN)
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
-    mails.sendConfirmation({ accountId, username }, email)
+    mails.sendConfirmation(accountId, email)
     await cookies.signIn(request, reply, accountId)
     return reply.redirect('/playground', 303)
   })
