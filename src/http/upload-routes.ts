@@ -6,6 +6,7 @@ import type { PublishedImages } from '../generation/library/history.js'
 import type { UploadRights } from '../generation/run/upload-rights.js'
 import type { ImageStore } from '../generation/shared-ports.js'
 import type { App } from './fastify-app.js'
+import { validText } from './fields.js'
 
 export interface UploadOptions {
   /** What workers show: at least 32 characters. */
@@ -13,25 +14,36 @@ export interface UploadOptions {
   readonly rights: UploadRights
   readonly published: PublishedImages
   readonly bucket: {
-    presignPut(file: string, facts: { bytes: number; sha256: string; replaces: string | undefined }): Promise<object>
-    head(file: string): Promise<object | undefined>
+    /** Resolves to the ETag of what the upload will replace; undefined: another object is there than `replaces`. */
+    reserve(file: string, replaces: string | undefined): Promise<string | undefined>
+    presignPut(file: string, facts: { bytes: number; sha256: string; replaces: string }): Promise<object>
+    head(file: string): Promise<{ readonly etag: string; readonly sha256: string | undefined } | undefined>
   }
   readonly images: Pick<ImageStore, 'remove' | 'check'>
 }
 
+/** As Postgres has it. */
+const MAX_ATTEMPT = 2 ** 31 - 1
+
 const file = z.string().regex(IMAGE_FILE)
 const uploadBody = z.strictObject({
-  id: z.string().max(100),
-  attempt: z.int().positive(),
+  id: z
+    .string()
+    .max(100)
+    .refine(...validText('id')),
+  attempt: z.int().min(1).max(MAX_ATTEMPT),
   file,
   bytes: z
     .int()
     .positive()
     .max(64 * 1024 * 1024),
   sha256: z.base64().length(44),
-  replaces: z.string().max(200).optional(),
+  /** Of workers of the release before: what is replaced is for the server to say. */
+  replaces: z.unknown().optional(),
 })
 const fileParams = z.strictObject({ file })
+
+const NOT_ITS_OWN = { error: 'This attempt does not run, or the image is not its own or is published.' }
 
 const slugOf = (name: string) => name.slice(0, name.indexOf('.'))
 const hashOf = (text: string) => createHash('sha256').update(text).digest()
@@ -49,9 +61,19 @@ export function uploadRoutes(app: App, { secret, rights, published, bucket, imag
   }
 
   app.post('/', { schema: { body: uploadBody } }, async ({ body }, reply) => {
-    const { id, attempt, file, bytes, sha256, replaces } = body
-    if (!(await rights.mayStore({ id, attempt }, slugOf(file))))
-      return reply.code(409).send({ error: 'This attempt does not run, or the image is not its own.' })
+    const { id, attempt, file, bytes, sha256 } = body
+    const slug = slugOf(file)
+    // Looked at first: what is stored and published from now on is no longer what the reservation may replace.
+    const found = await bucket.head(file).catch(orAway)
+    if (!(await rights.mayStore({ id, attempt }, slug))) return reply.code(409).send(NOT_ITS_OWN)
+    const isThere = found?.sha256 === sha256
+    const replaces = isThere ? found.etag : await bucket.reserve(file, found?.etag).catch(orAway)
+    if (replaces === undefined) return reply.code(409).send({ error: 'Another upload of this image has begun.' })
+    // A cancellation may have removed the files before ours was there.
+    if (!isThere && !(await rights.mayStore({ id, attempt }, slug))) {
+      if (!(await published.find(slug))) await images.remove(slug).catch(orAway)
+      return reply.code(409).send(NOT_ITS_OWN)
+    }
     return bucket.presignPut(file, { bytes, sha256, replaces }).catch(orAway)
   })
 

@@ -6,6 +6,7 @@ import { HttpsProxyAgent } from 'https-proxy-agent'
 import { getProxyForUrl } from 'proxy-from-env'
 import { timeLimit } from '../abort-signals.js'
 import type { FileRequest, PublicFile } from '../generation/library/public-file.js'
+import { sha256Of } from './any-image-store.js'
 import type { FoundObject, ObjectFacts, Objects } from './objects.js'
 import { bucketFailure, isConflict, isMissing, isUnsupported, statusOf } from './s3-failure.js'
 import type { S3Access, S3Storage } from './storage.js'
@@ -141,6 +142,24 @@ export function s3Bucket(storage: S3Storage) {
   return {
     head,
     put,
+
+    /**
+     * Puts random bytes where an upload will be stored, and resolves to their ETag: a put that replaces exactly these
+     * can be stored once, and no longer once they are removed. Undefined: another object is there than `replaces`.
+     */
+    reserve: (file: string, replaces: string | undefined): Promise<string | undefined> =>
+      call(CALL_MS, async ({ sdk, client, options }) => {
+        const Body = randomBytes(32)
+        const facts = { bytes: Body.length, sha256: sha256Of(Body).digest('base64'), replaces }
+        const put = new sdk.PutObjectCommand({ ...putInput(file, facts), ...conditionOf(facts), Body })
+        return client.send(put, options).then(
+          ({ ETag }) => ETag,
+          (error) => {
+            if (isConflict(error)) return undefined
+            throw error
+          },
+        )
+      }),
 
     /** For who has no key: a put of these bytes and no others, to be begun soon. */
     presignPut: (file: string, facts: ObjectFacts): Promise<PresignedPut> =>

@@ -1,12 +1,14 @@
 /** Each file under deploy/ is read by the program that it is for, where that is installed. */
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findCaddy, findShellcheck } from '../support/programs.js'
+import { startSwitchableServer } from '../support/switchable-server.js'
+import { until } from '../support/until.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -76,11 +78,20 @@ describe.skipIf(!compose)('docker compose', () => {
   })
 })
 
+interface CaddyConfig {
+  readonly apps: { readonly http: { readonly servers: Readonly<Record<string, CaddyServer>> } }
+}
+interface CaddyServer {
+  readonly listen: readonly string[]
+  readonly routes: readonly { readonly match?: readonly { readonly path?: readonly string[] }[] }[]
+}
+
 describe.skipIf(!caddy)('caddy', () => {
   const adapt = async (env: Record<string, string>) => {
     const own = { XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, PATH: `${dirname(caddy as string)}:${PATH}` }
     const { stdout, stderr } = await run('sh', ['deploy/caddy/caddy', 'adapt', '--validate'], { ...own, ...env })
-    return { routes: JSON.parse(stdout).apps.http.servers.srv1.routes as { match?: { path?: string[] }[] }[], stderr }
+    const config = JSON.parse(stdout) as CaddyConfig
+    return { config, routes: config.apps.http.servers.srv1?.routes ?? [], stderr }
   }
 
   it('takes the Caddyfile with several proxies in front, written as Easel takes them', async () => {
@@ -96,6 +107,48 @@ describe.skipIf(!caddy)('caddy', () => {
     const { routes } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '127.0.0.1/32' })
     const paths = routes.map(({ match }) => match?.[0]?.path?.[0] ?? 'everything')
     expect(paths.filter((path) => path !== '/cdn/*')).toEqual(['/internal/*', 'everything'])
+  })
+
+  it('lets private addresses alone to /internal/, and not what another proxy passes on', async () => {
+    const easel = await startSwitchableServer(async (_, response) => void response.end('easel'))
+    const free = await startSwitchableServer(async () => undefined)
+    await free.refuse()
+    const { config } = await adapt({ SITE_ADDRESS: `http://127.0.0.1:${free.port}`, TRUST_PROXY: '127.0.0.1/32' })
+    const server = Object.values(config.apps.http.servers).find(({ listen }) => listen.includes(`:${free.port}`))
+    const apps = { http: { servers: { easel: server } } }
+    const text = JSON.stringify({ admin: { disabled: true, config: { persist: false } }, apps })
+    await writeFile(join(directory, 'caddy.json'), text.replace(/server(-2)?:3000/g, `127.0.0.1:${easel.port}`))
+    const own = { XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, PATH }
+    const running = spawn(caddy as string, ['run', '--config', 'caddy.json'], { cwd: directory, env: own })
+    onTestFinished(async () => {
+      running.kill()
+      await easel.refuse()
+    })
+    const statusOf = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(`${free.url}${path}`, { headers })).status
+    await until(
+      () =>
+        statusOf('/').then(
+          (status) => status === 200,
+          () => false,
+        ),
+      'Caddy serves',
+    )
+    expect(await statusOf('/internal/uploads')).toBe(200)
+    const passedOn = [
+      ...['X-Forwarded-For', 'x-real-ip', 'CF-Connecting-IP'].map((name) => ({ [name]: '10.0.0.1' })),
+      ...[
+        { Forwarded: 'for=10.0.0.1' },
+        { Via: '1.1 proxy' },
+        { 'X-Forwarded-Proto': 'https' },
+        { 'X-Forwarded-Host': 'x' },
+      ],
+    ]
+    for (const headers of passedOn) {
+      for (const path of ['/internal/uploads', '/%69nternal/uploads/check', '//internal/uploads'])
+        expect([headers, await statusOf(path, headers)]).toEqual([headers, 404])
+      expect(await statusOf('/health', headers)).toBe(200)
+    }
   })
 })
 

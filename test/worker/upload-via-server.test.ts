@@ -11,7 +11,7 @@ import { newSlug } from '../../src/generation/generation.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { imageStoreViaServer } from '../../src/images/upload-via-server.js'
 import { call, endOf, PROMPT } from '../support/client.js'
-import { givenGeneration, givenUser } from '../support/givens.js'
+import { givenGeneration, givenKey, givenUser } from '../support/givens.js'
 import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
@@ -93,6 +93,8 @@ describe('the image store of a worker without a key of the bucket', () => {
     await expect(storeOf().check()).rejects.toThrow(
       `The server at ${url} answered 503 to an upload: look into its log.`,
     )
+    s3.fault = (request, response) =>
+      request.url?.includes('X-Amz-Expires') ? refuse(response, 500, 'InternalError') : 'pass'
     await expect(storeOf().put(slug, png, { by })).rejects.toThrow('refused an upload (500 InternalError)')
     s3.fault = undefined
   })
@@ -151,7 +153,12 @@ describe('a server that signs uploads', () => {
       bodyOf({ ...by, id: 'gen_none' }, slug),
     ])
       expect(await ask(body)).toMatchObject({ status: 409 })
-    expect(await ask(bodyOf(by, slug, { file: '../x' }))).toMatchObject({ status: 400 })
+    for (const wrong of [
+      { file: '../x' },
+      ...[0, -1, 1.5, 2 ** 31, 2 ** 53, 1e300, '1'].map((attempt) => ({ attempt })),
+    ])
+      expect(await ask(bodyOf(by, slug, wrong))).toMatchObject({ status: 400 })
+    for (const id of ['\0', 'gen_\ud800']) expect(await ask(bodyOf({ ...by, id }, slug))).toMatchObject({ status: 400 })
     await db.pool.query(
       `UPDATE generations SET status = 'queued', attempt = attempt + 1, lease_until = NULL WHERE id = $1`,
       [by.id],
@@ -175,8 +182,57 @@ describe('a server that signs uploads', () => {
     const other = createHash('sha256').update('other bytes').digest('base64')
     expect(await put({ 'x-amz-checksum-sha256': other })).toBe(403)
     expect(await put({ 'content-type': 'text/html' })).toBe(403)
-    expect(await put({ 'if-none-match': '' })).toBe(403)
+    expect(await put({ 'if-match': '' })).toBe(403)
+    expect(await put({ 'if-match': '*' })).toBe(403)
     expect(await put({})).toBe(200)
     expect(await put({})).toBe(412) // once only: it must not replace what is published meanwhile
+  })
+
+  const signature = async (by: object, slug: string, more: object = {}) => {
+    const { status, body } = await ask(bodyOf(by, slug, more))
+    expect(status).toBe(200)
+    const { 'content-length': _, ...headers } = body.headers as Record<string, string>
+    return async () => (await fetch(body.url as string, { method: 'PUT', headers, body: png })).status
+  }
+
+  it('lets none of them be stored after a cancellation', async () => {
+    const { service } = context
+    const { by, slug } = await givenAttempt()
+    const [image, thumbnail] = [await signature(by, slug), await signature(by, slug, { file: `${slug}.webp` })]
+    const { userId } = (
+      await service.db.pool.query('SELECT user_id AS "userId" FROM generations WHERE id = $1', [by.id])
+    ).rows[0]
+    const { key } = await givenKey(service.db, userId)
+    const canceled = await call(service.url, 'POST', `/api/v1/generate/${by.id}/cancel`, { key })
+    expect(canceled).toMatchObject({ status: 200, body: { status: 'failed' } })
+    // Amazon's answer to a condition on what is not there.
+    for (const put of [image, thumbnail]) expect([404, 412]).toContain(await put())
+    expect(await imageStore(service.config).exists(slug)).toBe(false)
+  })
+
+  it('lets only the newest of them be stored, of whichever attempt, and replaces what the worker says is there by nothing', async () => {
+    const { by, slug } = await givenAttempt()
+    const [older, newer] = [await signature(by, slug), await signature(by, slug, { replaces: '"anything"' })]
+    expect([await older(), await newer(), await newer()]).toEqual([412, 200, 412])
+    const again = await signature(by, slug)
+    expect(await imageStore(context.service.config).read(slug)).toEqual(png) // the same bytes: nothing is in their place
+    expect(await again()).toBe(200)
+  })
+
+  it('signs nothing that would replace a published image', async () => {
+    const { by, slug } = await givenAttempt()
+    const put = await signature(by, slug)
+    expect(await put()).toBe(200)
+    const { etag } = (await call(context.service.url, 'GET', `/internal/uploads/${slug}.png`, { key: secret })).body
+      .found
+    await context.service.db.pool.query(
+      `INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+       VALUES ($1, $2, 0, 1, 8, 8, 1, 'x')`,
+      [slug, by.id],
+    )
+    expect(await ask(bodyOf(by, slug, { replaces: etag }))).toMatchObject({ status: 409 })
+    expect(await ask(bodyOf(by, slug, { replaces: etag, file: `${slug}.webp` }))).toMatchObject({ status: 409 })
+    expect(await put()).toBe(412)
+    expect(await imageStore(context.service.config).read(slug)).toEqual(png)
   })
 })
