@@ -7,6 +7,7 @@ export const ERROR_CODES = [
   'unsupported_media_type',
   'not_found',
   'method_not_allowed',
+  'precondition_failed',
   'subscription_required',
   'model_unavailable',
   'content_policy_violation',
@@ -151,6 +152,13 @@ export const idempotencyInFlight = () =>
     'idempotency_in_flight',
     'A request with this Idempotency-Key is still being processed. Repeat it in a second to get its answer.',
     { retryAfterSeconds: 1 },
+  )
+
+/** @param what changed: `image` */
+export const preconditionFailed = (what: string) =>
+  new AppError(
+    'precondition_failed',
+    `The ${what} is not the one that If-Match or If-Unmodified-Since names: ask without them for what is there now.`,
   )
 
 export const generationNotFound = () => new AppError('not_found', 'Generation not found: check the ID.')

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { preconditionFailed } from '../errors.js'
 
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
 
@@ -56,10 +57,14 @@ export function taggedBody(body: object) {
 export const isKnown = ({ headers }: FastifyRequest, { etag }: TaggedBody): boolean =>
   (headers['if-none-match'] ?? '').split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
 
+const isWanted = ({ headers: { 'if-match': tags } }: FastifyRequest, { etag }: TaggedBody): boolean =>
+  tags === undefined || tags.split(',').some((tag) => ['*', etag].includes(tag.trim()))
+
 export const notModified = z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`')
 
-/** Answers with the body, or with 304 if the client has it. */
+/** Answers with the body, or with 304 if the client has it. @throws precondition_failed if it wants another one only */
 export function sendTagged(request: FastifyRequest, reply: FastifyReply, body: TaggedBody): FastifyReply {
+  if (!isWanted(request, body)) throw preconditionFailed('answer')
   reply.header('etag', body.etag)
   if (isKnown(request, body)) return reply.code(304).send(null)
   return reply.type('application/json; charset=utf-8').send(body.text)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import fastifyStatic from '@fastify/static'
-import { endpointNotFound, imageTakenDown, serviceUnavailable } from '../errors.js'
+import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailable } from '../errors.js'
 import { IMAGE_FILE } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { FileRequest, OpenPublicFile } from '../generation/library/public-file.js'
@@ -34,6 +34,7 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
     const range = headers['if-range'] === undefined && ONE_RANGE.test(headers.range ?? '') ? headers.range : undefined
     const asked: FileRequest = {
       ...{ name, head: method === 'HEAD', range },
+      ...{ ifMatch: headers['if-match'], ifUnmodifiedSince: headers['if-unmodified-since'] },
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
     const found = await open(asked).catch((cause) => {
@@ -41,6 +42,7 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
     })
     if (!found) throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
     if ('directory' in found) return reply.headers(HEADERS).sendFile(name, found.directory)
+    if (found.status === 412) throw preconditionFailed('image')
     if (found.status === 416) throw Object.assign(new Error('beyond the end'), found)
     reply.code(found.status).headers({ ...HEADERS, ...found.headers })
     if (found.status === 304) return reply.send()
@@ -50,6 +52,7 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
   app.setErrorHandler<FileError>((error, _request, reply) => {
     // The directory disappeared after it was checked.
     if (error.code === 'ENOTDIR' || error.code === 'EIO') throw serviceUnavailable(5, error)
+    if (error.status === 412) throw preconditionFailed('image')
     if (error.status !== 416) throw error
     // The headers, of the plugin's error too, have the file's size.
     return reply

@@ -36,6 +36,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   403: 'No active subscription, or not available',
   404: 'Not found',
   409: 'A request with this Idempotency-Key is still being processed',
+  412: 'It is not the one that `If-Match` names',
   413: 'The body is larger than 64 KiB',
   415: 'The body is not application/json',
   422: 'This Idempotency-Key was used with another body',

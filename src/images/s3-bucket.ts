@@ -223,8 +223,11 @@ export function s3Bucket(storage: S3Storage) {
 
     async open(request: FileRequest): Promise<PublicFile | undefined> {
       const { name, range } = request
-      if (request.head || request.ifNoneMatch !== undefined || request.ifModifiedSince !== undefined) {
+      const { ifMatch, ifUnmodifiedSince, ifNoneMatch, ifModifiedSince } = request
+      const conditions = [ifMatch, ifUnmodifiedSince, ifNoneMatch, ifModifiedSince]
+      if (request.head || conditions.some((it) => it !== undefined)) {
         const found = await head(name)
+        if (found && !isWanted(request, found)) return { status: 412, headers: tagsOf(found) }
         // Where it is not found it is asked for all the same: only then a store says that the whole bucket is missing.
         if (found && isFresh(request, found)) return { status: 304, headers: tagsOf(found) }
         if (found && request.head)
@@ -271,6 +274,12 @@ const tagsOf = ({ etag, changedAt }: Tagged) => ({
   ...(changedAt && { 'last-modified': changedAt.toUTCString() }),
   ...(etag && { etag }),
 })
+
+/** Whether it is the one that the client wants; a date that is none says nothing. HTTP knows whole seconds. */
+function isWanted({ ifMatch, ifUnmodifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {
+  if (ifMatch !== undefined) return ifMatch.split(',').some((tag) => ['*', etag].includes(tag.trim()))
+  return !(Math.floor(changedAt.getTime() / 1000) * 1000 > Date.parse(ifUnmodifiedSince ?? ''))
+}
 
 /** Whether the client has it already. Proxies may have made the tag a weak one. */
 function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {

@@ -114,6 +114,32 @@ describe.each([
     }
   })
 
+  it('answers 412 to a client that wants another one, and gives it to one that wants this one', async () => {
+    const { headers } = await get(`/cdn/${slug}.png`)
+    const [etag, modified] = [headers.get('etag'), headers.get('last-modified')]
+    const past = 'Sat, 01 Jan 2000 00:00:00 GMT'
+    const another = [
+      ...[{ 'if-match': '"another"' }, { 'if-match': '"one", W/"other"' }, { 'if-unmodified-since': past }],
+      ...[
+        { 'if-match': '"another"', 'if-none-match': etag },
+        { 'if-match': '"another"', range: 'bytes=0-1' },
+      ],
+    ]
+    const same = [
+      ...['*', etag, `"another", ${etag}`].map((tags) => ({ 'if-match': tags })),
+      ...[modified, 'never'].map((date) => ({ 'if-unmodified-since': date })),
+    ]
+    for (const method of ['GET', 'HEAD']) {
+      const statusOf = async (headers: object) =>
+        (await fetch(`${service.url}/cdn/${slug}.png`, { method, headers: headers as Record<string, string> })).status
+      for (const conditions of another) expect([conditions, await statusOf(conditions)]).toEqual([conditions, 412])
+      for (const conditions of same) expect([conditions, await statusOf(conditions)]).toEqual([conditions, 200])
+    }
+    const refused = await get(`/cdn/${slug}.png`, { 'if-match': '"another"' })
+    expect(refused.headers.get('cache-control')).toBeNull()
+    expect(await refused.json()).toEqual({ error: expect.stringMatching(/^The image is not the one that If-Match/) })
+  })
+
   it('serves its thumbnail beside it', async () => {
     const answer = await get(`/cdn/${slug}.webp`)
     expect(answer.status).toBe(200)

@@ -8,6 +8,8 @@ export interface FileRequest {
   /** It wants no body. */
   readonly head: boolean
   readonly range?: string | undefined
+  readonly ifMatch?: string | undefined
+  readonly ifUnmodifiedSince?: string | undefined
   readonly ifNoneMatch?: string | undefined
   readonly ifModifiedSince?: string | undefined
 }
@@ -16,7 +18,7 @@ export interface FileRequest {
 export type PublicFile =
   | { readonly directory: string }
   | {
-      readonly status: 200 | 206 | 304 | 416
+      readonly status: 200 | 206 | 304 | 412 | 416
       readonly headers: Readonly<Record<string, string>>
       readonly body?: Readable | undefined
     }

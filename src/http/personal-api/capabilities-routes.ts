@@ -82,7 +82,7 @@ const getCapabilitiesSchema = {
   summary: 'What may be asked for',
   description:
     'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
-  response: { 200: capabilities, 304: notModified, ...personalRefusals() },
+  response: { 200: capabilities, 304: notModified, ...personalRefusals(412) },
 }
 
 /** Limits, defaults and prices as data: the same numbers that requests are checked against. */

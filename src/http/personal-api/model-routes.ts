@@ -36,7 +36,7 @@ const listModelsSchema = {
   tags: ['Generations'],
   summary: 'The model versions on offer',
   description: 'Sorted by the name of the model, then by that of the version.',
-  response: { 200: modelList, 304: notModified, ...personalRefusals() },
+  response: { 200: modelList, 304: notModified, ...personalRefusals(412) },
 }
 
 /** The catalog, spec 4.2. */

@@ -75,7 +75,7 @@ export const pollGenerationSchema = {
   headers: z.looseObject({
     'if-none-match': z.string().optional().describe('The `ETag` of the last answer: 304 while it would be the same'),
   }),
-  response: { 200: polled, 304: notModified, ...personalRefusals(400, 404) },
+  response: { 200: polled, 304: notModified, ...personalRefusals(400, 404, 412) },
 }
 
 export const cancelGenerationSchema = {

@@ -165,7 +165,14 @@ describe('GET /api/v1/capabilities', () => {
     expect(etag).toMatch(/^"[\w-]{16}"$/)
     const held = { 'if-none-match': `W/"other", ${etag}` }
     expect(await capabilities(user, held)).toMatchObject({ status: 304, body: '' })
+    for (const same of ['*', etag, `"other", ${etag}`])
+      expect(await capabilities(user, { 'if-match': same })).toMatchObject({ status: 200 })
     await context.service.db.pool.query('UPDATE model_versions SET credits_per_image = 2 WHERE id = 12')
     expect(await capabilities(user, held)).toMatchObject({ status: 200 })
+    for (const other of [etag, '"other"', ''])
+      expect(await capabilities(user, { 'if-match': other })).toMatchObject({
+        status: 412,
+        body: { error: expect.stringMatching(/^The answer is not/) },
+      })
   })
 })
