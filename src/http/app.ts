@@ -23,7 +23,7 @@ import { type UploadOptions, uploadRoutes } from './upload-routes.js'
 export interface Website {
   pages(app: App, describe: DescribeApi): Promise<void>
   /** Answers a browser that asks for what no route has, or in a way that it does not take. */
-  notFound(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply
+  notFound(error: AppError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 
 export interface AppOptions {

@@ -38,7 +38,7 @@ export function answerError(error: AppError, reply: FastifyReply): FastifyReply 
  */
 export function handleNotFound(
   app: App,
-  showPage: (error: AppError, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+  showPage: (error: AppError, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void {
   const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {

@@ -27,10 +27,8 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
   const name = secure ? '__Host-easel' : 'easel'
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
 
-  app.decorateRequest('signedIn', null)
-  app.addHook('onRequest', async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request, baseUrl)) throw crossSite()
-    const token = request.cookies[name]
+  const read = async (request: FastifyRequest) => {
+    const token = app.parseCookie(request.headers.cookie ?? '')[name]
     if (!token) return
     const tokenHash = hashToken(token)
     const signedIn = await sessions.find(tokenHash)
@@ -39,9 +37,16 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
     request.caller = signedIn.caller
     // As a key's, so that open streams can look again.
     request.keyHash = tokenHash
+  }
+
+  app.decorateRequest('signedIn', null)
+  app.addHook('onRequest', async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request, baseUrl)) throw crossSite()
+    await read(request)
   })
 
   return {
+    read,
     async signIn(request, reply, accountId) {
       const token = newToken()
       // A browser has one session: what it held before is of no more use.
@@ -60,6 +65,8 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
 }
 
 export interface SessionCookie {
+  /** Sets who is signed in, where no route of the scope does it. */
+  read(request: FastifyRequest): Promise<void>
   /** Begins a session in place of the one that the browser has. False if the account was deleted. */
   signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>

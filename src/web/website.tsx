@@ -27,7 +27,7 @@ import { usersRoutes } from './operator/users-routes.js'
 import { playgroundRoutes } from './playground/playground-routes.js'
 import type { WebsiteOptions } from './ports.js'
 import { referenceRoutes } from './reference/reference-routes.js'
-import { noSuchPage, registerSessions, requireOperator, requireSignedIn } from './session-cookie.js'
+import { noSuchPage, registerSessions, requireOperator, requireSignedIn, type SessionCookie } from './session-cookie.js'
 import { providerRoutes } from './sign-in/provider-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
 import { confirmEmailRoutes } from './sign-up/confirm-email-routes.js'
@@ -43,6 +43,7 @@ import { webhookPageRoutes } from './webhooks/webhooks-routes.js'
 /** The website: every page, under one scope with its sessions, its errors as pages, and its security headers. */
 export function website(options: WebsiteOptions): Website {
   const headers = securityHeaders(options)
+  let readSession: SessionCookie['read'] = async () => undefined
   return {
     async pages(app, describe) {
       await app.register(cookie)
@@ -52,6 +53,7 @@ export function website(options: WebsiteOptions): Website {
         next(null, payload)
       })
       const cookies = registerSessions(app, options.ports.sessions, options.baseUrl)
+      readSession = cookies.read
       app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
       assetRoutes(app)
       homeRoutes(app, options)
@@ -85,8 +87,11 @@ export function website(options: WebsiteOptions): Website {
         mailsRoutes(operators, options)
       })
     },
-    notFound: (error, request, reply) =>
-      showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers)),
+    async notFound(error, request, reply) {
+      // Without Postgres the page says the same to a stranger.
+      await readSession(request).catch(() => undefined)
+      return showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers))
+    },
   }
 }
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { givenOperator, givenSession } from '../support/given-sign-in.js'
+import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
+import { visit } from '../support/website-client.js'
 
 const context = useService()
 
@@ -10,6 +13,34 @@ async function ask(method: string, path: string, accept = 'text/html,*/*') {
 }
 
 describe('an error page', () => {
+  it('has the header of who is signed in, wherever nothing is, and that of a stranger for others', async () => {
+    const { url, db } = context.service
+    const cookie = await givenSession(db, await givenUser(db, { credits: 7 }))
+    const missing = [
+      ['/nowhere', 'GET', 404],
+      ['/gallery/nowhere/at/all', 'GET', 404],
+      ['/account', 'PUT', 405],
+      ['/docs', 'DELETE', 405],
+      [`/image/${'0'.repeat(22)}`, 'GET', 404],
+      ['/operator', 'GET', 404],
+    ] as const
+    for (const [path, method, status] of missing) {
+      const { html, ...page } = await visit(url, path, { cookie }, method)
+      expect([path, page.status]).toEqual([path, status])
+      expect(html).toMatch(/<b>7<\/b> credits/)
+      expect(html).toContain('action="/sign-out"')
+      expect(html).toContain('href="/gallery"')
+    }
+    for (const other of [undefined, 'easel=x', 'other=%', `${cookie}x`]) {
+      const { html } = await visit(url, '/nowhere', { cookie: other })
+      expect(html).toContain('href="/sign-in"')
+      expect(html).not.toContain('/sign-out')
+    }
+    expect((await visit(url, '/nowhere', { cookie: (await givenOperator(db)).cookie })).html).toContain(
+      'href="/operator"',
+    )
+  })
+
   it('is a page with the request’s ID for people, and JSON for programs', async () => {
     const { status, headers, text } = await ask('GET', '/nothing')
     expect(status).toBe(404)
