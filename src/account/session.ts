@@ -39,8 +39,8 @@ export interface CredentialStore {
   register(username: string, passwordHash: string): Promise<string | undefined>
   /** Ends the account's other sessions and links: `except` is the session that goes on. */
   setPassword(accountId: string, passwordHash: string, except: string | undefined): Promise<void>
-  /** A link for LINK_MINUTES that signs in or, with `email`, confirms that address; resolves to its end. */
-  addLink(accountId: string, tokenHash: Buffer, email?: string): Promise<Date>
+  /** A link that signs in or, with `email`, confirms that address; resolves to its end. `minutes`: else LINK_MINUTES. */
+  addLink(accountId: string, tokenHash: Buffer, email?: string, minutes?: number): Promise<Date>
   /** The name of the account that the link would sign in to; undefined: it is over. */
   findLink(tokenHash: Buffer): Promise<string | undefined>
   /** The account that the link signs in to; each works once. */
@@ -67,8 +67,9 @@ export async function newSignInLink(
   credentials: Pick<CredentialStore, 'addLink'>,
   accountId: string,
   baseUrl: string,
+  minutes?: number,
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const token = newToken()
-  const expiresAt = await credentials.addLink(accountId, hashToken(token))
+  const expiresAt = await credentials.addLink(accountId, hashToken(token), undefined, minutes)
   return { url: `${baseUrl}/sign-in/link?token=${token}`, expiresAt }
 }

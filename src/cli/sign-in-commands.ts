@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Role } from '../account/account.js'
 import { hashPassword, passwordProblem } from '../account/password.js'
-import { newSignInLink } from '../account/session.js'
+import { LINK_MINUTES, newSignInLink } from '../account/session.js'
 import { operatorUserStore } from '../db/account-store.js'
 import type { Database } from '../db/client.js'
 import { credentialStore } from '../db/session-store.js'
@@ -14,6 +14,28 @@ import { facts, jsonOf } from './output.js'
 /** Asks for a password, or reads it where nobody can be asked. */
 export type ReadPassword = () => Promise<string>
 
+const UNITS = [
+  ['d', 1440, 'day'],
+  ['h', 60, 'hour'],
+  ['m', 1, 'minute'],
+] as const
+/** Whoever finds the link signs in: one that lies about for longer is found. */
+const MAX_VALID_MINUTES = 7 * 1440
+
+/** Minutes. */
+function validity(text: string): number {
+  const [, count, unit] = /^(\d{1,5})([dhm])$/.exec(text) ?? []
+  const minutes = Number(count) * (UNITS.find(([it]) => it === unit)?.[1] ?? 0)
+  if (minutes >= 1 && minutes <= MAX_VALID_MINUTES) return minutes
+  throw new OperatorError(`--valid must be a time from 1m to 7d, like 90m, 12h or 7d, not "${text}".`)
+}
+
+/** In the largest unit that says it exactly. */
+function lengthOf(minutes: number): string {
+  const [, size, word] = UNITS.find(([, it]) => minutes % it === 0) ?? UNITS[2]
+  return `${minutes / size} ${word}${minutes === size ? '' : 's'}`
+}
+
 export function signInCommands(user: Command, run: Runner, readPassword: ReadPassword): void {
   const setPassword = (operator: Operator, username: string, options: ReasonOption) =>
     changePassword(operator, username, readPassword, options)
@@ -24,7 +46,8 @@ export function signInCommands(user: Command, run: Runner, readPassword: ReadPas
     .action(run(setPassword))
   user
     .command('sign-in-link <username>')
-    .description('make a link that signs in to the website once, within 15 minutes')
+    .description('make a link that signs in to the website once')
+    .option('--valid <time>', `for how long, like 90m, 12h or 7d (default: ${LINK_MINUTES}m)`, validity)
     .option(...REASON)
     .action(run(makeLink))
   user
@@ -58,11 +81,17 @@ async function changePassword(
   return { json: { username }, text: `${username} has a new password, and every session has ended.` }
 }
 
-async function makeLink({ db, config, recorded }: Operator, name: string, { reason }: ReasonOption) {
+type LinkOptions = ReasonOption & { readonly valid?: number }
+
+async function makeLink({ db, config, recorded }: Operator, name: string, { valid, reason }: LinkOptions) {
   const { id, username } = await requireUser(db, name)
-  const work = (on: Database) => newSignInLink(credentialStore(on), id, config.baseUrl)
-  const { url, expiresAt } = await recorded(reason, work, () => ['made a sign-in link', username])
-  return { json: jsonOf({ url, expiresAt }), text: `${url}\nWorks once, until ${expiresAt.toISOString()}.` }
+  const lasts = valid === undefined ? '' : ` that is valid for ${lengthOf(valid)}`
+  const work = (on: Database) => newSignInLink(credentialStore(on), id, config.baseUrl, valid)
+  const { url, expiresAt } = await recorded(reason, work, () => [`made a sign-in link${lasts}`, username])
+  return {
+    json: jsonOf({ url, expiresAt }),
+    text: `${url}\nWorks once, and ends in ${lengthOf(valid ?? LINK_MINUTES)}, at ${expiresAt.toISOString()}.`,
+  }
 }
 
 async function setEmail(

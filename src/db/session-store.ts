@@ -87,7 +87,7 @@ const ADD_LINK = statement<{ expiresAt: Date }>('add_sign_in_link')`
     tokenHash: sql`${param('tokenHash')}::bytea`,
     userId: sql`${param('accountId')}::uuid`,
     email: sql`${param('email')}::text`,
-    expiresAt: sql`now() + ${LINK_MINUTES} * interval '1 minute'`,
+    expiresAt: sql`now() + ${param('minutes')}::int * interval '1 minute'`,
   })} RETURNING ${named(pick(l, 'expiresAt'))}`
 
 const REGISTER = statement<{ id: string }>('register_account')`
@@ -131,8 +131,8 @@ export const credentialStore = (db: Database): CredentialStore => {
       })
     },
 
-    async addLink(accountId, tokenHash, email) {
-      const added = await ADD_LINK.first(pool, { accountId, tokenHash, email })
+    async addLink(accountId, tokenHash, email, minutes = LINK_MINUTES) {
+      const added = await ADD_LINK.first(pool, { accountId, tokenHash, minutes, email })
       if (!added) throw new Error('Postgres did not return the new link: try again.')
       return added.expiresAt
     },

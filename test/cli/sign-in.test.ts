@@ -75,6 +75,31 @@ describe('user sign-in-link', () => {
     expect(await spendLink(hash)).toBe(id)
     expect(await spendLink(hash)).toBeUndefined()
     expect(await easel.error('user sign-in-link nobody')).toMatch(/^No user "nobody"/)
+    expect((await easel.run('user sign-in-link dave')).stdout).toMatch(
+      /\nWorks once, and ends in 15 minutes, at 20\S+Z\.\n$/,
+    )
+  })
+
+  it.each([
+    ['1m', 1, '1 minute'],
+    ['90m', 90, '90 minutes'],
+    ['2h', 120, '2 hours'],
+    ['24h', 1440, '1 day'],
+    ['7d', 10_080, '7 days'],
+  ])('makes one that lasts as long as --valid %s says', async (valid, minutes, words) => {
+    const name = `valid-${valid}`
+    await easel.json(`user create ${name}`)
+    const { expires_at } = await easel.json(`user sign-in-link ${name} --valid ${valid}`)
+    expect(Math.abs(Date.parse(expires_at) - Date.now() - minutes * 60_000)).toBeLessThan(60_000)
+    expect((await easel.run(`user sign-in-link ${name} --valid ${valid}`)).stdout).toContain(`ends in ${words}, at `)
+  })
+
+  it('refuses what is no time, and too long a time', async () => {
+    await easel.json('user create valid-not')
+    for (const valid of ['0m', '8d', '10081m', '15', 'h', '1.5h', '1w', '99999d'])
+      expect(await easel.error(`user sign-in-link valid-not --valid ${valid}`)).toBe(
+        `--valid must be a time from 1m to 7d, like 90m, 12h or 7d, not "${valid}".`,
+      )
   })
 })
 
