@@ -15,7 +15,7 @@ export const recorded = <T>(
   actOf: (done: T) => OperatorAct | undefined,
 ): Promise<T> =>
   withTransaction(db, async (_tx, client) => {
-    const done = await work(databaseOf(client))
+    const done = await work(databaseOf(client, db.noteFailure))
     const act = actOf(done)
     if (act) await recordAct(client, act)
     return done
@@ -29,7 +29,7 @@ const NESTED: Readonly<Record<string, string>> = {
 }
 
 /** The client of an open transaction as a Database. As on a pool, what Postgres refuses leaves the rest as it is. */
-function databaseOf(client: pg.PoolClient): Database {
+function databaseOf(client: pg.PoolClient, noteFailure: Database['noteFailure']): Database {
   let free: Promise<unknown> = Promise.resolve()
   /** One at a time: a savepoint holds for all that follows it. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -57,5 +57,5 @@ function databaseOf(client: pg.PoolClient): Database {
       void inTurn(lend)
     })
   const pool = { query, connect } as unknown as pg.Pool
-  return { orm: drizzle(pool), pool }
+  return { orm: drizzle(pool), pool, noteFailure }
 }
