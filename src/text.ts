@@ -3,6 +3,9 @@
 /** Whether Postgres keeps it as it is: it stores no NUL, and would write one lone surrogate like another. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
+/** The same without what Postgres does not keep: of somebody else's program, for people to read. */
+export const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+
 // Letters and symbols that are drawn as nothing.
 const BLANK = /[\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]/gu
 

@@ -97,6 +97,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
     'failpoint.ts',
     'abort-signals.ts',
     'retry-in-background.ts',
+    'text.ts',
   ],
   webhooks: ['generation', 'account', 'catalog', 'errors.ts', 'log.ts', 'page.ts'],
   account: ['errors.ts', 'log.ts', 'page.ts', 'text.ts'],

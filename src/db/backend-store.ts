@@ -5,6 +5,7 @@ import type { Abilities, Lacking } from '../generation/failure-reason.js'
 import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
 import type { BackendRegistry } from '../generation/run/claim.js'
 import { SAMPLERS } from '../generation/sampler.js'
+import { storable } from '../text.js'
 import type { Database } from './client.js'
 import { ALL_PAUSED, PAUSED_BACKEND } from './pause-store.js'
 import { backends as b } from './process-schema.js'
@@ -38,7 +39,8 @@ const ANNOUNCE = statement('announce_backend')`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
   async announce(worker, name, up, serves, { loaded, error } = { loaded: undefined, error: undefined }) {
-    await ANNOUNCE.run(pool, { worker, name, up, loaded, error, maxCfgScale: undefined, ...serves })
+    const said = error === undefined ? undefined : storable(error)
+    await ANNOUNCE.run(pool, { worker, name, up, loaded, error: said, maxCfgScale: undefined, ...serves })
   },
 })
 

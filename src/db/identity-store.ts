@@ -1,7 +1,8 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
 import type { IdentityStore } from '../account/identity.js'
 import { type Database, violatedConstraint, withTransaction } from './client.js'
-import { readingOf, users as u } from './schema.js'
+import { readingOf } from './name-reading.js'
+import { users as u } from './schema.js'
 import { pick } from './statement.js'
 import { identities as i } from './website-schema.js'
 

@@ -4,7 +4,7 @@
  * process-schema.ts. Statements import a table under one letter, like
  * `generations as g`.
  */
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
@@ -23,19 +23,15 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { ApiKeyKind, Role } from '../account/account.js'
-import { DRAWN_ALIKE, READ_AS } from '../account/username.js'
 import type { GenerationStatus, Lane } from '../generation/generation.js'
 import type { MadeWith } from '../generation/run/backend.js'
 import type { PutBackReason } from '../generation/run/claim.js'
 import type { Sampler } from '../generation/sampler.js'
+import { readingOf } from './name-reading.js'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 export const int8 = (name: string) => bigint(name, { mode: 'number' })
 export const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
-
-/** The same for names that people take for each other. */
-export const readingOf = (name: SQLWrapper) =>
-  sql`replace(replace(translate(lower(${name}), ${sql.raw(`'${DRAWN_ALIKE}', '${READ_AS}'`)}), 'rn', 'm'), 'vv', 'w')`
 
 export const users = pgTable(
   'users',

@@ -8,6 +8,7 @@ import type {
   InferredImage,
 } from '../generation/run/backend.js'
 import type { Sampler } from '../generation/sampler.js'
+import { isStorable } from '../text.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from './backend-failure.js'
 import { probe } from './recognize.js'
 import type { ServerSampler } from './samplers.js'
@@ -79,7 +80,12 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     return known
   }
 
-  const offersOf = (server: Server): Offers => ({ maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP, ...kind.offers(server) })
+  const offersOf = (server: Server): Offers => {
+    const offers = kind.offers(server)
+    // The catalog has no other names, and Postgres would refuse the whole list.
+    const models = offers.models?.filter(isStorable) ?? null
+    return { maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP, ...offers, models }
+  }
 
   /** @throws BackendError `model_missing`, `unsupported`, or what asking the server failed with */
   async function prepare(request: InferenceRequest, stop: AbortSignal): Promise<Omit<Asked<Server, Model>, 'seeds'>> {

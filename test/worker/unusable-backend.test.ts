@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { backendRegistry } from '../../src/db/backend-store.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { endOf } from '../support/client.js'
@@ -71,4 +72,26 @@ it('a generation waits for a server that is down, or that has worked before it b
   const second = await givenWaiting(false)
   await aPass(service.db)
   expect(await rowOf(service.db, second)).toMatchObject({ status: 'queued' })
+})
+
+it('a server draws although one of its models has a name that Postgres cannot keep', async () => {
+  const odd = await startA1111StandIn({ models: ['a\0b.safetensors', 'half \ud800.safetensors', MODEL.filename] })
+  try {
+    await serve(odd.inferenceUrl)
+    const user = await givenUser(service.db)
+    const { id } = await givenGeneration(service.db, user, { width: 64, height: 64 })
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    const { rows } = await service.db.pool.query('SELECT models FROM backends')
+    expect(rows).toEqual([{ models: [MODEL.filename] }])
+  } finally {
+    await odd.close()
+  }
+})
+
+it('what a server says of its failure is kept without what Postgres cannot keep', async () => {
+  const serves = { models: [], samplers: [], maxSeed: 0, sizeMultiple: 1 }
+  const condition = { loaded: undefined, error: 'it said \0 and \ud800' }
+  await backendRegistry(service.db).announce('worker', 'a1111+http://odd', false, serves, condition)
+  const { rows } = await service.db.pool.query('SELECT error FROM backends')
+  expect(rows).toEqual([{ error: 'it said  and \ufffd' }])
 })

@@ -1,4 +1,5 @@
 import { failpoint } from '../../failpoint.js'
+import { storable } from '../../text.js'
 import type { ImageStore } from '../shared-ports.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
@@ -70,14 +71,14 @@ async function publishOne(
     if (cause instanceof TakenOver) throw cause
     throw new StoreFault(`image ${slug} could not be stored`, { cause })
   }
-  const facts = { slug, seed, width, height, bytes: png.length, sha256, madeWith: storable(madeWith) }
+  const facts = { slug, seed, width, height, bytes: png.length, sha256, madeWith: withReadableVersion(madeWith) }
   return { ...facts, hasThumbnail: thumbnail !== undefined }
 }
 
 const VERSION_LENGTH = 100
 
-/** The version is the server's own text: Postgres takes no NUL and no lone surrogate. */
-function storable({ version, ...asked }: MadeWith): MadeWith {
-  const text = version?.replace(/\p{Cc}/gu, '').slice(0, VERSION_LENGTH)
-  return { ...asked, version: text?.toWellFormed() ?? null }
-}
+/** The version is the server's own text. */
+const withReadableVersion = ({ version, ...asked }: MadeWith): MadeWith => ({
+  ...asked,
+  version: version === null ? null : storable(version.replace(/\p{Cc}/gu, '').slice(0, VERSION_LENGTH)),
+})

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { invalidParameter } from '../../errors.js'
 import { PAUSE_SCOPES, type Pausable, pause, resume } from '../../generation/oversight/pauses.js'
 import type { App } from '../../http/fastify-app.js'
+import { isStorable } from '../../text.js'
 import { sendFragment, sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
@@ -13,7 +14,7 @@ import { OverviewParts } from './overview-parts.js'
 const what = z.string().transform((text): Pausable => {
   const [, scope, target = ''] = /^(\S+) ?(.*)$/s.exec(text) ?? []
   const known = PAUSE_SCOPES.find((it) => it === scope)
-  if (!known || (known === 'all') !== (target === ''))
+  if (!known || (known === 'all') !== (target === '') || !isStorable(target))
     throw invalidParameter('what', 'Choose what to pause from the list.')
   return { scope: known, target }
 })
