@@ -63,6 +63,9 @@ export const userNotFound = () => new AppError('not_found', 'User not found: the
 export const invalidParameter = (parameter: string, message: string) =>
   new AppError('invalid_request', message, { parameter })
 
+export const invalidUrl = () =>
+  new AppError('invalid_request', 'The URL is not valid: percent-encode it as UTF-8, and write "%" itself as %25.')
+
 export const noActiveSubscription = () =>
   new AppError('subscription_required', 'No active subscription: renew your plan to generate images.')
 

@@ -16,6 +16,7 @@ import { type App, schemaController } from './fastify-app.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
 import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
+import { requireUtf8 } from './utf8.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 import { type UploadOptions, uploadRoutes } from './upload-routes.js'
 
@@ -62,8 +63,6 @@ const IDLE_LIMIT_MS = 150_000
 /** The HTTP server with both interfaces, images, pages and health checks; not yet listening. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const app = createInstance(options)
-  // Bodies are JSON. Otherwise Fastify would read a text body before it is refused.
-  app.removeContentTypeParser('text/plain')
   app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
   app.setErrorHandler(handleErrors)
@@ -72,6 +71,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   logRequests(app)
   registerAdmission(app, options.slots)
   requireHost(app)
+  requireUtf8(app)
   endConnections(app, options.draining)
   limitConnections(app, options.trustedProxies, options.connections)
   app.server.on('request', noteRequest)

@@ -2,7 +2,14 @@ import { closest, distance } from 'fastest-levenshtein'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { AppError, endpointNotFound, invalidParameter, methodNotAllowed, serviceUnavailable } from '../errors.js'
+import {
+  AppError,
+  endpointNotFound,
+  invalidParameter,
+  invalidUrl,
+  methodNotAllowed,
+  serviceUnavailable,
+} from '../errors.js'
 import { isOutage } from '../outage.js'
 import { errorBody, isOpenAiPath, plainPath, statusOf } from './error-bodies.js'
 import type { App } from './fastify-app.js'
@@ -87,7 +94,7 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new AppError('payload_too_large', 'The request body is larger than 64 KiB: shorten it.')
     case 'FST_ERR_BAD_URL':
-      return new AppError('invalid_request', 'The URL is not validly encoded.')
+      return invalidUrl()
   }
   // Before outages: a client that hangs up while it sends its body is an ECONNRESET, too.
   if (statusCode >= 400 && statusCode < 500)

@@ -1,10 +1,10 @@
 import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Website } from '../http/app.js'
 import { toAppError } from '../http/error-answers.js'
 import { statusOf } from '../http/error-bodies.js'
 import type { App } from '../http/fastify-app.js'
+import { readForms } from '../http/utf8.js'
 import { accountPageRoutes } from './account/account-routes.js'
 import { limitActs } from './act-limit.js'
 import { assetRoutes } from './assets.js'
@@ -47,7 +47,7 @@ export function website(options: WebsiteOptions): Website {
   return {
     async pages(app, describe) {
       await app.register(cookie)
-      await app.register(formbody)
+      readForms(app)
       app.addHook('onSend', (_request, reply, payload, next) => {
         if (String(reply.getHeader('content-type')).startsWith('text/html')) reply.headers(headers)
         next(null, payload)

@@ -88,7 +88,7 @@ describe('the gallery', () => {
     expect(await getAll('/gallery?q=lightHOUSE', many)).toEqual([50, 100, 150].map((n) => many.slugs[n]))
     for (const sought of ['100% of', '_ and', '\\ ', '"quotes" _'])
       expect(await getAll(`/gallery?q=${encodeURIComponent(sought)}`, many)).toEqual([many.slugs[2]])
-    const [none, nul] = await Promise.all([get('/gallery?q=zebra', many), get('/gallery?q=%00zebra%ED%A0%80', many)])
+    const [none, nul] = await Promise.all([get('/gallery?q=zebra', many), get('/gallery?q=%00zebra', many)])
     for (const { status, html } of [none, nul]) {
       expect(status).toBe(200)
       expect(html).toContain('Nothing found')
