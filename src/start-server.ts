@@ -165,7 +165,6 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       authentication,
       limit,
       baseUrl: config.baseUrl,
-      timeoutSeconds: options.createImageTimeoutSeconds ?? CREATE_IMAGE_TIMEOUT_SECONDS,
       leaving: leaving.signal,
     }),
     ready: async () => (await ready()).ready,

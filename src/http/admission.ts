@@ -184,14 +184,14 @@ export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits)
     /** Undefined when no slot is free now. */
     take: (holder: string): ReleaseSlot | undefined => (isFree(holder) ? takeSlot(holder) : undefined),
 
-    /** Resolves to undefined when no slot came free in time. */
-    wait: (holder: string) =>
+    /** Resolves to undefined when no slot came free in time. @param patience ms */
+    wait: (holder: string, patience = patienceMs) =>
       new Promise<ReleaseSlot | undefined>((resolve) => {
         const waiter: Waiter = (release) => {
-          clearTimeout(patience)
+          clearTimeout(timer)
           resolve(release)
         }
-        const patience = setTimeout(() => giveUp(holder, waiter), patienceMs)
+        const timer = setTimeout(() => giveUp(holder, waiter), patience)
         const line = lines.get(holder)
         if (line) line.push(waiter)
         else lines.set(holder, [waiter])

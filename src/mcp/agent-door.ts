@@ -12,6 +12,7 @@ import { toAppError } from '../http/error-answers.js'
 import type { App } from '../http/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../http/rate-limit.js'
 import { type GenerationToolOptions, generationTools, stateOf } from './generation-tools.js'
+import { heldImages } from './held-images.js'
 import { libraryTools } from './library-tools.js'
 import { loadProtocol, type Protocol, type Tell } from './protocol.js'
 import { runningCalls } from './running-calls.js'
@@ -40,6 +41,7 @@ export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
   const { origin: ownOrigin } = new URL(baseUrl)
   const tools = [...generationTools({ ...options, pageUrl: app.pageUrl }), ...libraryTools(ports, app.pageUrl)]
   const calls = runningCalls()
+  const images = heldImages()
   let loading: Promise<Protocol> | undefined
   const protocol = () => {
     loading ??= loadProtocol(tools).catch((error) => {
@@ -71,12 +73,14 @@ export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
     const concerns = (id: string) => {
       request.generationId = id
     }
-    const call = { caller, requestId, concerns }
+    const call = { caller, requestId, concerns, begun: performance.now() }
     if (!tool.mayWait) return tool.run(args, { ...call, waiting: undefined })
     const { requestKey, onlyWaits, tell } = more
     return calls.during(caller.account.id, requestKey, (canceled) => {
       const signals = { canceled, gone: clientGone(request, reply), revoked: keyRevoked(request, reply) }
-      return tool.run(args, { ...call, waiting: { ...signals, requestKey, onlyWaits, report: reporter(tell) } })
+      const holdImages = (patience: number) => images.hold(caller.account.id, request, reply, patience)
+      const waiting = { ...signals, requestKey, onlyWaits, holdImages, report: reporter(tell) }
+      return tool.run(args, { ...call, waiting })
     })
   }
 

@@ -26,8 +26,6 @@ interface AgentPorts extends PersonalApiPorts {
 
 export interface GenerationToolOptions {
   readonly ports: AgentPorts
-  /** How long a call waits for its images. */
-  readonly timeoutSeconds: number
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
   /** The website's page of an image. */
@@ -36,7 +34,10 @@ export interface GenerationToolOptions {
 
 /** Of all images of a result: as base64 they stay below 1 MB, which is as much as most clients take. */
 const MAX_IMAGE_BYTES = 700_000
-const MAX_WAIT_SECONDS = 60
+/** Most clients give a call up after 60 s and cancel it, and with it its generation: the answer is there before that. */
+const MAX_WAIT_SECONDS = 50
+const USUAL_WAIT_SECONDS = 45
+const ANSWERED_WITHIN_MS = 55_000
 const KEY_ISSUE = 'idempotency_key must be a text of 1 to 255 characters.'
 
 const generation = z.object({
@@ -58,6 +59,9 @@ const charged = generation.extend({
   credits_left: z.int().nullable().describe('After the charge'),
 })
 
+const waitSeconds = (usual: number, description: string) =>
+  field.withDefault(field.integer('wait_seconds', { min: 0, max: MAX_WAIT_SECONDS }).describe(description), usual)
+
 const generateInput = field
   .body({
     ...drawing.fields,
@@ -71,11 +75,12 @@ const generateInput = field
       .max(255, KEY_ISSUE)
       .nullish()
       .describe('Any text of your own. A repeat with the same key and request gets the first result, charged once'),
+    wait_seconds: waitSeconds(USUAL_WAIT_SECONDS, 'Wait so long for the images; after that the result is an id'),
   })
   .refine(...drawing.fitsCanvas)
 
 /** Submits, waits, and shows the images. */
-export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: GenerationToolOptions): Tool[] {
+export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptions): Tool[] {
   const viewOfPolled = (now: Polled): z.output<typeof generation> => ({
     ...{ id: now.id, status: now.status, seed: now.seed, error: now.status === 'failed' ? now.error : null },
     queue_position: now.status === 'queued' ? now.queuePosition : null,
@@ -92,9 +97,17 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
   }
 
   /** Beside the words and the data, what it came to: its images. */
-  const resultOf = async <Data extends object>(now: Polled, text: string, content: Data): Promise<ToolResult<Data>> => {
+  const resultOf = async <Data extends object>(
+    { waiting, begun }: ToolCall,
+    now: Polled,
+    text: string,
+    content: Data,
+  ): Promise<ToolResult<Data>> => {
     const result = shown(text, content)
     if (now.status !== 'succeeded') return result
+    waiting?.onlyWaits()
+    const done = await waiting?.holdImages(ANSWERED_WITHIN_MS - (performance.now() - begun))
+    if (!done) return shown(`${text}\n${NOT_SHOWN}`, content)
     const images: ImageContent[] = []
     let hint = ''
     // One after the other: scaling takes memory. What can't be shown now is still there, under its URL.
@@ -103,16 +116,19 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
       if (it) images.push({ type: 'image', data: it.bytes.toString('base64'), mimeType: it.mimeType })
       if (it?.scaledDown) hint = '\nShown scaled down; the URL has the full PNG.'
     }
+    done()
     return { ...result, content: [...images, { type: 'text' as const, text: text + hint }] }
   }
 
-  const follow = async ({ caller, waiting }: ToolCall, id: string, seconds: number): Promise<Polled> => {
+  const follow = async ({ caller, waiting, begun }: ToolCall, id: string, seconds: number): Promise<Polled> => {
     const first = await pollGeneration(ports, caller.account, id)
-    if (!waiting || seconds === 0 || hasEnded(first)) return first
+    // A slow submit takes from the time of its call.
+    const left = seconds * 1000 - (performance.now() - begun)
+    if (!waiting || left <= 0 || hasEnded(first)) return first
     const { canceled, gone, revoked, onlyWaits, report: tell } = waiting
     onlyWaits()
     tell(first)
-    const now = await followToEnd(ports.following, first, tell, seconds * 1000, [canceled, gone, revoked, leaving])
+    const now = await followToEnd(ports.following, first, tell, left, [canceled, gone, revoked, leaving])
     if (revoked.aborted) throw invalidApiKey()
     return now
   }
@@ -126,7 +142,7 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
 
   const submit = async (input: z.output<typeof generateInput>, call: ToolCall): Promise<Submitted> => {
     const { caller, requestId, waiting } = call
-    const { idempotency_key: ownKey, model_version_id: id, ...body } = input
+    const { idempotency_key: ownKey, model_version_id: id, wait_seconds: _, ...body } = input
     const asked = {
       lane: 'personal',
       requestId,
@@ -153,7 +169,8 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
       description:
         'Draws 1 to 4 images from a text prompt, shows them and returns their permanent URLs. Costs credits, which come ' +
         'back if it fails or is canceled. One generation at a time. Describe subject, style, light and composition; ' +
-        'put what to avoid into negative_prompt. If it takes too long the result is an id for get_generation.',
+        'put what to avoid into negative_prompt. If it takes longer than wait_seconds, the result is an id for ' +
+        'get_generation.',
       input: generateInput,
       output: charged,
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -163,7 +180,7 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
         const submitted = await submit(input, call)
         call.concerns(submitted.id)
         const { id, cost, seed, modelName, creditsLeft, replayed } = submitted
-        const now = await follow(call, id, timeoutSeconds).catch((error) => {
+        const now = await follow(call, id, input.wait_seconds).catch((error) => {
           if (error instanceof AppError && error.code === 'unauthorized') throw error
           // It is charged and goes on: a model that tried again would pay twice.
           const sentence = `The service is temporarily unavailable. ${goesOn(id)}`
@@ -180,14 +197,15 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
           ...{ credits_charged: cost, credits_left: creditsLeft ?? null },
         }
         if (!hasEnded(now)) {
-          const why = leaving.aborted ? 'This server is restarting.' : `Not ready after ${timeoutSeconds} s.`
+          const waited = input.wait_seconds === 0 ? 'Submitted.' : `Not ready after ${input.wait_seconds} s.`
+          const why = leaving.aborted ? 'This server is restarting.' : waited
           return shown(`${why} ${goesOn(id)}`, view)
         }
         const price = replayed
           ? 'This request was made before: nothing was charged again.'
           : `${credits(cost)} charged, ${creditsLeft} left.`
         const drawn = `Drawn with ${modelName}, seed ${seed} (${id}). ${price}`
-        return resultOf(now, [drawn, ...view.images.map(({ url }) => url)].join('\n'), view)
+        return resultOf(call, now, [drawn, ...view.images.map(({ url }) => url)].join('\n'), view)
       },
     }),
     defineTool({
@@ -198,12 +216,7 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
         'generate_image that took too long, and with wait_seconds instead of asking again and again.',
       input: field.body({
         id: z.string(field.required('id is required.', 'id must be a string.')).describe('Such as gen_4c6t8w2r…'),
-        wait_seconds: field.withDefault(
-          field
-            .integer('wait_seconds', { min: 0, max: MAX_WAIT_SECONDS })
-            .describe('If it still runs, wait so long for its end'),
-          0,
-        ),
+        wait_seconds: waitSeconds(0, 'If it still runs, wait so long for its end'),
       }),
       output: generation,
       annotations: READS,
@@ -214,7 +227,7 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
         const view = viewOfPolled(now)
         const urls = view.images.map(({ url }) => url)
         if (now.status === 'succeeded')
-          return resultOf(now, [`${id} succeeded, seed ${now.seed}.`, ...urls].join('\n'), view)
+          return resultOf(call, now, [`${id} succeeded, seed ${now.seed}.`, ...urls].join('\n'), view)
         if (now.status === 'failed') return shown(`${id} failed: ${now.error} The credits were given back.`, view)
         return shown(`${stateOf(now)} ${goesOn(id)}`, view)
       },
@@ -223,7 +236,10 @@ export function generationTools({ ports, timeoutSeconds, leaving, pageUrl }: Gen
 }
 
 const goesOn = (id: string) =>
-  `The generation goes on: call get_generation with id "${id}" and wait_seconds ${MAX_WAIT_SECONDS}.`
+  `The generation goes on: call get_generation with id "${id}" and wait_seconds ${USUAL_WAIT_SECONDS}.`
+
+const NOT_SHOWN =
+  'The images are not shown, because the server is showing too many others: open the URLs, or call get_generation later.'
 
 /** Where it stands, for people. */
 export function stateOf(now: Polled): string {

@@ -3,7 +3,8 @@ import type { Tool, ToolResult } from './tool.js'
 
 const INSTRUCTIONS =
   'Easel draws images from text prompts on its own GPU servers, for credits of the account whose key is used. ' +
-  'generate_image does it all in one call; list_models says which styles there are, get_account what is left.'
+  'generate_image does it all in one call, or answers with an id for get_generation if it takes long; list_models says ' +
+  'which styles there are, get_account what is left.'
 
 interface Incoming {
   /** One JSON-RPC message, as it was sent. */

@@ -18,6 +18,8 @@ export interface ToolCall {
   readonly caller: Caller
   /** Of the HTTP request. */
   readonly requestId: string
+  /** When it began, by performance.now(). */
+  readonly begun: number
   /** Notes what the call is about, for the log. */
   concerns(generationId: string): void
   /** For tools that may wait. */
@@ -35,6 +37,12 @@ interface WaitingCall {
   readonly revoked: AbortSignal
   /** From now on the call only waits. */
   onlyWaits(): void
+  /**
+   * Resolves when this answer may read images; call the result once that is done. Undefined: too many others do, so it
+   * goes without them.
+   * @param patience ms
+   */
+  holdImages(patience: number): Promise<(() => void) | undefined>
   /** Tells the client how a generation stands. */
   report(now: Polled): void
 }

@@ -260,18 +260,43 @@ describe('the MCP server, while generations wait', () => {
     expectRefused(await result, /^The GPU is on fire\. The credits were given back\.$/)
   })
 
-  it('a generation that takes too long goes on, and get_generation waits for its end', async () => {
+  it('answers with the id before clients give up, and get_generation waits for the end', async () => {
     const { service } = context
-    const { url } = await service.server({ createImageTimeoutSeconds: 1 })
-    const { agent, result, id } = await waitingCall({ url })
+    const { agent, result, id } = await waitingCall({ args: { wait_seconds: 1 } })
     const late = await result
     expect(late.isError).toBeUndefined()
     expect(wordsOf(late)).toMatch(`Not ready after 1 s. The generation goes on: call get_generation with id "${id}"`)
     expect(late.structuredContent).toMatchObject({ id, status: 'queued', queue_position: 1, images: [] })
-    const waited = use(agent, 'get_generation', { id, wait_seconds: 60 })
+    const waited = use(agent, 'get_generation', { id, wait_seconds: 50 })
     const worker = standInWorker(service.db)
     await worker.fail(await worker.claim(), 'Broken.')
     expect((await waited).structuredContent).toMatchObject({ status: 'failed', error: 'Broken.' })
+  })
+
+  it('waits 45 s by default and 50 s at most, and nothing that it says asks for more', async () => {
+    const { agent, result, id } = await waitingCall({ args: { wait_seconds: 0 } })
+    const told = wordsOf(await result)
+    expect(told).toMatch(
+      /^Submitted\. The generation goes on: call get_generation with id "gen_\w+" and wait_seconds 45\.$/,
+    )
+    for (const [name, args] of [
+      ['generate_image', SMALL],
+      ['get_generation', { id }],
+    ] as const)
+      for (const wait_seconds of [51, 60, -1, 1.5, '45'])
+        expectRefused(
+          await use(agent, name, { ...args, wait_seconds }),
+          /^wait_seconds must be an integer from 0 to 50\.$/,
+        )
+    const { tools } = await agent.listTools()
+    const words = JSON.stringify([agent.getInstructions(), tools, told])
+    for (const [, seconds] of words.matchAll(/(\d+) s\b|wait_seconds\W+(\d+)/g))
+      expect(Number(seconds ?? 0)).toBeLessThanOrEqual(50)
+    // The time to wait is no part of the request.
+    const keyed = { ...SMALL, idempotency_key: 'mine' }
+    const other = await waitingCall({ args: { ...keyed, wait_seconds: 0 } })
+    const again = await use(other.agent, 'generate_image', { ...keyed, wait_seconds: 1 })
+    expect(again.structuredContent).toMatchObject({ id: other.id })
   })
 
   it('a server that leaves tells those who wait where to go on', async () => {
@@ -293,7 +318,7 @@ describe('the MCP server, while generations wait', () => {
 
   it('an account may have eight calls that wait, and no ninth', async () => {
     const { agent, id } = await waitingCall()
-    const more = Array.from({ length: 8 }, () => use(agent, 'get_generation', { id, wait_seconds: 60 }))
+    const more = Array.from({ length: 8 }, () => use(agent, 'get_generation', { id, wait_seconds: 50 }))
     for (const each of more) each.catch(() => undefined)
     expectRefused(await Promise.race(more), /You already have 8/)
     expect((await use(agent, 'get_account')).isError).toBeUndefined()

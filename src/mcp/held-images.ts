@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createRequestSlots } from '../http/admission.js'
+
+/** While images are read and scaled: a PNG and its pixels, some 20 MB. */
+const WORK = { total: 4, perHolder: 2, patienceMs: 0 }
+/** Until the client has read its answer: the images in base64, in the few copies of which sending consists, some 4 MB. */
+const ANSWERS = { total: 24, perHolder: 4, patienceMs: 0 }
+const MAX_WAITING = 500
+/** A client that reads more slowly than this is cut off, or a few such could keep images from all others. */
+const READ_WITHIN_MS = 60_000
+
+/** Bounds what answers with images take of this process's memory, whoever asks; accounts take turns. */
+export function heldImages() {
+  const work = createRequestSlots(WORK)
+  const answers = createRequestSlots(ANSWERS)
+  let waiting = 0
+
+  const takeBoth = async (accountId: string, patience: number) => {
+    const begun = performance.now()
+    const ofAnswer = answers.take(accountId) ?? (await answers.wait(accountId, patience))
+    const left = patience - (performance.now() - begun)
+    const ofWork = ofAnswer && (work.take(accountId) ?? (await work.wait(accountId, left)))
+    if (!ofWork) ofAnswer?.()
+    return ofAnswer && ofWork && { ofAnswer, ofWork }
+  }
+
+  return {
+    /**
+     * Resolves when the answer may read its images; call the result when they are read and scaled.
+     * @param patience how many ms to wait for that
+     * @returns undefined when it may not
+     */
+    async hold(accountId: string, { raw: { socket } }: FastifyRequest, { raw }: FastifyReply, patience: number) {
+      if (waiting >= MAX_WAITING) return undefined
+      waiting++
+      const slots = await takeBoth(accountId, patience)
+      waiting--
+      if (!slots) return undefined
+      const cut = setTimeout(() => socket.destroy(), READ_WITHIN_MS).unref()
+      const end = () => {
+        clearTimeout(cut)
+        socket.off('close', end)
+        slots.ofAnswer()
+      }
+      raw.once('close', end)
+      // Node emits no "close" on an answer that waits behind another one.
+      socket.once('close', end)
+      if (!raw.destroyed && !socket.destroyed) return slots.ofWork
+      slots.ofWork()
+      end()
+      return undefined
+    },
+  }
+}
