@@ -73,6 +73,21 @@ const networks = (none: string, message: string) =>
     .transform((text) => list(text).filter((entry) => entry !== none))
     .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message)))
 
+/** As browsers write it in their header Origin: in small letters, without a default port. Undefined: it is none. */
+function originOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isOrigin =
+    url?.host && !url.host.includes('*') && /^\/?$/.test(url.pathname + url.search + url.hash + url.username)
+  // Not url.origin, which is "null" for desktop programs, such as vscode-webview://id.
+  return isOrigin ? `${url.protocol}//${url.host}` : undefined
+}
+
+const origins = z
+  .string()
+  .default('')
+  .transform((text) => list(text).map(originOf))
+  .pipe(z.array(z.string('must be origins, like https://app.example,http://localhost:6274')))
+
 const BACKEND_SCHEMES = [
   'preview',
   ...['a1111', 'comfyui', 'openai', 'sdcpp'].flatMap((kind) => [`${kind}+http`, `${kind}+https`]),
@@ -178,6 +193,7 @@ const variables = z.object({
     .regex(/^[A-Za-z0-9-]{1,20}$/, 'must be 1 to 20 letters, digits or hyphens')
     .default('easel'),
   TRUST_PROXY: networks('false', 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'),
+  MCP_ALLOWED_ORIGINS: origins,
   WEBHOOK_ALLOW_HTTP: flag.default(false),
   WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
   SIGN_UP: z.enum(['open', 'closed'], 'must be open or closed').default('closed'),
@@ -258,6 +274,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     refundFailed: v.REFUND_FAILED,
     keyPrefix: v.KEY_PREFIX,
     trustedProxies: v.TRUST_PROXY,
+    /** Whose pages may call /mcp, besides our own. */
+    mcpAllowedOrigins: v.MCP_ALLOWED_ORIGINS,
     /** `allowedNetworks`: besides the public addresses; CIDRs or addresses. */
     webhooks: { allowHttp: v.WEBHOOK_ALLOW_HTTP, allowedNetworks: v.WEBHOOK_ALLOWED_NETWORKS },
     /** Whether people may make an account on the website. */

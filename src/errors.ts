@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   'not_found',
   'method_not_allowed',
   'precondition_failed',
+  'not_acceptable',
   'subscription_required',
   'model_unavailable',
   'content_policy_violation',

@@ -165,6 +165,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       authentication,
       limit,
       baseUrl: config.baseUrl,
+      allowedOrigins: config.mcpAllowedOrigins,
       leaving: leaving.signal,
     }),
     ready: async () => (await ready()).ready,

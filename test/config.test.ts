@@ -47,6 +47,7 @@ const VARIABLES = [
   'REFUND_FAILED',
   'KEY_PREFIX',
   'TRUST_PROXY',
+  'MCP_ALLOWED_ORIGINS',
   'WEBHOOK_ALLOW_HTTP',
   'WEBHOOK_ALLOWED_NETWORKS',
   'SIGN_UP',
@@ -84,6 +85,7 @@ const DEFAULTS = {
   refundFailed: true,
   keyPrefix: 'easel',
   trustedProxies: [],
+  mcpAllowedOrigins: [],
   webhooks: { allowHttp: false, allowedNetworks: [] },
   signUpIsOpen: false,
   mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
@@ -195,6 +197,7 @@ const UNREAD = "which can't be read (ENOENT); correct the path, or let this user
 const REDISS = 'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without'
 const ROOT =
   'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths'
+const ORIGINS = 'must be origins, like https://app.example,http://localhost:6274'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
 describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {
@@ -281,6 +284,9 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ['TRUST_PROXY', '1', PROXIES],
     ['TRUST_PROXY', 'proxy.example', PROXIES],
     ['TRUST_PROXY', '10.0.0.0/33', PROXIES],
+    ...['*', 'app.example', 'https://app.example/mcp', 'https://a b', 'https://me@app.example', 'null', 'https://'].map(
+      (value): [string, string, string] => ['MCP_ALLOWED_ORIGINS', value, ORIGINS],
+    ),
     ['WEBHOOK_ALLOW_HTTP', 'yes', 'must be true or false'],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8,inside', 'must be networks, like 10.0.0.0/8,fd00::/8'],
     ['LOG_LEVEL', 'loud', 'must be trace, debug, info, warn, error, fatal or silent'],

@@ -14,6 +14,7 @@ const WORDS: Readonly<Record<ErrorCode, Words>> = {
   not_found: [404, 'not_found', 'invalid_request_error', 'not_found'],
   method_not_allowed: [405, 'method_not_allowed', 'invalid_request_error', 'method_not_allowed'],
   precondition_failed: [412, 'invalid_parameter', 'invalid_request_error', 'precondition_failed'],
+  not_acceptable: [406, 'invalid_parameter', 'invalid_request_error', 'not_acceptable'],
   subscription_required: [403, 'forbidden', 'permission_error', 'subscription_required'],
   model_unavailable: [403, 'forbidden', 'permission_error', 'model_unavailable'],
   content_policy_violation: [400, 'content_policy_violation', 'invalid_request_error', 'content_policy_violation'],

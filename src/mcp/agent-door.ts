@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
 import { AppError, developerKeyRefused } from '../errors.js'
 import { cancelGeneration } from '../generation/cancel.js'
 import { CANCELED } from '../generation/failure-reason.js'
@@ -21,8 +22,10 @@ import { refusal, type Tool, type ToolResult } from './tool.js'
 interface AgentDoorOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
   readonly authentication: AuthenticationOptions
   readonly limit: RateLimit
-  /** The only origin whose pages may call. */
+  /** Pages of its origin may call. */
   readonly baseUrl: string
+  /** Other origins whose pages may. */
+  readonly allowedOrigins: readonly string[]
 }
 
 /** What the door itself reads of a message; the protocol checks all of it. */
@@ -37,8 +40,32 @@ interface Message {
  * client that hangs up has not canceled: its generation goes on. `notifications/cancelled` cancels it, with the refund.
  */
 export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
+  const { baseUrl, allowedOrigins } = options
+  const origins = [new URL(baseUrl).origin, ...allowedOrigins]
+  // First, so that a page of another website does not even learn whether a key is good. The specification asks for it.
+  app.addHook('onRequest', ({ headers: { origin } }, reply, next) => {
+    if (origin === undefined) return next()
+    if (!origins.includes(origin)) return next(foreignPage())
+    reply.headers({ ...READABLE_BY_PAGES, 'access-control-allow-origin': origin })
+    next()
+  })
+  if (allowedOrigins.length > 0)
+    app.options('/mcp', ({ headers }, reply) =>
+      reply
+        .headers({
+          'access-control-allow-methods': 'POST',
+          'access-control-allow-headers': headers['access-control-request-headers'] ?? '',
+          'access-control-max-age': 600,
+        })
+        .code(204)
+        .send(),
+    )
+  await app.register(withKey(options))
+}
+
+/** What needs a key. */
+const withKey = (options: AgentDoorOptions) => async (app: App) => {
   const { ports, authentication, limit, baseUrl } = options
-  const { origin: ownOrigin } = new URL(baseUrl)
   const tools = [...generationTools({ ...options, pageUrl: app.pageUrl }), ...libraryTools(ports, app.pageUrl)]
   const calls = runningCalls()
   const images = heldImages()
@@ -51,10 +78,6 @@ export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
     return loading
   }
 
-  // First, so that a page of another website does not even learn whether a key is good. The specification asks for it.
-  app.addHook('onRequest', ({ headers: { origin } }, _reply, next) =>
-    origin === undefined || origin === ownOrigin ? next() : next(foreignPage()),
-  )
   const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
   await registerRateLimit(app, limit, ({ caller }) => `rate:personal:${caller.account.id}`)
   app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
@@ -88,6 +111,8 @@ export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
     const { body, caller, headers } = request
     if (Array.isArray(body)) throw oneMessageOnly()
     const { method, id, params } = (body ?? {}) as Message
+    const mayWait = method === 'tools/call' && tools.some((tool) => tool.mayWait && tool.name === params?.name)
+    const type = answerTypeOf(headers.accept, mayWait ? EVENTS : JSON_TYPE)
     const keyOf = (requestId: unknown) => requestKeyOf(headers['mcp-session-id'], requestId)
     // A name for the requests of this client, of which nothing is kept: any server goes on with it.
     if (method === 'initialize') reply.header('mcp-session-id', randomUUID())
@@ -95,13 +120,16 @@ export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
     if (canceled) await cancel(caller.account.id, canceled)
 
     const answers = await protocol()
-    const isStream = method === 'tools/call' && tools.some(({ name, mayWait }) => mayWait && name === params?.name)
-    let onlyWaits = () => {}
+    let begin = () => {}
     const worked = new Promise<void>((resolve) => {
-      onlyWaits = resolve
+      begin = resolve
     })
+    const onlyWaits = () => {
+      request.releaseSlot?.()
+      begin()
+    }
     const answer = await answers({
-      ...{ message: body, headers, url: `${baseUrl}/mcp`, isStream, onSend: onlyWaits },
+      ...{ message: body, headers, url: `${baseUrl}/mcp`, isStream: type === EVENTS, onSend: begin },
       callTool: (tool, args, tell) =>
         callTool(request, reply, tool, args, { requestKey: keyOf(id), onlyWaits, tell }).catch((thrown) =>
           refused(thrown, request),
@@ -149,7 +177,29 @@ function refused(thrown: unknown, request: FastifyRequest): ToolResult {
   return refusal(error.message)
 }
 
-const isEventStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
+const JSON_TYPE = 'application/json'
+const EVENTS = 'text/event-stream'
+
+/**
+ * The protocol asks clients to accept both, but many accept one, anything, or say nothing.
+ * @throws not_acceptable
+ */
+function answerTypeOf(accept: string | undefined, usual: string): string {
+  const ranges = (accept || '*/*').replace(/;\s*charset=[^;,]*/gi, '')
+  const accepted = new Negotiator({ headers: { accept: ranges } }).mediaTypes([EVENTS, JSON_TYPE])
+  const type = accepted.includes(usual) ? usual : accepted[0]
+  if (type === undefined)
+    throw new AppError('not_acceptable', `Answers are ${JSON_TYPE} or ${EVENTS}: accept one of them, or both.`)
+  return type
+}
+
+/** Headers of answers that a page of another origin may see. */
+const READABLE_BY_PAGES = {
+  'access-control-expose-headers': 'mcp-session-id, retry-after, x-request-id',
+  vary: 'origin',
+}
+
+const isEventStream = ({ headers }: Response) => headers.get('content-type') === EVENTS
 
 async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
   reply.code(answer.status)
@@ -166,5 +216,5 @@ const oneMessageOnly = () =>
 const foreignPage = () =>
   new AppError(
     'forbidden',
-    'Pages of other websites may not call this server: use a program, or a page of this server.',
+    'Pages of other websites may not call this server: use a program, or ask its operator to add the origin to MCP_ALLOWED_ORIGINS.',
   )

@@ -26,7 +26,7 @@ export type Protocol = Awaited<ReturnType<typeof loadProtocol>>
 const UNREADABLE = (code: number) => ({ code, message: 'The params are not those of this method: check their types.' })
 
 /** The headers that the protocol reads. */
-const READ = ['accept', 'content-type', 'mcp-protocol-version'] as const
+const READ = ['content-type', 'mcp-protocol-version'] as const
 
 /**
  * The Model Context Protocol over HTTP, without state: each request has a protocol server of its own, so that it may
@@ -67,7 +67,8 @@ export async function loadProtocol(tools: readonly Tool[]) {
       return send(isUnreadable ? { ...sent, error: UNREADABLE(ErrorCode.InvalidParams) } : sent, more)
     }
     await server.connect(transport as never)
-    const read = new Headers()
+    // The SDK looks for both names in it. What the client accepts was heeded before.
+    const read = new Headers({ accept: 'application/json, text/event-stream' })
     for (const name of READ) if (headers[name] !== undefined) read.set(name, String(headers[name]))
     return transport.handleRequest(new Request(url, { method: 'POST', headers: read }), { parsedBody: message })
   }

@@ -87,11 +87,13 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
   }
 }
 
+type JsonSchema = z.core.JSONSchema.BaseSchema
+
 /**
  * Draft 7 is what all clients read. It goes into a model's context, so it says no more than it must. A field that may be
  * left out need not be null, too: some models' interfaces forbid that.
  */
-function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output') {
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-7',
     io,
@@ -106,7 +108,34 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output') {
       if (jsonSchema.format) delete jsonSchema.pattern
     },
   })
-  return json
+  return io === 'input' ? forAnyModel(json) : json
+}
+
+/** All that Gemini's function declarations take of JSON Schema: with any other keyword it refuses every tool of a client. */
+const TAKEN = [
+  ...['type', 'description', 'enum', 'properties', 'required', 'items'],
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'pattern'],
+]
+
+/** What only other keywords say is said in the description, and checked by the tool. */
+function forAnyModel(schema: JsonSchema): object {
+  const { description, multipleOf, default: usual, properties, items } = schema
+  const words = [
+    description,
+    multipleOf && `a multiple of ${multipleOf}`,
+    (usual ?? '') !== '' && `${usual} by default`,
+  ]
+  const said = words.filter(Boolean).join('; ')
+  return {
+    ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => TAKEN.includes(keyword))),
+    ...(said && { description: said }),
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, it]) => [name, forAnyModel(it as JsonSchema)]),
+      ),
+    }),
+    ...(items && { items: forAnyModel(items as JsonSchema) }),
+  }
 }
 
 function invalidArguments({ issues }: z.ZodError, schema: z.ZodType): AppError {

@@ -62,7 +62,11 @@ describe('the MCP server, with a worker', () => {
     }
     const generate = tools.find(({ name }) => name === 'generate_image')
     expect(generate?.inputSchema.required).toEqual(['prompt'])
-    expect(JSON.stringify(generate?.inputSchema)).not.toContain('null')
+    expect(generate?.inputSchema.properties).toMatchObject({
+      width: { type: 'integer', minimum: 256, description: expect.stringMatching(/a multiple of 8; 832 by default$/) },
+      wait_seconds: { minimum: 0, maximum: 50, description: expect.stringMatching(/45 by default$/) },
+      sampler: { description: 'euler_a by default' },
+    })
 
     const told: { progress: number; message?: string | undefined }[] = []
     const done = await use(
@@ -106,6 +110,31 @@ describe('the MCP server, with a worker', () => {
     const listed = [first, second].flatMap((page) => page.structuredContent?.images)
     expect(listed).toMatchObject(images.map((it) => ({ id: it.id, prompt: SMALL.prompt, generation_id: id })))
     expect(second.structuredContent).toMatchObject({ next_cursor: null })
+  })
+
+  it('describes its tools so that every model may have them, Gemini too', async () => {
+    const { url, db } = context.service
+    const { tools } = await (await agentOf(url, await givenUser(db))).listTools()
+    // Those of its Schema object that say something about a value of these types.
+    const known = ['type', 'description', 'enum', 'properties', 'required', 'items', 'minimum', 'maximum']
+    const more = ['minLength', 'maxLength', 'minItems', 'maxItems', 'pattern']
+    const look = (schema: Record<string, unknown>, place: string): void => {
+      expect(
+        Object.keys(schema).filter((keyword) => ![...known, ...more].includes(keyword)),
+        place,
+      ).toEqual([])
+      expect(['object', 'array', 'string', 'integer', 'number', 'boolean'], place).toContain(schema.type)
+      for (const value of (schema.enum ?? []) as unknown[]) expect(typeof value, place).toBe('string')
+      const properties = (schema.properties ?? {}) as Record<string, Record<string, unknown>>
+      for (const [name, it] of Object.entries(properties)) look(it, `${place}.${name}`)
+      for (const name of (schema.required ?? []) as string[]) expect(Object.keys(properties), place).toContain(name)
+      if (schema.items) look(schema.items as Record<string, unknown>, `${place}[]`)
+    }
+    for (const { name, inputSchema } of tools) look(inputSchema, name)
+    // What is not said there any more is checked all the same.
+    const agent = await agentOf(url, await givenUser(db))
+    for (const args of [{ width: 257 }, { height: 300.5 }, { unknown: 1 }])
+      expect(await use(agent, 'generate_image', { ...SMALL, ...args })).toMatchObject({ isError: true })
   })
 
   it('lists the models with prices and the default', async () => {
@@ -396,6 +425,85 @@ describe('POST /mcp', () => {
     for (const origin of ['https://evil.test', 'null', 'http://easel.test.evil.test', 'https://easel.test'])
       expect(await post(url, LIST, key, { origin })).toMatchObject({ status: 403 })
     expect(await post(url, LIST, key, { origin: 'http://easel.test' })).toMatchObject({ status: 200 })
+  })
+
+  it('lets pages of the origins that the operator names call, and read its answers', async () => {
+    const { service } = context
+    const { key } = await givenUser(service.db)
+    const named = 'https://app.example, HTTP://localhost:6274/,vscode-webview://a1b2,https://port.example:443'
+    const { url } = await service.server({}, { MCP_ALLOWED_ORIGINS: named })
+    for (const origin of [
+      'https://app.example',
+      'http://localhost:6274',
+      'vscode-webview://a1b2',
+      'https://port.example',
+    ]) {
+      const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' }
+      const preflight = await call(url, 'OPTIONS', '/mcp', { headers: { origin, ...asked } })
+      expect(preflight.status).toBe(204)
+      expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization')
+      for (const answer of [
+        preflight,
+        await post(url, LIST, key, { origin }),
+        await post(url, LIST, 'no', { origin }),
+      ]) {
+        expect(answer.headers.get('access-control-allow-origin')).toBe(origin)
+        expect(answer.headers.get('access-control-expose-headers')).toContain('mcp-session-id')
+      }
+    }
+    for (const origin of ['http://app.example', 'https://app.example.evil.test', 'http://localhost:6275', 'null']) {
+      const preflight = await call(url, 'OPTIONS', '/mcp', { headers: { origin } })
+      for (const answer of [preflight, await post(url, LIST, key, { origin })]) {
+        expect(answer.status).toBe(403)
+        expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+      }
+    }
+  })
+
+  it('answers in a form that the client accepts', async () => {
+    const { service } = context
+    const { url } = await service.server({}, MANY)
+    const { key } = await givenUser(service.db)
+    const look = { ...LIST, method: 'tools/call', params: { name: 'get_generation', arguments: { id: 'gen_no' } } }
+    const typeOf = async (message: object, accept: string | undefined) => {
+      const answer = await fetch(`${url}/mcp`, {
+        method: 'POST',
+        body: JSON.stringify(message),
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          ...(accept !== undefined && { accept }),
+        },
+      })
+      const body = await answer.text()
+      if (answer.status === 200) expect(body).toContain('"jsonrpc":"2.0"')
+      return `${answer.status} ${answer.headers.get('content-type')?.split(/[/;]/)[1]}`
+    }
+    for (const [accept, listed, looked] of [
+      [undefined, '200 json', '200 event-stream'],
+      ['', '200 json', '200 event-stream'],
+      ['*/*', '200 json', '200 event-stream'],
+      ['application/json, text/event-stream', '200 json', '200 event-stream'],
+      ['TEXT/Event-Stream;q=0.2 , Application/JSON;q=0.1', '200 json', '200 event-stream'],
+      ['application/*, text/*', '200 json', '200 event-stream'],
+      ['application/json', '200 json', '200 json'],
+      ['application/json; charset=utf-8', '200 json', '200 json'],
+      ['application/*;q=0.5', '200 json', '200 json'],
+      ['text/html, application/json;q=0.9, */*;q=0', '200 json', '200 json'],
+      ['application/json, text/event-stream;q=0', '200 json', '200 json'],
+      ['*/*, text/event-stream;q=0.0', '200 json', '200 json'],
+      ['text/event-stream', '200 event-stream', '200 event-stream'],
+      ['text/*', '200 event-stream', '200 event-stream'],
+      ['*/*, application/json;q=0', '200 event-stream', '200 event-stream'],
+      ['text/html', '406 json', '406 json'],
+      ['*/*;q=0', '406 json', '406 json'],
+      ['application/jsonp, text/event-streams', '406 json', '406 json'],
+    ] as const)
+      expect([accept, await typeOf(LIST, accept), await typeOf(look, accept)]).toEqual([accept, listed, looked])
+    const refused = await post(url, LIST, key, { accept: 'image/png' })
+    expect(refused.body.error.message).toBe(
+      'Answers are application/json or text/event-stream: accept one of them, or both.',
+    )
   })
 
   it('takes POST only: it keeps no sessions and has nothing to tell by itself', async () => {

@@ -39,7 +39,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     publishedImages: nothing,
-    agents: agentDoor({ ports: nothing, authentication, limit, baseUrl: ORIGIN, leaving: signal }),
+    agents: agentDoor({ ports: nothing, authentication, limit, baseUrl: ORIGIN, allowedOrigins: [], leaving: signal }),
     website: website({
       ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, rateLimit: limit, keyPrefix: 'easel', leaving: signal },
       signUpIsOpen: true,
