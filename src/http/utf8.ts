@@ -9,6 +9,8 @@ export function requireUtf8(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    // Its 404 or 405 says more than what is wrong with the body.
+    if (request.is404) return done(null)
     const text = textOf(request, body)
     return parseJson(request, text, (error, value) => done(error ?? brokenText(text, value), value))
   })

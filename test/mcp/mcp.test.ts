@@ -510,7 +510,9 @@ describe('POST /mcp', () => {
     const { url, db } = context.service
     const { key } = await givenUser(db)
     for (const method of ['GET', 'DELETE']) {
-      const answer = await call(url, method, '/mcp', { key, headers: { accept: 'text/event-stream' } })
+      // Clients end a session with such a DELETE.
+      const headers = { accept: 'text/event-stream', 'content-type': 'application/json' }
+      const answer = await call(url, method, '/mcp', { key, headers })
       expect(answer.status).toBe(405)
       expect(answer.headers.get('allow')).toBe('POST')
     }
