@@ -26,7 +26,7 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
     async review({ prompt, negativePrompt, nsfwModel }) {
       const text = readText(prompt)
       const asked = minors.interpret(text)
-      const sexualised = minors.judge(asked)
+      const sexualised = minors.judge(asked, nsfwModel)
       if (sexualised) return { flagged: true, parameter: 'prompt', category: MINORS_CATEGORY, matched: sexualised }
       const avoided = minors.judgeAvoided(asked, negativePrompt)
       if (avoided) return { flagged: true, parameter: 'negative_prompt', category: MINORS_CATEGORY, matched: avoided }

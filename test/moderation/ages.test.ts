@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createMinorsRule } from '../../src/moderation/engine/minors-rule.js'
 import { readText } from '../../src/moderation/engine/term-matcher.js'
 
+const THIS_YEAR = new Date().getFullYear()
+
 const rule = createMinorsRule([
   {
     minors: ['zorblax'],
@@ -14,6 +16,8 @@ const rule = createMinorsRule([
       larger: ['twenty, hundred, hundred and'],
       units: ['year old, years old, yo, 歳, th grade'],
       youngUnits: ['months old'],
+      dayUnits: ['days old'],
+      births: ['born, born in, 生まれ'],
       leads: ['age, aged'],
       hints: ['just, turned'],
       links: ['of, is'],
@@ -21,7 +25,7 @@ const rule = createMinorsRule([
     ordinary: { minors: ['year old whisky, ice age'] },
   },
 ])
-const agesIn = (text: string) => rule.judge(rule.interpret(readText(`${text}. kreel`)))?.slice(0, -1) ?? []
+const agesIn = (text: string) => rule.judge(rule.interpret(readText(`${text}. kreel`)), false)?.slice(0, -1) ?? []
 
 describe('ages', () => {
   it.each([
@@ -42,6 +46,12 @@ describe('ages', () => {
     ['(age: 9)', 'age 9'],
     ['age nine, age four', 'age four'],
     ['24 months old', '24 months old'],
+    ['144 months old', '144 months old'],
+    ['twenty-four months old', 'four months old'],
+    ['4000 days old', '4000 days old'],
+    [`born in ${THIS_YEAR - 9}`, `born ${THIS_YEAR - 9}`],
+    [`born on 3 May ${THIS_YEAR - 17}`, `born ${THIS_YEAR - 17}`],
+    [`${THIS_YEAR - 3}生まれ`, `生まれ ${THIS_YEAR - 3}`],
     ['8-12 year old', '12 year old'],
     ['12th grade', '12 th grade'],
     ['XII years old', 'xii years old'],
@@ -62,6 +72,12 @@ describe('ages', () => {
   it.each([
     '18 year old',
     '25yo',
+    '240 months old',
+    '7000 days old',
+    `born in ${THIS_YEAR - 18}`,
+    `born in ${THIS_YEAR + 1}`,
+    `born in 1980, galdo of ${THIS_YEAR - 9}`,
+    `a photo of ${THIS_YEAR - 1}`,
     '1,012 years old',
     '112 year old',
     'year old',

@@ -17,24 +17,15 @@ describe('the rules on minors', () => {
     })
   })
 
-  it.each([
-    'child',
-    'kids',
-    'toddler',
-    'baby',
-    'teen',
-    'preteen',
-    'loli',
-    'shota',
-    'school girl',
-    'little boy',
-    '12yo',
-  ])('refuse "%s" beside a sexual word, on every model, and not alone', async (word) => {
-    for (const nsfwModel of [true, false]) {
-      expect((await review(`${word}, nsfw`, '', nsfwModel)).flagged).toBe(true)
-      expect((await review(`${word}, kite`, '', nsfwModel)).flagged).toBe(false)
-    }
-  })
+  it.each(['child', 'kids', 'toddler', 'baby', 'teen', 'preteen', 'school girl', 'little boy', '12yo'])(
+    'refuse "%s" beside a sexual word, on every model, and not alone',
+    async (word) => {
+      for (const nsfwModel of [true, false]) {
+        expect((await review(`${word}, nsfw`, '', nsfwModel)).flagged).toBe(true)
+        expect((await review(`${word}, kite`, '', nsfwModel)).flagged).toBe(false)
+      }
+    },
+  )
 
   it.each(['nude', 'naked', 'nsfw', 'sexy', 'porn', 'hentai', 'topless', 'lewd', 'erotic', 'lingerie', 's.e.x'])(
     'refuse "%s" beside a word for a minor, in either order, and not alone',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createModerator } from '../../src/moderation/create-moderator.js'
-import { harmlessWords } from './hostile-variants.js'
+import { harmlessWords, withNegatives } from './hostile-variants.js'
 
 const written = readFileSync(new URL('ordinary-prompts.txt', import.meta.url), 'utf8')
   .trim()
@@ -18,15 +18,23 @@ async function flaggedAmong(nsfwModel: boolean): Promise<string[]> {
 }
 
 describe('ordinary prompts', () => {
-  it('are at least 1500, each another one', () => {
+  it('are at least 2000, each another one', () => {
     expect(new Set(prompts).size).toBe(prompts.length)
-    expect(prompts.length).toBeGreaterThanOrEqual(1500)
+    expect(written.length).toBeGreaterThanOrEqual(2000)
   })
 
-  it.each([true, false])('pass, at least 99 in 100, when the model being NSFW is %s', async (nsfwModel) => {
+  it.each([true, false])('pass, at least 199 in 200, when the model being NSFW is %s', async (nsfwModel) => {
     const flagged = await flaggedAmong(nsfwModel)
     const figures = `flagged ${flagged.length} of ${prompts.length}: ${flagged.join(' | ')}`
     if (process.env.SHOW_FIGURES) console.log(figures)
-    expect(flagged.length, figures).toBeLessThanOrEqual(prompts.length / 100)
+    expect(flagged.length, figures).toBeLessThanOrEqual(prompts.length / 200)
+  })
+
+  it('may exclude what is wrong with clothes, or nudity, from a picture of a child', async () => {
+    const moderator = createModerator({})
+    for (const variant of withNegatives('ordinary-negatives.txt'))
+      expect(await moderator.review({ negativePrompt: '', ...variant, nsfwModel: true }), variant.prompt).toEqual({
+        flagged: false,
+      })
   })
 })

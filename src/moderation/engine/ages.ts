@@ -12,7 +12,7 @@ export function indexed(senses: readonly Sense[], key: 'start' | 'end'): Readonl
   return index
 }
 
-/** A number from one to seventeen, or in digits up to 99, from its first to its last letter. */
+/** A number from one to seventeen, or of up to four digits, from its first to its last letter. */
 interface NumberToken {
   readonly start: number
   readonly end: number
@@ -24,16 +24,19 @@ interface NumberToken {
 }
 
 const ADULT = 18
+const [ADULT_MONTHS, ADULT_DAYS] = [ADULT * 12, ADULT * 365]
+const MOST_DIGITS = 4
 const ROMAN = /^(?:x?(?:ix|iv|v|v?i{1,3})|x)$/
 const MAX_ROMAN_LENGTH = 5
 const ROMAN_LETTER = /^[ivx]$/
 /** A smaller bare number is more likely a count or a position in a list: "2 girl". */
 const MIN_BARE_AGE = 3
-/** How many letters on each side of a number are searched for a word that makes it larger. */
+/** How many letters beside a number are searched for a word that makes it larger, or for a birth. */
 const SEARCHED_LETTERS = 16
 
 /** The ages under eighteen in a text, given what its words mean. `larger`: by language, what makes a number larger. */
 export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Evidence[] {
+  const thisYear = new Date().getFullYear()
   const finder = (key: 'start' | 'end') => {
     const index = indexed(senses, key)
     return (role: Role, place: number, language?: number) =>
@@ -49,54 +52,71 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
     const after = lettersOf(cells, end + 1, end + SEARCHED_LETTERS)
     return (larger[language ?? -1] ?? []).some((word) => before.endsWith(word) || after.startsWith(word))
   }
+  const births = senses.filter(({ role }) => role === 'births')
+  /** "born in March 2014": in the same clause, with a day and a month between. */
+  const birthBeside = (start: number, end: number) =>
+    from('births', end + 1) ??
+    births.find(
+      (birth) =>
+        birth.end < start && start - birth.end <= SEARCHED_LETTERS && cells.clauses[birth.end] === cells.clauses[start],
+    )
+  const age = ({ language }: Sense, written: string, start: number): Evidence => ({ written, language, start })
+  /** "30 months old"; "twenty-four months", too: no such number in words makes an adult. */
+  const shortAgeOf = ({ start, end, shown, language, digits = 0 }: NumberToken): Evidence | undefined => {
+    const months = digits < ADULT_MONTHS ? from('youngUnits', end + 1, language) : undefined
+    const unit = months ?? (digits < ADULT_DAYS ? from('dayUnits', end + 1, language) : undefined)
+    return unit && age(unit, `${shown} ${unit.written}`, start)
+  }
   const ageOf = (token: NumberToken): Evidence | undefined => {
     const { start, end, shown, language, digits } = token
-    const age = (sense: Sense, written: string): Evidence => ({ written, language: sense.language, start })
-    const unit = from('youngUnits', end + 1, language)
-    if (unit) return age(unit, `${shown} ${unit.written}`)
-    if (digits !== undefined && digits >= ADULT) return undefined
+    if (digits !== undefined && digits >= ADULT) {
+      const birth = digits > thisYear - ADULT && digits <= thisYear ? birthBeside(start, end) : undefined
+      return birth && age(birth, `${birth.written} ${shown}`, start)
+    }
     const years = from('units', end + 1, language)
-    if (years) return age(years, `${shown} ${years.written}`)
+    if (years) return age(years, `${shown} ${years.written}`, start)
     if (cells.gaps[end + 1] === NO_GAP && isLetter(cells, end + 1) && digits !== undefined) return undefined
     if (ROMAN_LETTER.test(shown)) return undefined
     const lead = until('leads', start - 1, language)
-    if (lead) return age(lead, `${lead.written} ${shown}`)
+    if (lead) return age(lead, `${lead.written} ${shown}`, start)
 
     const endsClause = end + 1 === cells.options.length || cells.clauses[end + 1] !== cells.clauses[end]
     const beginsClause = start === 0 || cells.clauses[start - 1] !== cells.clauses[start]
     const isAlone = endsClause || ROLES_AFTER_AGE.some((role) => from(role, end + 1))
     const hint = until('hints', start - 1, language)
-    if (hint && isAlone) return age(hint, `${hint.written} ${shown}`)
+    if (hint && isAlone) return age(hint, `${hint.written} ${shown}`, start)
     if ((digits ?? MIN_BARE_AGE) < MIN_BARE_AGE) return undefined
     // The second number of a height or a ratio is no age either: 5'6", 16:9.
     const continues = cells.gaps[start] === NO_GAP || (isDigit(cells, start - 1) && !beginsClause)
     if (digits !== undefined && start > 0 && continues) return undefined
     const link = until('links', start - 1, language)
     const before = personUntil((link?.start ?? start) - 1, language)
-    if (before && isAlone) return age(before, `${before.written} ${shown}`)
+    if (before && isAlone) return age(before, `${before.written} ${shown}`, start)
     const after = from('people', end + 1, language)
-    if (after && !endsClause && !isPlural(cells, after)) return age(after, `${shown} ${after.written}`)
+    if (after && !endsClause && !isPlural(cells, after)) return age(after, `${shown} ${after.written}`, start)
     if (!beginsClause || !endsClause) return undefined
     const near = people.find(
       (person) =>
         cells.sentences[person.start] === cells.sentences[start] && (language ?? person.language) === person.language,
     )
-    return near && age(near, `${near.written} ${shown}`)
+    return near && age(near, `${near.written} ${shown}`, start)
   }
 
   const words = senses
     .filter(({ role }) => role === 'numbers')
     .map(({ written, ...word }) => ({ ...word, shown: written }))
   return [...digitsIn(cells), ...romansIn(cells), ...words].flatMap((token: NumberToken) => {
-    const age = ageOf(token)
-    return age && !isLarger(token) ? [age] : []
+    const found = shortAgeOf(token)
+    if (found) return [found]
+    const years = ageOf(token)
+    return years && !isLarger(token) ? [years] : []
   })
 }
 
 const PERSONS: readonly Role[] = ['people', 'adults', 'pointers']
 const ROLES_AFTER_AGE: readonly Role[] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
 
-/** Numbers of one or two digits. "1,012 years old" is no age of 12, because its groups have three digits. */
+/** Numbers of up to four digits. "1,012 years old" is no age of 12, because its second group has three. */
 function digitsIn(cells: Cells): NumberToken[] {
   const tokens: NumberToken[] = []
   for (let start = 0; start < cells.options.length; start++) {
@@ -104,7 +124,8 @@ function digitsIn(cells: Cells): NumberToken[] {
     let end = start
     while (isDigit(cells, end + 1) && cells.gaps[end + 1] === NO_GAP) end++
     const digits = Number(lettersOf(cells, start, end))
-    if (end - start < 2) tokens.push({ start, end, shown: `${digits}`, digits })
+    const isWhole = end - start < 2 || !isZero(cells, start)
+    if (isWhole && end - start < MOST_DIGITS) tokens.push({ start, end, shown: `${digits}`, digits })
     start = end
   }
   return tokens
@@ -134,6 +155,8 @@ const isDigit = ({ options }: Cells, at: number): boolean => {
   const symbol = options[at]?.[0] ?? 0
   return symbol >= 0x30 && symbol <= 0x39
 }
+
+const isZero = ({ options }: Cells, at: number): boolean => options[at]?.[0] === 0x30
 
 const isLetter = (cells: Cells, at: number): boolean => at < cells.options.length && cells.soft[at] === 0
 

@@ -32,13 +32,19 @@ interface Sign {
   readonly script: number
 }
 
-// ñ without its tilde, and the sigma that ends a Greek word, which capitals don't have.
-const OTHER_FORMS: Readonly<Record<string, readonly number[]>> = { ñ: [0x6e], ς: [0x3c3] }
+// ñ without its tilde; the sigma that ends a Greek word, which capitals don't have; letters that Arabic, Persian and Urdu
+// write differently.
+const OTHER_FORMS: Readonly<Record<string, readonly number[]>> = Object.fromEntries(
+  ['ñn', 'ςσ', 'يی', 'یي', 'ىیي', 'كک', 'کك', 'ةه', 'ہه', 'ھه', 'هہ'].map((forms) => {
+    const [letter, ...others] = [...forms]
+    return [letter as string, others.map((other) => other.charCodeAt(0))]
+  }),
+)
 const GLUE_MARKS = '()[]{}<>\\`【】「」『』〈〉《》〔〕'
 const APOSTROPHES = "'’ʼ‘"
 const CONTRACTION = /^(?:s|t|d|m|re|ve|ll)(?![a-z])/i
-// The vowel signs of Hindi and Thai are letters to their readers.
-const LETTER = /[\p{L}\p{N}\p{Script=Devanagari}\p{Script=Thai}]/u
+// The vowel signs of Hindi, Bengali, Tamil and Thai are letters to their readers.
+const LETTER = /[\p{L}\p{N}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Thai}]/u
 const DIGIT = /\p{Nd}/u
 const PICTOGRAPH = /\p{Extended_Pictographic}/u
 // Letters in discs and squares, and those that make up flags.

@@ -1,27 +1,40 @@
 import ar from '../languages/ar.json' with { type: 'json' }
+import bg from '../languages/bg.json' with { type: 'json' }
+import bn from '../languages/bn.json' with { type: 'json' }
 import cs from '../languages/cs.json' with { type: 'json' }
 import da from '../languages/da.json' with { type: 'json' }
 import de from '../languages/de.json' with { type: 'json' }
 import el from '../languages/el.json' with { type: 'json' }
 import en from '../languages/en.json' with { type: 'json' }
 import es from '../languages/es.json' with { type: 'json' }
+import fa from '../languages/fa.json' with { type: 'json' }
 import fi from '../languages/fi.json' with { type: 'json' }
 import fr from '../languages/fr.json' with { type: 'json' }
+import he from '../languages/he.json' with { type: 'json' }
 import hi from '../languages/hi.json' with { type: 'json' }
+import hr from '../languages/hr.json' with { type: 'json' }
 import hu from '../languages/hu.json' with { type: 'json' }
 import id from '../languages/id.json' with { type: 'json' }
 import it from '../languages/it.json' with { type: 'json' }
 import ja from '../languages/ja.json' with { type: 'json' }
 import ko from '../languages/ko.json' with { type: 'json' }
+import ms from '../languages/ms.json' with { type: 'json' }
 import nl from '../languages/nl.json' with { type: 'json' }
 import pl from '../languages/pl.json' with { type: 'json' }
 import pt from '../languages/pt.json' with { type: 'json' }
+import ro from '../languages/ro.json' with { type: 'json' }
 import ru from '../languages/ru.json' with { type: 'json' }
 import sv from '../languages/sv.json' with { type: 'json' }
+import sw from '../languages/sw.json' with { type: 'json' }
+import ta from '../languages/ta.json' with { type: 'json' }
 import th from '../languages/th.json' with { type: 'json' }
+import tl from '../languages/tl.json' with { type: 'json' }
 import tr from '../languages/tr.json' with { type: 'json' }
+import uk from '../languages/uk.json' with { type: 'json' }
+import ur from '../languages/ur.json' with { type: 'json' }
 import vi from '../languages/vi.json' with { type: 'json' }
 import zh from '../languages/zh.json' with { type: 'json' }
+
 /**
  * One language's words, as its file in languages/ holds them. Each line of a list is words or phrases parted by commas;
  * `word*` goes on inside a longer word, `*word` may begin inside one, and `<name>` stands for each word of a group.
@@ -36,9 +49,25 @@ export interface Language {
   /** Words that mean something else in another language: they count beside words of their own language only. */
   readonly ambiguous?: { readonly minors?: Lines; readonly sexual?: Lines }
   /** Phrases in which the words are harmless: "naked eye". */
-  readonly ordinary?: { readonly minors?: Lines; readonly sexual?: Lines }
+  readonly ordinary?: {
+    readonly minors?: Lines
+    readonly sexual?: Lines
+    /** Words that are right, though they are one letter away from one of the others: "snaked". */
+    readonly spelt?: Lines
+  }
   /** Words that mean both a minor and sex. */
   readonly both?: Lines
+  /**
+   * Words that name a minor as those draw one who like it sexual: "loli". Models marked as NSFW draw none of them; others
+   * not beside swimwear or underwear.
+   */
+  readonly sexualised?: Lines
+  /** Swimwear and underwear. */
+  readonly swimwear?: Lines
+  /** Words for clothes, and for decency: to ask for none, in a negative prompt, is to ask for nudity. */
+  readonly clothes?: Lines
+  /** Single pieces of clothing: one may be unwanted for its look, two of them as clothes are. */
+  readonly garments?: Lines
   /** Words that make a minor of a person named up to three words later: "little" in "little … girl". */
   readonly young?: Lines
   /** Nouns that an age or one of the words above makes a minor: "girl", "son". */
@@ -58,8 +87,12 @@ export interface Language {
     readonly larger?: Lines
     /** What follows a number of years: "years old", "th grade". */
     readonly units: Lines
-    /** What follows a number of shorter stretches, where any number of two digits counts: "months old". */
+    /** What follows a number of months or weeks, where any number below 216 counts: "months old". */
     readonly youngUnits?: Lines
+    /** What follows a number of days, where any number below 6570 counts. */
+    readonly dayUnits?: Lines
+    /** What comes before the year of a birth, or behind it. */
+    readonly births?: Lines
     /** What comes before an age: "aged", "grade". */
     readonly leads?: Lines
     /** What comes before an age with nothing behind it: "just", "turned". */
@@ -68,6 +101,8 @@ export interface Language {
     readonly links?: Lines
   }
   readonly groups?: Readonly<Record<string, Lines>>
+  /** Its words of so many letters are also found with one dropped, added or swapped; 7 unless given. */
+  readonly shortestMisspelt?: number
 }
 
 type Lines = readonly string[]
@@ -89,7 +124,7 @@ function expand(entry: string, groups: NonNullable<Language['groups']>): string[
 }
 
 /** A language's words by their role in the rule on minors. */
-export function wordsByRole({ ambiguous, ages, ordinary, groups, ...words }: Language) {
+export function wordsByRole({ ambiguous, ages, ordinary, groups, shortestMisspelt, ...words }: Language) {
   const { larger, ...ofAges } = ages ?? {}
   return { ...words, ...ofAges, minorsHere: ambiguous?.minors, sexualHere: ambiguous?.sexual }
 }
@@ -111,4 +146,4 @@ export type Evidence = Pick<Sense, 'written' | 'language' | 'start'>
 /** The languages whose words are known. Imported one by one, so that the compiler checks and copies each to dist/. */
 export const languages: readonly Language[] =
   // biome-ignore format: one list
-  [ar, cs, da, de, el, en, es, fi, fr, hi, hu, id, it, ja, ko, nl, pl, pt, ru, sv, th, tr, vi, zh]
+  [ar, bg, bn, cs, da, de, el, en, es, fa, fi, fr, he, hi, hr, hu, id, it, ja, ko, ms, nl, pl, pt, ro, ru, sv, sw, ta, th, tl, tr, uk, ur, vi, zh]

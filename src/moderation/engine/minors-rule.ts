@@ -1,7 +1,8 @@
-import { agesIn, indexed, lettersOf } from './ages.js'
-import { type Cells, MARK, toCells } from './cells.js'
+import { agesIn, indexed } from './ages.js'
+import { type Cells, MARK, reversed } from './cells.js'
 import { type Evidence, type Language, type Role, type Sense, wordsByRole, wordsOf } from './language.js'
 import { undisguise } from './normalize.js'
+import { corrected, createSpelling, type Spelling } from './spelling.js'
 import { createTermMatcher, type ReadText, readText } from './term-matcher.js'
 
 export type MinorsRule = ReturnType<typeof createMinorsRule>
@@ -29,12 +30,16 @@ export function createMinorsRule(languages: readonly Language[]) {
   )
   const larger = languages.map(({ ages, groups }) => wordsOf(ages?.larger, groups).map(plainLetters))
 
+  const meant = spellingOf(languages, lists)
   const matcher = createTermMatcher(lists, FILLERS)
-  const interpret = (text: ReadText): Meaning =>
-    matcher.search(text).map(({ cells, found }) => ({
+  const interpret = (text: ReadText): Meaning => {
+    const spelling = text.flatMap(({ cells }) => corrected(cells, meant) ?? [])
+    const readings = [...text, ...spelling.map((cells) => ({ cells, backwards: reversed(cells, '') }))]
+    return matcher.search(readings).map(({ cells, found }) => ({
       cells,
       senses: found.map(({ list: { role, language }, ...word }) => ({ role, language, ...word })),
     }))
+  }
   const sensesOf = (text: Meaning, roles: readonly Role[]): Sense[] =>
     text.flatMap(({ senses }) => senses.filter(({ role }) => roles.includes(role)))
 
@@ -42,13 +47,24 @@ export function createMinorsRule(languages: readonly Language[]) {
     /** Finds the words of a text, for the methods below. */
     interpret,
     /** The words that sexualise a minor; undefined when there are none. */
-    judge: (text: Meaning): string[] | undefined =>
-      text.map(({ cells, senses }) => judgeReading(cells, senses, larger)).find((words) => words !== undefined),
-    /** The words with which a sexual prompt's negative prompt excludes adulthood; undefined when there are none. */
+    judge: (text: Meaning, nsfwModel: boolean): string[] | undefined =>
+      text
+        .map(({ cells, senses }) => judgeReading(cells, senses, minorsIn(cells, senses, larger), nsfwModel))
+        .find((words) => words !== undefined),
+    /**
+     * The words with which the negative prompt excludes adulthood from a sexual prompt, or clothes from one with a minor;
+     * undefined when there are none.
+     */
     judgeAvoided(prompt: Meaning, negative: string): string[] | undefined {
-      const sexual = negative === '' ? [] : sensesOf(prompt, ['sexual', 'nudity'])
-      const adulthood = sexual.length === 0 ? [] : sensesOf(interpret(readText(negative)), ['adulthood'])
-      return adulthood.length > 0 ? shown(adulthood, sexual) : undefined
+      if (negative === '') return undefined
+      const sexual = sensesOf(prompt, ['sexual', 'nudity'])
+      const minors = prompt.flatMap(({ cells, senses }) => minorsIn(cells, senses, larger))
+      if (sexual.length + minors.length === 0) return undefined
+      const avoided = interpret(readText(negative))
+      const adulthood = sexual.length === 0 ? [] : sensesOf(avoided, ['adulthood'])
+      if (adulthood.length > 0) return shown(adulthood, sexual)
+      const clothes = minors.length === 0 ? [] : avoided.flatMap(({ cells, senses }) => clothesIn(cells, senses))
+      return clothes.length > 0 ? shown(clothes, minors) : undefined
     },
     /** The words for sex and nudity. */
     sexualWords: (text: Meaning): string[] => [
@@ -66,30 +82,76 @@ const SEXUAL: readonly Role[] = ['sexual', 'sexualHere', 'nudity', 'both']
 /** Found as written only: nobody disguises these words, and they are so short that many look-alikes would match. */
 const UNDISGUISED: readonly Role[] = ['artworks', 'pointers', 'hints', 'links']
 
-const plainLetters = (word: string): string => {
-  const cells = toCells(undisguise(word))
-  return lettersOf(cells, 0, cells.options.length)
+/** Roles whose words are found misspelt, too, if they are single words. */
+const MISSPELT: readonly Role[] = ['minors', 'both', 'sexualised', 'sexual', 'nudity', 'young', 'people', 'numbers']
+const SHORTEST_MISSPELT = 7
+const STARS = /^\*|\*$/g
+
+function spellingOf(
+  languages: readonly Language[],
+  lists: readonly { readonly role: Role; readonly language: number; readonly terms: readonly string[] }[],
+): Spelling {
+  const words = lists.flatMap(({ role, language, terms }) => {
+    const shortest = languages[language]?.shortestMisspelt ?? SHORTEST_MISSPELT
+    const single = MISSPELT.includes(role) ? terms.filter((term) => !term.includes(' ')) : []
+    return single.map((term) => plainLetters(term.replace(STARS, ''))).filter(({ length }) => length >= shortest)
+  })
+  const phrases = languages.flatMap(({ ordinary, groups }) =>
+    [ordinary?.spelt, ordinary?.minors, ordinary?.sexual].flatMap((lines) => wordsOf(lines, groups)),
+  )
+  const right = [...lists.flatMap(({ terms }) => terms), ...phrases].flatMap((term) => term.split(/[ *]+/))
+  return createSpelling(words, new Set(right.map(plainLetters)))
 }
 
-function judgeReading(cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]) {
-  const of = (...roles: Role[]) => senses.filter(({ role }) => roles.includes(role))
-  const both = of('both')
+const plainLetters = (word: string): string => undisguise(word).toLowerCase().replaceAll(' ', '')
+
+/** The words that say minor in whatever language the rest of the text is. */
+const minorsIn = (cells: Cells, senses: readonly Sense[], larger: readonly (readonly string[])[]): Evidence[] => [
+  ...withRole(senses, 'minors', 'sexualised'),
+  ...youngPeople(cells, withRole(senses, 'young'), withRole(senses, 'people')),
+  ...agesIn(cells, senses, larger),
+]
+
+function judgeReading(
+  cells: Cells,
+  senses: readonly Sense[],
+  minorsAnywhere: readonly Evidence[],
+  nsfwModel: boolean,
+): string[] | undefined {
+  const [both, sexualised] = [withRole(senses, 'both'), withRole(senses, 'sexualised')]
+  const swimwear = nsfwModel ? [] : withRole(senses, 'swimwear')
   if (both.length > 0) return shown(both, [])
-  const sexualAnywhere = of('sexual', 'nudity')
-  const sexualHere = of('sexualHere')
+  if (sexualised.length > 0 && (nsfwModel || swimwear.length > 0)) return shown(sexualised, swimwear)
+  const sexualAnywhere = withRole(senses, 'sexual', 'nudity')
+  const sexualHere = withRole(senses, 'sexualHere')
   if (sexualAnywhere.length + sexualHere.length === 0) return undefined
 
-  const minorsAnywhere: Evidence[] = [
-    ...of('minors'),
-    ...youngPeople(cells, of('young'), of('people')),
-    ...agesIn(cells, senses, larger),
-  ]
-  const minorsHere = of('minorsHere')
+  const minorsHere = withRole(senses, 'minorsHere')
   const sexual = [...sexualAnywhere, ...inLanguagesOf(sexualHere, [...minorsAnywhere, ...minorsHere])]
   const minors = [...minorsAnywhere, ...inLanguagesOf(minorsHere, sexual)]
   if (minors.length === 0 || sexual.length === 0) return undefined
   return areApart(cells, senses, minors, sexual) ? undefined : shown(minors, sexual)
 }
+
+const withRole = (senses: readonly Sense[], ...roles: Role[]): Sense[] =>
+  senses.filter(({ role }) => roles.includes(role))
+
+/**
+ * What a negative prompt excludes of clothes as such: they alone between commas ("dirty clothes" is about dirt), or two
+ * pieces. Who also excludes nudity means swimwear and underwear as nearly that.
+ */
+function clothesIn(cells: Cells, senses: readonly Sense[]): Sense[] {
+  const excluded = (...roles: Role[]) => withRole(senses, ...roles).filter((sense) => fillsClause(cells, sense))
+  const clothes = excluded('clothes')
+  const swimwear = new Set(withRole(senses, 'swimwear').map(({ start }) => start))
+  const isDecent = withRole(senses, 'nudity', 'sexual').some(({ start }) => !swimwear.has(start))
+  const pieces = isDecent ? excluded('garments') : excluded('garments', 'swimwear')
+  return new Set(pieces.map(({ written }) => written)).size > 1 ? [...clothes, ...pieces] : clothes
+}
+
+const fillsClause = ({ options, clauses }: Cells, { start, end }: Sense): boolean =>
+  (start === 0 || clauses[start - 1] !== clauses[start]) &&
+  (end + 1 >= options.length || clauses[end + 1] !== clauses[end])
 
 /** The words in whose language there is also one of the others. */
 const inLanguagesOf = <E extends Evidence>(words: readonly E[], others: readonly Evidence[]): E[] => {

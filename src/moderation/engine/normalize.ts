@@ -5,10 +5,10 @@ const ASCII = /^[\x00-\x7f]*$/
 const N_WITH_MARKS = /(n)\p{M}+/giu
 const COMBINING_TILDE = '\u0303'
 
-// The sound marks of kana, and the vowel signs of Hindi and Thai after letters of theirs, are letters to their readers
-// and stay; anywhere else they are as foreign as other marks.
+// The sound marks of kana, and the vowel signs of Hindi, Bengali, Tamil and Thai after letters of theirs, are letters to
+// their readers and stay; anywhere else they are as foreign as other marks.
 const INVISIBLE =
-  /(?![\u3099\u309a])(?!(?<=[\u0904-\u0939\u0e01-\u0e2e]\p{M}{0,3})[\u0900-\u094f\u0e31-\u0e4e])[\p{M}\p{Cf}\p{DI}]/gu
+  /(?![\u3099\u309a])(?!(?<=[\u0904-\u0939\u0985-\u09b9\u0b85-\u0bb9\u0e01-\u0e2e]\p{M}{0,3})[\u0900-\u094f\u0981-\u09d7\u0b82-\u0bd7\u0e31-\u0e4e])[\p{M}\p{Cf}\p{DI}]/gu
 const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
 
 // The weights of prompt syntax: `(word:1.3)` becomes `(word)`. An age, `(age: 30)`, is no weight.
@@ -24,6 +24,10 @@ const decomposed = (character: string): string => {
   const form = character.normalize('NFKD')
   return form.length > LONGEST_FORM ? ' ' : form
 }
+
+// Letters drawn with several marks.
+const DRAWN: Readonly<Record<string, string>> = { '|-|': 'h', '|_|': 'u', '|\\|': 'n' }
+const DRAWN_LETTER = /\|[-_\\]\|/g
 
 const OVERRIDDEN = /\u202e([^\u202c-\u202e\u2066-\u2069]*)/g
 
@@ -46,6 +50,9 @@ export function undisguise(text: string): string {
 export function readingsOf(text: string): string[] {
   const shown = text.replace(OVERRIDDEN, (_whole, stretch: string) => [...stretch].reverse().join(''))
   return [...new Set([text, shown])].map((reading) =>
-    undisguise(reading).replace(WEIGHT, '').replace(BREAK_KEYWORD, ' '),
+    undisguise(reading)
+      .replace(WEIGHT, '')
+      .replace(BREAK_KEYWORD, ' ')
+      .replace(DRAWN_LETTER, (drawn) => DRAWN[drawn] as string),
   )
 }

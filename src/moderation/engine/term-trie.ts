@@ -31,7 +31,9 @@ export const WORD_GAP = 0x20
 // Written without spaces between words, so that a term begins and ends anywhere; emoji likewise.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}\p{Script=Thai}\p{Extended_Pictographic}]/u
 const STARS = /^\*|\*$/g
-const LATIN_WORD = /^[a-zñ ]{3,}$/u
+const LATIN_LETTERS = new Set([...'abcdefghijklmnopqrstuvwxyzñ '].map((letter) => letter.charCodeAt(0)))
+const PLURAL_S = 0x73
+const SHORTEST_PLURAL = 3
 
 /** A term as rules write it, with a star where it may go on in a longer word; undefined if nothing readable is left. */
 export const toTerm = (written: string, list: number): Term | undefined =>
@@ -57,6 +59,12 @@ function compiled(written: string, list: number, read: (cells: Cells) => number[
   const [openStart, openEnd] = [unspaced || written.startsWith('*'), unspaced || written.endsWith('*')]
   return { written: bare, list, openStart, openEnd, symbols }
 }
+
+const hasPlural = ({ symbols, openEnd }: Term): boolean =>
+  !openEnd &&
+  symbols.length >= SHORTEST_PLURAL &&
+  symbols.at(-1) !== PLURAL_S &&
+  symbols.every((symbol) => LATIN_LETTERS.has(symbol))
 
 /** The index of a symbol on the way to the end of a term; `NO_NODE` for none, which has no children. */
 export type TermNode = number
@@ -106,9 +114,7 @@ export function createTermTrie(terms: readonly Term[]) {
   }
   for (const term of terms) {
     add(term.symbols, term)
-    if (LATIN_WORD.test(String.fromCodePoint(...term.symbols)) && !term.openEnd && term.symbols.at(-1) !== 0x73) {
-      add([...term.symbols, 0x73], term)
-    }
+    if (hasPlural(term)) add([...term.symbols, PLURAL_S], term)
   }
   return {
     ...{ wordRoot, anyRoot, childOf },
