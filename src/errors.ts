@@ -90,8 +90,13 @@ export const createImageModelUnavailable = (model: string) =>
     parameter: 'model',
   })
 
-/** @param matched the recognised words of the prompt, as the user wrote them or as they read without their disguise */
-export function promptFlagged(parameter: string, category: string, matched: readonly string[]): AppError {
+/**
+ * @param matched the recognised words of the prompt, as the user wrote them or as they read without their disguise;
+ *   undefined: they are not told, and no advice is given
+ */
+export function promptFlagged(parameter: string, category: string, matched?: readonly string[]): AppError {
+  if (!matched)
+    return new AppError('content_policy_violation', `Prompt flagged by moderation: ${category}.`, { parameter })
   const words = matched.length > 0 ? ` (matched: ${matched.map((word) => `"${word}"`).join(', ')})` : ''
   const message = `Prompt flagged by moderation: ${category}${words}. Rephrase it and try again.`
   return new AppError('content_policy_violation', message, { parameter })

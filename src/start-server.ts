@@ -99,6 +99,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       db,
       occasionally((_times, err: unknown) => log.warn({ err }, 'refused prompts are not recorded')),
     ),
+    checks: counter,
     lock,
     submissions: submissionStore(db),
     idempotency: idempotencyStore(db),

@@ -9,6 +9,7 @@ import type { HistoryStore, LedgerStore } from '../generation/library/history.js
 import type { ImageRemovals } from '../generation/library/takedown.js'
 import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
 import type { UnansweredStore } from '../generation/submit/repeats.js'
+import type { CheckPorts } from '../generation/submit/check-prompt.js'
 import type { SubmitPorts } from '../generation/submit/submission.js'
 import type { EndpointPorts } from '../webhooks/endpoints.js'
 
@@ -20,7 +21,7 @@ interface SharedPorts extends SubmitPorts, PollPorts, CancelPorts {
   readonly webhooks: EndpointPorts
 }
 
-export interface PersonalApiPorts extends SharedPorts {
+export interface PersonalApiPorts extends SharedPorts, CheckPorts {
   readonly following: Following
   readonly history: HistoryStore
   readonly ledger: LedgerStore

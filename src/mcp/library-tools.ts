@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { requireAvailable } from '../catalog/model-version.js'
+import { checkPrompt } from '../generation/submit/check-prompt.js'
 import { viewOf } from '../http/answers.js'
 import * as drawing from '../http/drawing-fields.js'
 import * as field from '../http/fields.js'
@@ -39,13 +40,12 @@ const verdict = z.object({
   matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
 })
 
-const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
 const MAX_IMAGES = 50
 const DEFAULT_IMAGES = 20
 
 /** What an agent looks up: all free. @param pageUrl the website's page of an image */
 export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) => string): Tool[] {
-  const { models, history, images, moderator } = ports
+  const { models, history, images } = ports
   return [
     defineTool({
       name: 'list_models',
@@ -117,18 +117,19 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       name: 'check_prompt',
       title: 'Check a prompt',
       description:
-        'What moderation would say to a prompt, without generating anything: free, and a flagged prompt has no ' +
-        'consequences. Call it when a prompt may be refused, or to find the words at fault.',
+        'What moderation would say to a prompt, without generating anything: free, 30 times a minute. Call it when a prompt may be refused, or to find the words at fault.',
       input: field.body({
         ...drawing.fields,
         model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
       }),
       output: verdict,
       annotations: READS,
-      async run({ prompt, negative_prompt: negativePrompt, model_version_id: id }) {
+      async run({ prompt, negative_prompt: negativePrompt, model_version_id: id }, { caller }) {
         const chosen = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
-        const found = await moderator.review({ prompt, negativePrompt, nsfwModel: chosen?.nsfw ?? false })
-        if (!found.flagged) return shown('The prompt is fine.', NOT_FLAGGED)
+        const asked = { prompt, negativePrompt, nsfwModel: chosen?.nsfw ?? false }
+        const found = await checkPrompt(ports, caller.account.id, asked)
+        if (!found.flagged) return shown('The prompt is fine.', viewOf(verdict, found))
+        if (!found.category) return shown('The prompt would be refused.', viewOf(verdict, found))
         const words = found.matched.length > 0 ? `: ${found.matched.map((word) => `"${word}"`).join(', ')}` : ''
         return shown(
           `The ${found.parameter} would be refused (${found.category}${words}). Rephrase it.`,

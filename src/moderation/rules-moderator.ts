@@ -1,4 +1,4 @@
-import type { Moderator } from '../generation/submit/submission.js'
+import type { Moderator, Verdict } from '../generation/submit/submission.js'
 import type { MinorsRule } from './engine/minors-rule.js'
 import { createTermMatcher, readText, type TermList, termsIn } from './engine/term-matcher.js'
 
@@ -27,9 +27,9 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
       const text = readText(prompt)
       const asked = minors.interpret(text)
       const sexualised = minors.judge(asked, nsfwModel)
-      if (sexualised) return { flagged: true, parameter: 'prompt', category: MINORS_CATEGORY, matched: sexualised }
+      if (sexualised) return ofMinors('prompt', sexualised)
       const avoided = minors.judgeAvoided(asked, negativePrompt)
-      if (avoided) return { flagged: true, parameter: 'negative_prompt', category: MINORS_CATEGORY, matched: avoided }
+      if (avoided) return ofMinors('negative_prompt', avoided)
       const found = termsIn(matcher.search(text))
       for (const { category, models, terms, beside } of rules) {
         if (models === 'sfw' && nsfwModel) continue
@@ -41,6 +41,10 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
     },
   }
 }
+
+const ofMinors = (parameter: 'prompt' | 'negative_prompt', matched: readonly string[]): Verdict => ({
+  ...{ flagged: true, parameter, category: MINORS_CATEGORY, matched, secret: true },
+})
 
 /** The words of both sides; undefined when a side that is needed has none. */
 function together(words: readonly string[] | undefined, besides: readonly string[] | undefined) {

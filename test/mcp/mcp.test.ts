@@ -393,8 +393,12 @@ describe('a refusal that a model reads', () => {
   it('can be asked for beforehand, for free: check_prompt', async () => {
     const { user, agent } = await agentWith()
     const flagged = await use(agent, 'check_prompt', { prompt: 'a naked child' })
-    expect(flagged.structuredContent).toMatchObject({ flagged: true, parameter: 'prompt' })
-    expect(wordsOf(flagged)).toMatch(/^The prompt would be refused \(/)
+    const nothingTold = { flagged: true, parameter: null, category: null, matched: [] }
+    expect(flagged.structuredContent).toEqual(nothingTold)
+    expect(wordsOf(flagged)).toBe('The prompt would be refused.')
+    const told = await use(agent, 'check_prompt', { prompt: 'necrophilia' })
+    expect(told.structuredContent).toMatchObject({ flagged: true, parameter: 'prompt', matched: ['necrophil'] })
+    expect(wordsOf(told)).toMatch(/^The prompt would be refused \(.*Rephrase it\.$/)
     const fine = await use(agent, 'check_prompt', { prompt: SMALL.prompt })
     expect(fine.structuredContent).toMatchObject({ flagged: false, matched: [] })
     expect(await creditsOf(context.service.db, user)).toBe(100)

@@ -14,6 +14,7 @@ describe('the rules on minors', () => {
       parameter: 'prompt',
       category: 'sexual content with minors',
       matched: ['child', 'nude'],
+      secret: true,
     })
   })
 

@@ -62,6 +62,7 @@ describe('createRulesModerator', () => {
       parameter: 'negative_prompt',
       category: 'sexual content with minors',
       matched: ['ostrel', 'vimo'],
+      secret: true,
     })
     expect(await review('a kite', 'ostrel')).toEqual({ flagged: false })
   })

@@ -55,12 +55,12 @@ describe('a refused prompt', () => {
     expect(other).toMatchObject({ parameter: 'prompt', prompt: REFUSED, wrong_at: null })
   })
 
-  it('of a dry run or a check is not noted', async () => {
+  it('of a dry run or a check is not noted, unless it sexualises a minor', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
-    const body = { ...PROMPT, prompt: REFUSED }
+    const body = { ...PROMPT, prompt: 'necrophilia' }
     expect((await call(url, 'POST', '/api/v1/generate?dry_run=true', { key: user.key, body })).status).toBe(400)
-    await call(url, 'POST', '/api/v1/moderate', { key: user.key, body: { prompt: REFUSED } })
+    await call(url, 'POST', '/api/v1/moderate', { key: user.key, body: { prompt: 'necrophilia' } })
     // The note of a later submit shows that theirs would be there.
     await call(url, 'POST', '/api/v1/generate', { key: user.key, body })
     await until(async () => (await notedOf(user)).length > 0)

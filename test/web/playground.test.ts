@@ -150,7 +150,8 @@ describe('the form of the playground', () => {
     const { cookie } = await signedIn()
     const hintFor = async (prompt: string) =>
       textOf((await sendInPlace(cookie, '/playground/check', { ...FORM, prompt })).html)
-    expect(await hintFor('a naked child')).toContain('Moderation would refuse this prompt')
+    expect(await hintFor('a naked child')).toBe('Moderation would refuse this prompt.')
+    expect(await hintFor('necrophilia')).toMatch(/^Moderation would refuse this prompt: .*Rephrase it/)
     for (const prompt of ['a lighthouse', ' ']) expect(await hintFor(prompt)).toBe('')
   })
 

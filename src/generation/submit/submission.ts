@@ -54,6 +54,8 @@ export type Verdict =
       readonly parameter: 'prompt' | 'negative_prompt'
       readonly category: string
       readonly matched: readonly string[]
+      /** Only operators learn the words, and nobody is advised: they must not be tried again in disguise. */
+      readonly secret?: true
     }
 
 export interface Moderator {

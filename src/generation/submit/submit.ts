@@ -14,7 +14,8 @@ import { failpoint, guardOff } from '../../failpoint.js'
 import { retryInBackground } from '../../retry-in-background.js'
 import { type Generation, newGeneration, newGenerationId, priceOf, type SubmittedGeneration } from '../generation.js'
 import { LOCK_MARGIN_MS } from '../shared-ports.js'
-import type { InsertOutcome, RefusedPrompts, Submission, SubmitPorts, Submitted } from './submission.js'
+import { type CheckPorts, countCheck } from './check-prompt.js'
+import type { InsertOutcome, Submission, SubmitPorts, Submitted } from './submission.js'
 
 /**
  * Charges and queues one generation, or leaves no trace. A repeat, by its Idempotency-Key or of a request that nobody got
@@ -103,19 +104,23 @@ async function announce(
 
 /** In the contract's order. @throws subscription_required; not_found or model_unavailable; content_policy_violation */
 async function requireAcceptable(
-  { moderator, refusedPrompts }: Pick<SubmitPorts, 'moderator'> & { readonly refusedPrompts?: RefusedPrompts },
+  { moderator, refusedPrompts }: Pick<SubmitPorts, 'moderator' | 'refusedPrompts'>,
   caller: Caller,
   submission: Pick<Submission, 'request' | 'model'>,
+  isFree = false,
 ): Promise<ModelVersion> {
   if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account)
   const model = await submission.model()
   const { prompt, negativePrompt } = submission.request
   const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model.nsfw })
   if (!verdict.flagged) return model
-  const { parameter, category, matched } = verdict
+  const { parameter, category, matched, secret } = verdict
   const refused = parameter === 'prompt' ? prompt : negativePrompt
-  refusedPrompts?.note({ accountId: caller.account.id, parameter, category, matched, prompt: refused })
-  throw promptFlagged(parameter, category, matched)
+  // Of dry runs, like other free checks, only what the account is not told.
+  if (!isFree || secret)
+    refusedPrompts.note({ accountId: caller.account.id, parameter, category, matched, prompt: refused })
+  if (!secret) throw promptFlagged(parameter, category, matched)
+  throw promptFlagged(parameter, isFree ? 'refused' : category)
 }
 
 /**
@@ -179,15 +184,16 @@ export interface DryRun {
  * @throws as submitGeneration, except for an active generation and for missing credits, which the result shows
  */
 export async function dryRunGeneration(
-  { moderator, submissions }: Pick<SubmitPorts, 'moderator' | 'submissions'>,
+  ports: Pick<SubmitPorts, 'submissions'> & CheckPorts,
   caller: Caller,
   submission: Pick<Submission, 'request' | 'model'>,
 ): Promise<DryRun> {
-  const model = await requireAcceptable({ moderator }, caller, submission)
+  await countCheck(ports, caller.account.id)
+  const model = await requireAcceptable(ports, caller, submission, true)
   return {
     model,
     creditsNeeded: priceOf(submission.request, model),
     creditsHeld: caller.account.credits,
-    activeGenerationId: (await submissions.activeGeneration(caller.account.id))?.id,
+    activeGenerationId: (await ports.submissions.activeGeneration(caller.account.id))?.id,
   }
 }

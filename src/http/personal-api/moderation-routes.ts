@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { requireAvailable } from '../../catalog/model-version.js'
+import { checkPrompt } from '../../generation/submit/check-prompt.js'
 import { viewOf } from '../answers.js'
 import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
@@ -8,8 +9,6 @@ import * as field from '../fields.js'
 import type { PersonalApiPorts } from '../ports.js'
 import { modelVersionId } from './submit-schemas.js'
 
-const NOT_FLAGGED = { flagged: false, parameter: null, category: null, matched: [] }
-
 const moderation = z
   .object({
     flagged: z.boolean().describe('Whether a submit would be refused'),
@@ -17,13 +16,15 @@ const moderation = z
     category: z.string().nullable(),
     matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
   })
-  .meta({ id: 'Moderation', examples: [NOT_FLAGGED] })
+  .meta({ id: 'Moderation', examples: [{ flagged: false, parameter: null, category: null, matched: [] }] })
 
 const moderatePromptSchema = {
   operationId: 'moderatePrompt',
   tags: ['Generations'],
   summary: 'Check a prompt',
-  description: 'Says what moderation would say to a submit with this prompt. Costs nothing.',
+  description:
+    'Says what moderation would say to a submit with this prompt. Costs nothing; 30 checks a minute, dry runs included. ' +
+    'Of sexual content with minors it says only that the prompt is refused.',
   body: field.body({
     ...drawing.fields,
     model_version_id: modelVersionId.nullish().describe('Without one, as for a model that is not marked as NSFW'),
@@ -31,12 +32,12 @@ const moderatePromptSchema = {
   response: { 200: moderation, ...personalRefusals(400, 404, 413, 415) },
 }
 
-/** Checks a prompt without submitting it: free, and a flagged prompt has no consequences. */
-export function moderationRoutes(app: App, { moderator, models }: PersonalApiPorts): void {
-  app.post('/moderate', { schema: moderatePromptSchema }, async ({ body }) => {
+/** Checks a prompt without submitting it: free. */
+export function moderationRoutes(app: App, ports: PersonalApiPorts): void {
+  app.post('/moderate', { schema: moderatePromptSchema }, async ({ body, caller }) => {
     const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body
-    const model = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
-    const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model?.nsfw ?? false })
-    return verdict.flagged ? viewOf(moderation, verdict) : NOT_FLAGGED
+    const model = typeof id === 'number' ? requireAvailable(await ports.models.find(id), id) : undefined
+    const asked = { prompt, negativePrompt, nsfwModel: model?.nsfw ?? false }
+    return viewOf(moderation, await checkPrompt(ports, caller.account.id, asked))
   })
 }

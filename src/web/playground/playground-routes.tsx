@@ -8,6 +8,7 @@ import { cancelGeneration } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
 import { hasEnded, pollGeneration } from '../../generation/follow/poll.js'
 import { SLUG } from '../../generation/generation.js'
+import { checkPrompt } from '../../generation/submit/check-prompt.js'
 import { submitGeneration } from '../../generation/submit/submit.js'
 import { statusOf } from '../../http/error-bodies.js'
 import type { App } from '../../http/fastify-app.js'
@@ -106,16 +107,16 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     }
   })
 
-  app.post('/playground/check', { schema: { body: formBody } }, async ({ body: form }, reply) => {
+  app.post('/playground/check', { schema: { body: formBody } }, async ({ body: form, caller }, reply) => {
     const checked = generateBody.safeParse(bodyOf(form))
     // What is blank or wrong is said when it is submitted: nobody is disturbed while typing.
     if (!checked.success) return sendFragment(reply, NOTHING)
     const { prompt, negativePrompt } = checked.data.request
     const model = await ports.models.find(checked.data.modelVersionId)
-    const verdict = await ports.moderator
-      .review({ prompt, negativePrompt, nsfwModel: model?.nsfw ?? false })
-      .catch(() => undefined)
+    const asked = { prompt, negativePrompt, nsfwModel: model?.nsfw ?? false }
+    const verdict = await checkPrompt(ports, caller.account.id, asked).catch(() => undefined)
     if (!verdict?.flagged) return sendFragment(reply, NOTHING)
+    if (!verdict.category) return sendFragment(reply, <p class="hint small">Moderation would refuse this prompt.</p>)
     const field = verdict.parameter === 'prompt' ? 'prompt' : 'negative prompt'
     return sendFragment(
       reply,

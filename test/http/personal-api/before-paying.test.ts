@@ -8,6 +8,7 @@ import { call, expectPersonalError, PROMPT } from '../../support/client.js'
 import { type GivenUser, givenGeneration, givenUser } from '../../support/givens.js'
 import { expectNoTrace } from '../../support/refusal.js'
 import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'easel-rules-'))
 const rules = join(directory, 'rules.json')
@@ -17,7 +18,8 @@ const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_RULES: ru
 const post = ({ key }: GivenUser, path: string, body: object, headers = {}) =>
   call(context.service.url, 'POST', `/api/v1${path}`, { key, body, headers })
 const dryRun = (user: GivenUser, body: object, headers = {}) => post(user, '/generate?dry_run=true', body, headers)
-const FLAGGED = 'a nude child'
+const FLAGGED = 'a chainsaw'
+const SECRET = 'a nude child'
 
 describe('POST /api/v1/generate?dry_run=true', () => {
   it('prices the request and leaves no trace of it', async () => {
@@ -80,10 +82,10 @@ describe('POST /api/v1/moderate', () => {
     const user = await givenUser(db)
     const clean = { flagged: false, parameter: null, category: null, matched: [] }
     expect(await post(user, '/moderate', { prompt: 'a lighthouse' })).toMatchObject({ status: 200, body: clean })
-    const { body } = await post(user, '/moderate', { prompt: FLAGGED, model_version_id: 5 })
+    const { body } = await post(user, '/moderate', { prompt: FLAGGED })
     expect(body).toEqual({
       ...{ flagged: true, parameter: 'prompt', category: expect.any(String) },
-      matched: expect.arrayContaining(['child']),
+      matched: expect.arrayContaining(['chainsaw']),
     })
     await expectNoTrace(db, user)
     expect(await post(await givenUser(db, { subscription: null }), '/moderate', { prompt: 'x' })).toMatchObject({
@@ -108,6 +110,47 @@ describe('POST /api/v1/moderate', () => {
     expectPersonalError(await post(user, '/moderate', {}), 400, /^prompt is required/)
     expectPersonalError(await post(user, '/moderate', { prompt: 'x', modle: 1 }), 400, /^Unknown field "modle"/)
     expectPersonalError(await post(user, '/moderate', { prompt: 'x', model_version_id: 999 }), 404, /999 not found/)
+  })
+})
+
+describe('a prompt that sexualises a minor', () => {
+  const refused = { flagged: true, parameter: null, category: null, matched: [] }
+  const noted = async ({ id }: GivenUser) =>
+    (await context.service.db.pool.query('SELECT prompt, matched FROM refused_prompts WHERE user_id = $1', [id])).rows
+
+  it('is refused without the words that matched, and without advice', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db)
+    const sentence = /^Prompt flagged by moderation: sexual content with minors\.$/
+    expectPersonalError(await post(user, '/generate', { ...PROMPT, prompt: SECRET }), 400, sentence)
+    const developer = await givenUser(db, { developer: { concurrency: 1 } })
+    const { body } = await call(url, 'POST', '/v1/images/generate', { key: developer.key, body: { prompt: SECRET } })
+    expect(body.error.message).toMatch(sentence)
+  })
+
+  it('is only refused by free checks, which operators see', async () => {
+    const user = await givenUser(context.service.db)
+    expect((await post(user, '/moderate', { prompt: SECRET })).body).toEqual(refused)
+    expect((await post(user, '/moderate', { prompt: 'a child', negative_prompt: 'clothes' })).body).toEqual(refused)
+    const sentence = /^Prompt flagged by moderation: refused\.$/
+    expectPersonalError(await dryRun(user, { ...PROMPT, prompt: SECRET }), 400, sentence)
+    await until(async () => (await noted(user)).length === 3)
+    expect(await noted(user)).toContainEqual({ prompt: SECRET, matched: ['child', 'nude'] })
+  })
+})
+
+describe('free checks', () => {
+  it('are limited to 30 a minute of an account, dry runs included', async () => {
+    const { db } = context.service
+    const [user, other] = [await givenUser(db), await givenUser(db)]
+    for (let n = 0; n < 15; n++) {
+      expect((await post(user, '/moderate', { prompt: 'a lighthouse' })).status).toBe(200)
+      expect((await dryRun(user, PROMPT)).status).toBe(200)
+    }
+    expectPersonalError(await post(user, '/moderate', { prompt: 'a lighthouse' }), 429, /rate limit of 30 requests/)
+    expectPersonalError(await dryRun(user, PROMPT), 429, /rate limit of 30 requests/)
+    expect((await post(user, '/generate', PROMPT)).status).toBe(201)
+    expect((await post(other, '/moderate', { prompt: 'a lighthouse' })).status).toBe(200)
   })
 })
 
