@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Drawing } from '../generation/generation.js'
 import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
+import { saysOutOfMemory } from './out-of-memory.js'
 import type { HttpReply } from './server-http.js'
 
 /** The text parsed as JSON of that form; undefined if it is not. */
@@ -15,13 +16,26 @@ export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
 
 /** The messages in an error body of any shape. Never its `body` or `input`, where servers repeat the prompt. */
 function wordsOf(text: string): string {
-  const { error, errors, message, detail } = parsedJson(text, z.record(z.string(), z.unknown())) ?? {}
-  const inner = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error
-  const details = Array.isArray(detail)
-    ? detail.map((item: { loc?: unknown; msg?: unknown }) => `${[item?.loc].flat().join('.')}: ${item?.msg}`)
-    : [detail]
-  return [inner, ...details, errors, message].filter((word) => typeof word === 'string' && word !== '').join('; ')
+  const body = parsedJson(text, z.unknown())
+  if (body !== undefined) return messagesIn(body).join('; ')
+  return htmlTitleOf(text) ?? (text.trimStart().startsWith('<') ? '' : text.trim())
 }
+
+const DEEPEST = 4
+
+function messagesIn(value: unknown, depth = 0): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  if (typeof value !== 'object' || value === null || depth > DEEPEST) return []
+  if (Array.isArray(value)) return value.flatMap((item) => messagesIn(item, depth + 1))
+  const { error, detail, errors, message, msg, loc } = value as Record<string, unknown>
+  const place = loc === undefined ? '' : `${[loc].flat().join('.')}: `
+  return [error, detail, errors, message, msg].flatMap((part) =>
+    messagesIn(part, depth + 1).map((words) => place + words),
+  )
+}
+
+const htmlTitleOf = (text: string): string | undefined =>
+  /^\s*<[\s\S]{0,2000}?<title[^>]*>\s*([^<]{1,100}?)\s*<\/title>/i.exec(text)?.[1]
 
 /** What a subscriber wrote. It is private: no message may quote it. */
 type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
@@ -36,21 +50,28 @@ export function publicWords(words: string, prompts?: Prompts): string {
   return words.replace(LONG_WORDS, (word) => (asked.has(word.toLowerCase()) ? '…' : word)).slice(0, 300)
 }
 
+/** So a proxy answers when the server has not in its time: the server may go on with what it was asked. 52x: Cloudflare's. */
+export const isGatewayTimeout = (status: number): boolean => [408, 499, 504, 520, 524, 598, 599].includes(status)
+
+/** So one answers when the server is away, and some when they have given it up. */
+export const isGatewayFault = (status: number): boolean => [502, 503, 521, 522, 523, 525, 526, 530].includes(status)
+
 /** The error of an answer with another status than expected. */
 export function replyFailure(server: string, status: number, text = '', prompts?: Prompts): BackendError {
   const words = wordsOf(text)
   const shown = publicWords(words, prompts)
   const said = `${server} answered ${status}${shown && `: ${shown}`}`
   if (status === 401 || status === 403) return failure('auth', said)
-  if (status === 429) return failure('busy', said)
-  if (status === 502 || status === 503 || status === 504 || status < 400) return failure('unavailable', said)
+  if (status >= 400 && saysOutOfMemory(words)) return failure('oom', said)
+  if (status === 429 || status === 529) return failure('busy', said)
+  if (isGatewayTimeout(status)) return failure('lost', said)
+  if (isGatewayFault(status) || status < 400) return failure('unavailable', said)
   if (/sampler not found/i.test(words)) return failure('unsupported', said)
   if (/\bmodel\b.* (not found|does not exist)/i.test(words)) return failure('model_missing', said)
   if (status === 404)
     return failure('unusable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
   // stable-diffusion.cpp answers 500 to a body that it can't parse, which is our own fault.
   if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
-  if (/OutOfMemory|out of memory/i.test(words)) return failure('oom', said)
   return failure('backend_fault', said)
 }
 

@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { whenAborted } from '../../abort-signals.js'
+import { BackendError } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
+import { cutOff, drawingCall } from '../drawing-call.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp, within } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
@@ -24,6 +26,7 @@ export type A1111Options = Limits & Partial<typeof TIMES> & { readonly logger?: 
  */
 export function createA1111Backend(url: string, options: A1111Options) {
   const http = createServerHttp(parseServerUrl(url))
+  const abandoned = new Set<string>()
   return serverBackend({
     http,
     limits: options,
@@ -37,16 +40,19 @@ export function createA1111Backend(url: string, options: A1111Options) {
     },
     offers: ({ models, ambiguous }) => ({ models: [...new Set(models.map(({ filename }) => filename))], ambiguous }),
     modelOf: ({ models }, filename) => models.find((model) => model.filename === filename),
-    infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options }),
+    infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options, abandoned }),
   })
 }
 
+/** `abandoned`: tasks whose calls were cut off, with which the server may go on, or begin once it is their turn. */
+type Watch = Limits & typeof TIMES & { readonly abandoned: Set<string> }
+
 /**
  * One txt2img call. When `stop` aborts, the server is interrupted before the connection is closed: otherwise it would
- * go on drawing, and the next call would wait.
+ * go on drawing, and the next call would wait. So it is when the call is cut off and the server still draws for it.
  * @throws BackendError, or `stop`'s reason
  */
-async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: typeof TIMES) {
+async function infer(http: ServerHttp, asked: A1111Asked, call: Call, watch: Watch) {
   const { attemptId } = asked.request
   const { stop, drawn } = call
   stop.throwIfAborted()
@@ -55,7 +61,9 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: typ
   const returned = new AbortController()
   let isDrawn = false
   let lastReading: ReturnType<typeof readProgress> | undefined
-  const reply = http.post('/sdapi/v1/txt2img', txt2imgBody(asked), hangUp.signal, (status) => {
+  const begunAt = performance.now()
+  const body = txt2imgBody(asked)
+  const reply = drawingCall(http, watch.timeoutMs, '/sdapi/v1/txt2img', body, hangUp.signal, (status) => {
     if (status !== 200) return
     // An interrupted job ends like a finished one; only a flag in the progress shows it, until the next job begins.
     lastReading = readProgress(http, attemptId, stop).then((reading) => {
@@ -66,7 +74,7 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: typ
   })
   const onReturn = () => returned.abort()
   void reply.then(onReturn, onReturn)
-  void watchProgress(http, attemptId, call, times.progressIntervalMs, finished.signal)
+  void watchProgress(http, attemptId, call, watch, finished.signal)
   try {
     const stopped = whenAborted(stop).then(() => Promise.reject(stop.reason))
     const { status, text } = await Promise.race([reply, stopped])
@@ -79,8 +87,13 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, times: typ
   } catch (error) {
     finished.abort()
     // Once it is drawn, an interrupt would stop another client's job.
-    if (stop.aborted && !isDrawn) await interrupt(http, returned.signal, times.cancelGraceMs)
-    throw error
+    if (stop.aborted) {
+      if (!isDrawn) await interrupt(http, returned.signal, watch.cancelGraceMs)
+      throw error
+    }
+    if (!mayGoOn(error) || !(await interruptAbandoned(http, attemptId, watch)) || error.kind === 'lost') throw error
+    // It drew, so it was not away: this answer was a proxy's.
+    throw cutOff(error.message, performance.now() - begunAt, watch.timeoutMs, error)
   } finally {
     hangUp.abort()
   }
@@ -92,6 +105,30 @@ function refusal({ request, server }: A1111Asked, status: number, text: string) 
   return error.kind === 'unsupported' ? samplerUnavailable(server.name, request.sampler) : error
 }
 
+/** The call was cut off, by a broken connection or by a proxy: the server may still draw for it. */
+const mayGoOn = (error: unknown): error is BackendError =>
+  error instanceof BackendError && (error.kind === 'lost' || error.kind === 'unavailable')
+
+const LOOK_AGAIN_MS = 100
+
+/** Interrupts a drawing that nobody waits for any more, until the server has stopped it. Whether it drew; never fails. */
+async function interruptAbandoned(http: ServerHttp, taskId: string, { abandoned, cancelGraceMs }: Watch) {
+  const over = AbortSignal.timeout(cancelGraceMs)
+  let drew = false
+  while (!over.aborted) {
+    const reading = await readProgress(http, taskId, over)
+    if (!reading?.isRunning) break
+    // Another one is drawn: `watchProgress` interrupts ours when its turn has come.
+    if (!drew) abandoned.add(taskId)
+    if (!reading.isOurs) break
+    drew = true
+    await http.post(INTERRUPT_PATH, {}, over).catch(() => undefined)
+    await delay(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
+  }
+  return drew
+}
+
+const INTERRUPT_PATH = '/sdapi/v1/interrupt'
 const INTERRUPT_EVERY_MS = 1_000
 
 /** Interrupts until the call returns: the server forgets an interrupt that arrives before the job has begun. */
@@ -100,7 +137,7 @@ async function interrupt(http: ServerHttp, returned: AbortSignal, graceMs: numbe
   const end = performance.now() + graceMs
   while (!returned.aborted && !over.aborted) {
     // Waits for the answer even if the call has returned: a late interrupt would stop the next job.
-    await http.post('/sdapi/v1/interrupt', {}, over).catch(() => undefined)
+    await http.post(INTERRUPT_PATH, {}, over).catch(() => undefined)
     const pauseMs = Math.min(INTERRUPT_EVERY_MS, Math.max(0, end - performance.now()))
     await delay(pauseMs, undefined, { signal: returned }).catch(() => undefined)
   }
@@ -115,8 +152,12 @@ const PREVIEW_EVERY_MS = 1_000
 const progressReply = z.object({
   progress: z.number(),
   /** Whether someone stopped the running or last job, whose result is then unfinished. */
-  state: z.object({ interrupted: z.boolean().nullish(), skipped: z.boolean().nullish() }).nullish(),
+  state: z
+    .object({ interrupted: z.boolean().nullish(), skipped: z.boolean().nullish(), job_count: z.number().nullish() })
+    .nullish(),
   current_task: z.string().nullish(),
+  /** SD.Next's name for it. */
+  id: z.string().nullish().catch(null),
   current_image: z.string().nullish().catch(null),
 })
 
@@ -125,8 +166,11 @@ async function readProgress(http: ServerHttp, taskId: string, signal: AbortSigna
   const reply = await within(signal, POLL_TIMEOUT_MS, (limited) => http.get(path, limited)).catch(() => undefined)
   const said = reply?.status === 200 ? parsedJson(reply.text, progressReply) : undefined
   if (!said) return undefined
-  const { progress, state, current_task: task, current_image: image } = said
+  const { progress, state, current_task, id, current_image: image } = said
+  const task = current_task || id
   return {
+    task,
+    isRunning: (state?.job_count ?? progress) !== 0,
     isOurs: !task || task === taskId,
     fraction: Math.min(1, Math.max(0, progress)),
     interrupted: Boolean(state?.interrupted || state?.skipped),
@@ -135,8 +179,9 @@ async function readProgress(http: ServerHttp, taskId: string, signal: AbortSigna
 }
 
 /** Reports the task's progress until it is finished; ignores polls that fail. */
-async function watchProgress(http: ServerHttp, taskId: string, call: Call, intervalMs: number, finished: AbortSignal) {
+async function watchProgress(http: ServerHttp, taskId: string, call: Call, watch: Watch, finished: AbortSignal) {
   const { waiting, report, onPreview } = call
+  const { progressIntervalMs: intervalMs, abandoned } = watch
   let previewAt = performance.now() + PREVIEW_EVERY_MS
   while (!finished.aborted) {
     await delay(intervalMs, undefined, { signal: finished }).catch(() => undefined)
@@ -146,6 +191,8 @@ async function watchProgress(http: ServerHttp, taskId: string, call: Call, inter
     const reading = await readProgress(http, taskId, finished, withPreview ? PREVIEW_PATH : PROGRESS_PATH)
     if (!reading || finished.aborted) continue
     waiting(reading.isOurs ? 0 : 1)
+    if (reading.task && abandoned.has(reading.task))
+      await http.post(INTERRUPT_PATH, {}, finished).catch(() => undefined)
     if (!reading.isOurs) continue
     report(reading.fraction)
     if (reading.preview) onPreview?.(reading.preview)

@@ -4,6 +4,7 @@ import { linkedSignal } from '../../abort-signals.js'
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
+import { saysOutOfMemory } from '../out-of-memory.js'
 import { within } from '../server-http.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
@@ -100,6 +101,18 @@ export function endFailure(server: string, request: InferenceRequest, { status }
   return failure('backend_fault', `${server} ${interrupted ? 'was interrupted by someone else' : 'failed to say why'}`)
 }
 
+/** The file is missing, cannot be read, is damaged or holds something else. Other errors may befall any checkpoint. */
+const NO_CHECKPOINT = new RegExp(
+  [
+    'SafetensorError|UnpicklingError|BadZipFile|EOFError|UnicodeDecodeError|struct.error|KeyError|Header(TooLarge|TooSmall)',
+    'FileNotFoundError|No such file|IsADirectoryError|PermissionError|(file|model|checkpoint)\\b.* (not found|does not exist)',
+    'could not detect model type|not a (valid )?(checkpoint|model)|corrupt|truncated|invalid (load key|header|magic)',
+    'PytorchStreamReader|Weights only load failed|Error\\(s\\) in loading state_dict|size mismatch|Ran out of input',
+    'unexpected (end|EOF)|incomplete metadata|deserializing',
+  ].join('|'),
+  'i',
+)
+
 /** The error of an `execution_error`; `data` is the event's. */
 export function executionFailure(server: string, request: InferenceRequest, data: Record<string, unknown>) {
   const { node_type: node, exception_type: type, exception_message: message } = executionError.parse(data)
@@ -108,8 +121,9 @@ export function executionFailure(server: string, request: InferenceRequest, data
   const words = node === 'CLIPTextEncode' && !noSuchPart ? '' : (message.trim().split('\n')[0] ?? '')
   const shown = publicWords(words, request)
   const said = `${server} failed in ${node}: ${type}${shown && `: ${shown}`}`
-  if (type.endsWith('OutOfMemoryError') || /out of memory/i.test(message)) return failure('oom', said)
+  if (saysOutOfMemory(`${type}: ${message}`)) return failure('oom', said)
   // A damaged file, or one without a text encoder or a decoder, is no checkpoint, although it is listed.
-  if (node === 'CheckpointLoaderSimple' || noSuchPart) return failure('model_missing', said)
+  const isOfFile = node === 'CheckpointLoaderSimple' && NO_CHECKPOINT.test(`${type}: ${message}`)
+  if (isOfFile || noSuchPart) return failure('model_missing', said)
   return failure('backend_fault', said)
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
+import { drawingCall } from '../drawing-call.js'
 import { drawnImage, fieldsOf } from '../drawn-image.js'
 import { type Asked, type Call, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
@@ -26,7 +27,7 @@ export function createOpenAiBackend(url: string, limits: Limits) {
     modelOf: ({ models }, filename) =>
       models.includes(filename) ? filename : models.find((model) => filenamesOf(model).includes(filename)),
     runsOf: (seeds) => seeds.map((seed) => [seed]),
-    infer: (asked, call) => infer(http, asked, call, isPiped),
+    infer: (asked, call) => infer(http, asked, call, limits.timeoutMs, isPiped),
   })
 }
 
@@ -65,12 +66,18 @@ const generationReply = z.object({
  * that ignores seeds.
  * @throws BackendError, or the signal's reason when it aborted
  */
-async function infer(http: ServerHttp, asked: Asked<unknown>, { stop, drawn }: Call, isPiped: boolean) {
+async function infer(
+  http: ServerHttp,
+  asked: Asked<unknown>,
+  { stop, drawn }: Call,
+  timeoutMs: number,
+  isPiped: boolean,
+) {
   const { model, sampler } = asked
   const seed = asked.seeds[0] as number
   const request = withSafeTexts(asked.request, isPiped)
   const body = generationBody({ ...asked, request }, isPiped)
-  const reply = await http.post('/images/generations', body, stop, (status) => {
+  const reply = await drawingCall(http, timeoutMs, '/images/generations', body, stop, (status) => {
     if (status === 200) drawn()
   })
   const { data, model: drawnBy } = jsonReply(http.name, reply, generationReply, request)

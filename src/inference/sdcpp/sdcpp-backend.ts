@@ -4,6 +4,7 @@ import { linkedSignal, windUp } from '../../abort-signals.js'
 import { BackendError } from '../../generation/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
+import { saysOutOfMemory } from '../out-of-memory.js'
 import { samplersOf } from '../samplers.js'
 import { type Asked, type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp, within } from '../server-http.js'
@@ -179,7 +180,7 @@ async function readResult(name: string, ended: Job, asked: SdCppAsked) {
   if (ended.status === 'cancelled') throw failure('backend_fault', `${name}: the job was canceled by someone else`)
   if (ended.status === 'failed') {
     const words = publicWords(ended.error?.message ?? '', request)
-    throw failure(/out of memory/i.test(words) ? 'oom' : 'backend_fault', `${name} failed: ${words}`)
+    throw failure(saysOutOfMemory(words) ? 'oom' : 'backend_fault', `${name} failed: ${words}`)
   }
   const bad = badOutput(name)
   const images = (ended.result?.images ?? []).toSorted((one, other) => one.index - other.index)

@@ -101,6 +101,29 @@ describe('a failed prompt', () => {
   })
 
   it.each([
+    ['RuntimeError', 'CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`', 'oom'],
+    [
+      'RuntimeError',
+      'Could not allocate tensor with 8192 bytes. There is not enough GPU video memory available!',
+      'oom',
+    ],
+    ['RuntimeError', 'level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)', 'oom'],
+    ['RuntimeError', "DefaultCPUAllocator: can't allocate memory: you tried to allocate 141557760 bytes.", 'oom'],
+    ['MemoryError', '', 'oom'],
+    ['OSError', 'unable to mmap 6938040682 bytes from file <x.safetensors>: Cannot allocate memory (12)', 'oom'],
+    ['RuntimeError', 'CUDA error: invalid device function', 'backend_fault'],
+    ['RuntimeError', 'CUDA error: an illegal memory access was encountered', 'backend_fault'],
+    ['ModuleNotFoundError', "No module named 'x'", 'backend_fault'],
+    ['RuntimeError', 'ERROR: Could not detect model type of: /models/x.safetensors', 'model_missing'],
+    ['FileNotFoundError', "[Errno 2] No such file or directory: '/models/x.ckpt'", 'model_missing'],
+    ['_pickle.UnpicklingError', 'Weights only load failed. invalid load key', 'model_missing'],
+  ])('with the error %s: %s while its checkpoint is loaded means %s', async (type, message, kind) => {
+    const { standIn, generate } = await givenBackend()
+    standIn.set({ run: { node: 'CheckpointLoaderSimple', type, message } })
+    expect((await failureOf(generate())).kind).toBe(kind)
+  })
+
+  it.each([
     ['corruptCheckpoint', 'model_missing', /SafetensorError: Error while deserializing header/],
     ['interrupted', 'backend_fault', /interrupted by someone else/],
   ] as const)('that a real server recorded as %s means %s', async (name, kind, message) => {

@@ -13,7 +13,7 @@ describe('the answer to a submitted job', () => {
     [{ status: 400, body: { error: `invalid prompt "${SECRET}"` } }, 'invalid_request'],
     [{ status: 400, body: { error: 'invalid json', message: '[json.exception.parse_error.101]' } }, 'invalid_request'],
     [{ status: 500, body: { error: 'server_error', message: '[json.exception.type_error.302]' } }, 'invalid_request'],
-    [{ status: 500, body: { error: 'server_error', message: 'bad_alloc' } }, 'backend_fault'],
+    [{ status: 500, body: { error: 'server_error', message: 'bad_alloc' } }, 'oom'],
   ] as const)('%j means %s', async (fault, kind) => {
     const { standIn, generate } = await givenBackend()
     standIn.set({ fault })

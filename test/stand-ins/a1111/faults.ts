@@ -35,8 +35,8 @@ export interface StandInSettings {
   sampler: string | null
   /** GPU time per image. */
   latencyMs: number
-  /** Whether an inference comes no further than half its steps, until this is false again. */
-  held: boolean
+  /** Whether an inference, or the one of that seed, comes no further than half its steps, until this is false again. */
+  held: boolean | number
   /** What the progress shows while an image is drawn and someone asks for it, as base64. */
   currentImage: string | null
   /** What loading another checkpoint takes. */

@@ -93,7 +93,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     }
     try {
       if (job.takesMs > 0) await delay(job.takesMs, undefined, { signal: stop.signal }).catch(() => undefined)
-      while (settings.held && !stop.signal.aborted) await delay(5)
+      while ((settings.held === true || settings.held === body.seed) && !stop.signal.aborted) await delay(5)
       return { status: 200, body: await reply(body, drawn, fault) }
     } finally {
       job = undefined
@@ -169,7 +169,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
   }
 
   function progress(showsImage: boolean): object {
-    const most = job && settings.held ? Math.floor(job.steps / 2) : job?.steps
+    const most = job && settings.held !== false ? Math.floor(job.steps / 2) : job?.steps
     const step =
       job && most !== undefined
         ? Math.min(most, Math.floor(((Date.now() - job.startedAt) / Math.max(1, job.takesMs)) * job.steps))

@@ -30,6 +30,8 @@ export type RunFault =
   | 'two_files'
   /** An extension changed the seed before the run. */
   | 'other_seed'
+  /** This exception in the node of this class. */
+  | { readonly node: string; readonly type: string; readonly message: string }
 
 /** `silent`: it opens and nothing comes; `dies`: it is cut in the middle of each prompt. */
 export type SocketFault = 'none' | 'refused' | 'silent' | 'dies' | RawSocket

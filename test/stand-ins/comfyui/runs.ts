@@ -23,7 +23,7 @@ export interface RunResult {
   readonly status: { status_str: 'success' | 'error'; completed: boolean; messages: Message[] }
 }
 
-const EXCEPTIONS: Partial<Record<RunFault, readonly [node: string, type: string, message: string]>> = {
+const EXCEPTIONS: Partial<Record<Extract<RunFault, string>, readonly [node: string, type: string, message: string]>> = {
   out_of_memory: [
     'KSampler',
     'torch.OutOfMemoryError',
@@ -122,8 +122,9 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
   function exceptionIn({ class_type, inputs }: PromptNode): readonly [string, string] | undefined {
     if (settings.run === 'text_exception' && class_type === 'CLIPTextEncode')
       return ['ValueError', `cannot encode '${String(inputs.text).split(' ').at(-1)}'`]
-    const [node, type, message] = EXCEPTIONS[settings.run] ?? []
-    return node === class_type && type && message ? [type, message] : undefined
+    const { run } = settings
+    const [node, type, message] = typeof run === 'object' ? [run.node, run.type, run.message] : (EXCEPTIONS[run] ?? [])
+    return node === class_type && type && message !== undefined ? [type, message] : undefined
   }
 
   /** Whether it came to its last step. */

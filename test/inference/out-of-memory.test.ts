@@ -1,0 +1,121 @@
+import { expect, it } from 'vitest'
+import { saysOutOfMemory } from '../../src/inference/out-of-memory.js'
+
+it.each([
+  // CUDA
+  'CUDA out of memory. Tried to allocate 9.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.19 GiB is free.',
+  'CUDA error: out of memory',
+  'CUDA driver error: out of memory',
+  'Allocation on device 0 would exceed allowed memory. (out of memory)',
+  'Allocation on device \nThis error means you ran out of memory on your GPU.',
+  'torch.cuda.OutOfMemoryError',
+  'cuda_dnn.cc: failed to allocate 32.00M (33554432 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY',
+  'cudaErrorMemoryAllocation',
+  // cuBLAS, cuDNN and others of NVIDIA
+  'CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`',
+  'cuDNN error: CUDNN_STATUS_ALLOC_FAILED',
+  'cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED',
+  'cuFFT error: CUFFT_ALLOC_FAILED',
+  'cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`',
+  'Unable to find a valid cuDNN algorithm to run convolution',
+  '[defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)',
+  'Requested amount of GPU memory (2147483648 bytes) could not be allocated. There may not be enough free memory.',
+  // AMD
+  'HIP out of memory. Tried to allocate 4.50 GiB. GPU 0 has a total capacity of 15.98 GiB',
+  'HIP error: hipErrorOutOfMemory',
+  'hipErrorMemoryAllocation',
+  'HIP error: HIPBLAS_STATUS_ALLOC_FAILED when calling `hipblasCreate(handle)`',
+  'rocBLAS error: rocblas_status_memory_error',
+  'miopenStatusAllocFailed',
+  // DirectML and Windows
+  'Could not allocate tensor with 1207959552 bytes. There is not enough GPU video memory available!',
+  'Exception(1) tid(41bc) 8007000E Not enough memory resources are available to complete this operation.',
+  'E_OUTOFMEMORY',
+  '[WinError 1455] The paging file is too small for this operation to complete',
+  'bad allocation',
+  // Vulkan
+  'vk::Device::allocateMemory: ErrorOutOfDeviceMemory',
+  'vk::OutOfHostMemoryError',
+  'ggml_vulkan: Device memory allocation of size 17368219904 failed.',
+  'ggml_vulkan: Requested buffer size exceeds device memory allocation limit: ErrorOutOfDeviceMemory',
+  'VK_ERROR_OUT_OF_DEVICE_MEMORY',
+  'VK_ERROR_OUT_OF_POOL_MEMORY',
+  // Apple
+  'MPS backend out of memory (MPS allocated: 9.05 GB, other allocations: 8.26 GB, max allowed: 18.13 GB).',
+  'Invalid buffer size: 24.00 GB',
+  'Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)',
+  '[malloc_or_wait] Unable to allocate 9000000000 bytes.',
+  '[metal::malloc] Attempting to allocate 22093496320 bytes which is greater than the maximum allowed buffer size of 14 bytes.',
+  // The CPU
+  "[enforce fail at alloc_cpu.cpp:114] data. DefaultCPUAllocator: can't allocate memory: you tried to allocate 141557760 bytes. Error code 12 (Cannot allocate memory)",
+  'DefaultCPUAllocator: not enough memory: you tried to allocate 52428800 bytes.',
+  'std::bad_alloc',
+  'bad_alloc',
+  'MemoryError',
+  'numpy.core._exceptions._ArrayMemoryError: Unable to allocate 1.20 GiB for an array with shape (1, 2)',
+  '[Errno 12] Cannot allocate memory',
+  'unable to mmap 6938040682 bytes from file <model.safetensors>: Cannot allocate memory (12)',
+  'Not enough memory, use lower resolution (max approx. 640x640). Need: 8.0GB free, Have: 2.0GB free',
+  'memory allocation of 1073741824 bytes failed',
+  'Allocation failed - JavaScript heap out of memory',
+  // Intel
+  'XPU out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 16.50 GiB.',
+  'level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)',
+  'level_zero backend failed with error: 40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)',
+  'ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY',
+  'Native API failed. Native API returns: -5 (PI_ERROR_OUT_OF_RESOURCES) -5 (PI_ERROR_OUT_OF_RESOURCES)',
+  'PI_ERROR_MEM_OBJECT_ALLOCATION_FAILURE',
+  'Allocation is out of device memory on current platform.',
+  'could not create a primitive: dnnl_out_of_memory',
+  '[GPU] Exceeded max size of memory object allocation: requested 32664649728 bytes, but max alloc size is 4294959104',
+  // OpenCL
+  'clCreateBuffer failed: CL_MEM_OBJECT_ALLOCATION_FAILURE',
+  'CL_OUT_OF_RESOURCES',
+  'CL_OUT_OF_HOST_MEMORY',
+  // ggml
+  'ggml_gallocr_reserve_n_impl: failed to allocate Vulkan0 buffer of size 8753520640',
+  'ggml_metal_buffer_init: error: failed to allocate buffer, size = 1000.00 MiB',
+  'graph_reserve: failed to allocate compute buffers',
+  'ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1000.00 MiB on device 0: cudaMalloc failed: out of memory',
+  'alloc compute buffer failed',
+  'alloc params backend buffer failed, num_tensors = 1131',
+  // Others
+  'NPU out of memory. Tried to allocate 9.98 GiB (NPU 0; 61.28 GiB total)',
+  'alloc device memory failed, runtime result = 207001',
+  'ACL_ERROR_RT_MEMORY_ALLOCATION',
+  'MUSA out of memory. Tried to allocate 2.00 GiB',
+  'RESOURCE_EXHAUSTED: Attempting to reserve 10.00G at the bottom of memory.',
+  'Resource exhausted: OOM when allocating tensor with shape[1,64,1024,1024]',
+  'ResourceExhaustedError: Out of memory error on GPU 0.',
+  'Failed to allocate memory for requested buffer of size 2147483648',
+  'BFCArena::AllocateRawInternal Available memory of 512 is smaller than requested bytes of 1024',
+  'the container was OOMKilled: ran out of system memory',
+])('takes these words for out of memory: %s', (words) => {
+  expect(saysOutOfMemory(words)).toBe(true)
+})
+
+it.each([
+  'CUDA error: an illegal memory access was encountered',
+  'CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`',
+  'cuDNN error: CUDNN_STATUS_NOT_SUPPORTED',
+  'unable to open shared memory object </torch_1> in read-write mode: Too many open files',
+  'Expected memory_format to be channels_last',
+  'No operator found for `memory_efficient_attention_forward`',
+  'level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)',
+  'vk::DeviceLostError',
+  'Error while deserializing header: HeaderTooLarge',
+  'A tensor with all NaNs was produced in Unet. Use --no-half to fix this, or --medvram to reduce memory.',
+  'RESOURCE_EXHAUSTED: Quota exceeded for requests per minute',
+  'failed to allocate a port for the worker',
+  'could not allocate a slot: 4 bytes of header are wrong',
+  'the option memory_limit is unknown',
+  'cannot pin memory of a sparse tensor',
+  'this sampler is not supported; it was removed to avoid out of memory errors',
+  'expected a tensor of 4 bytes, got 8',
+  'the memory of the model is 6.5 GB',
+  'room not found',
+  'Out of range: index 12',
+  'NotImplementedError: MemoryErrorHandling is not a node',
+])('takes these words for something else: %s', (words) => {
+  expect(saysOutOfMemory(words)).toBe(false)
+})
