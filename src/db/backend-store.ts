@@ -25,11 +25,11 @@ const excluded = alias(b, 'excluded')
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backend')`
   ${insertInto(b, {
-    ...given(b, 'worker', 'name', 'up', 'loaded', 'error', ...ABILITIES),
+    ...given(b, 'worker', 'name', 'up', 'loaded', 'error', 'failing', ...ABILITIES),
     errorAt: sql`CASE WHEN ${param('error')}::text IS NOT NULL THEN now() END`,
   })}
   ON CONFLICT (worker, name) DO UPDATE SET ${assign(b, {
-    ...pick(excluded, 'up', 'loaded', 'error', ...ABILITIES),
+    ...pick(excluded, 'up', 'loaded', 'error', 'failing', ...ABILITIES),
     seenAt: sql`now()`,
     errorAt: sql`CASE WHEN ${b.error} IS NOT DISTINCT FROM ${excluded.error} AND (${excluded.up} OR NOT ${b.up})
       THEN ${b.errorAt} ELSE ${excluded.errorAt} END`,
@@ -38,9 +38,15 @@ const ANNOUNCE = statement('announce_backend')`
   })}`
 
 export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  async announce(worker, name, up, serves, { loaded, error } = { loaded: undefined, error: undefined }) {
+  async announce(
+    worker,
+    name,
+    up,
+    serves,
+    { loaded, error, failing = false } = { loaded: undefined, error: undefined },
+  ) {
     const said = error === undefined ? undefined : storable(error)
-    await ANNOUNCE.run(pool, { worker, name, up, loaded, error: said, maxCfgScale: undefined, ...serves })
+    await ANNOUNCE.run(pool, { worker, name, up, loaded, error: said, failing, maxCfgScale: undefined, ...serves })
   },
 })
 

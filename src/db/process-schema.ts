@@ -39,6 +39,7 @@ export const backends = pgTable(
     loaded: text('loaded'),
     error: text('error'),
     errorAt: time('error_at'),
+    failing: boolean('failing').notNull().default(false),
     changedAt: time('changed_at').notNull().defaultNow(),
     seenAt: time('seen_at').notNull().defaultNow(),
   },

@@ -1,16 +1,18 @@
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { DRAWING, MAX_SEED } from '../generation/generation.js'
+import { BACKEND_FAULTS } from '../generation/run/backend.js'
 import type { ClaimedGeneration, PutBackReason, RunStore, Serves } from '../generation/run/claim.js'
+import { ALIVE } from './backend-store.js'
 import type { Database } from './client.js'
 import { failStatement } from './failure-store.js'
 import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
-import { ALL_PAUSED, pausedBackend, pausedModel } from './pause-store.js'
-import { queueTurn } from './process-schema.js'
+import { ALL_PAUSED, PAUSED_BACKEND, pausedBackend, pausedModel } from './pause-store.js'
+import { backends as b, queueTurn } from './process-schema.js'
 import { generations as g, images, putBackAttempts, usage } from './schema.js'
-import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
+import { assign, insertInto, list, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** Three heartbeats of generation/run/times.ts. Also what a crash of a worker costs. */
 export const LEASE_SECONDS = 7
@@ -32,11 +34,34 @@ const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::
 /** It has no retry delay left, and its deadline has not passed. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
 
+const FAULTS = sql`(${list(BACKEND_FAULTS.map((kind) => sql`${kind}`))})`
+
+/** The needs of a generation that a backend `b` does not meet, as `unmetNeeds` has them. */
+const UNMET_BY_OTHER = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 END
+  + CASE WHEN ${b.sizeMultiple} > 16 THEN 6 WHEN ${b.sizeMultiple} > 8 THEN 2 ELSE 0 END
+  + CASE WHEN ${b.maxCfgScale} IS NULL THEN 0 ELSE 8 END)`
+
+const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
+  SELECT FROM ${putBackAttempts} AS ended WHERE ended.generation_id = ${id} AND ended.worker = ${worker}
+     AND ended.backend = ${name} AND ended.reason IN ${FAULTS})`
+
+/**
+ * Whether the generation of that ID and attempt, of the kind `k`, is not excepted, nor left to another backend: this one has not failed
+ * with it and does not yield, or no live one that has not failed with it, and draws, could serve it.
+ */
+const notLeft = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[]) AND NOT (
+  (${param('yields')}::boolean OR ${attempt} > 1 AND ${failedAt(id, sql`${param('worker')}::text`, sql`${param('backend')}::text`)})
+  AND EXISTS (SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up} AND NOT ${b.failing}
+    AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${param('worker')}::text, ${param('backend')}::text)
+    AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers})
+    AND k.needs & ${UNMET_BY_OTHER} = 0 AND NOT (${attempt} > 1 AND ${failedAt(id, b.worker, b.name)})))`
+
 /** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
 const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
-const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}`
+const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}
+  AND ${notLeft(sql`${g.id}`, sql`${g.attempt}`)}`
 
 /** How many rows a claim checks one by one: first of each lane, then of a kind of the loaded model. */
 const LOOKS = 20
@@ -57,9 +82,9 @@ const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE head AS MATERIALIZED (
     SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${OPEN_LANES} CROSS JOIN LATERAL (
-      SELECT ${KIND} AS needs, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
+      SELECT ${KIND} AS needs, ${g.id}, ${g.attempt}, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
        WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
-     WHERE ${DUE} AND ${SERVES} GROUP BY lane, k.filename, k.sampler, k.needs
+     WHERE ${DUE} AND ${SERVES} AND ${notLeft(sql`k.id`, sql`k.attempt`)} GROUP BY lane, k.filename, k.sampler, k.needs
   ), sought AS (
     SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
      WHERE NOT EXISTS (SELECT FROM head WHERE head.lane = lanes.lane AND head.filename = ${LOADED})
@@ -201,6 +226,10 @@ const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   )
   SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
+const LOSSES = statement<{ count: number }>('losses_of_generation')`
+  SELECT count(*)::integer AS count FROM ${putBackAttempts}
+   WHERE ${putBackAttempts.generationId} = ${param('id')} AND ${putBackAttempts.reason} = 'lost'`
+
 const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
@@ -215,8 +244,17 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   return {
     standing,
 
+    losses: async (id) => (await LOSSES.first(pool, { id }))?.count ?? 0,
+
     claim: (by, serves, affinity) =>
-      CLAIM.first(pool, { ...by, ...serves, ...(affinity ?? NO_AFFINITY), unmetNeeds: unmetNeeds(serves) }),
+      CLAIM.first(pool, {
+        yields: false,
+        except: [],
+        ...by,
+        ...serves,
+        ...(affinity ?? NO_AFFINITY),
+        unmetNeeds: unmetNeeds(serves),
+      }),
 
     heartbeat: async (id, attempt) => (await HEARTBEAT.count(pool, { id, attempt })) === 1,
 

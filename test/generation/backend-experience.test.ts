@@ -76,6 +76,46 @@ describe('a backend at which the generations of three accounts fail in a row', (
   })
 })
 
+describe('a model whose file is missing or broken', () => {
+  it('is left out when generations of two accounts have found that', () => {
+    const { experience } = given()
+    const [first, second] = [job(['1', 'a', 'heun']), job(['1', 'a', 'euler'])]
+    expect(experience.noteModelFault(first)).toEqual({ leaveOut: false, again: false })
+    expect(experience.noteModelFault(second)).toEqual({ leaveOut: false, again: false })
+    expect(experience.noteModelFault(first)).toEqual({ leaveOut: false, again: true })
+    expect(experience.noteModelFault(job(['2', 'b', 'heun']))).toEqual({ leaveOut: false, again: false })
+    expect(experience.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: true, again: false })
+  })
+
+  it('is not left out if it has worked between them', () => {
+    const { experience, works } = given()
+    experience.noteModelFault(job(['1', 'a', 'heun']))
+    works('3', 'a', 'heun')
+    expect(experience.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: false, again: false })
+  })
+})
+
+describe('a backend whose inference failed', () => {
+  it('is failing, and lets others draw for a while, until one succeeds', () => {
+    const { experience, works } = given()
+    const state = () => [experience.isFailing(), experience.yields()]
+    expect(state()).toEqual([false, false])
+    experience.noteFailure()
+    expect(state()).toEqual([true, true])
+    works('1', 'a', 'heun')
+    expect(state()).toEqual([false, false])
+  })
+
+  it('lets others go before what it has dropped, until nothing else waits', () => {
+    const { experience } = given()
+    experience.noteDrop('gen_1')
+    experience.noteDrop('gen_2')
+    expect(experience.dropped()).toEqual(['gen_1', 'gen_2'])
+    experience.forgiveDropped()
+    expect(experience.dropped()).toEqual([])
+  })
+})
+
 describe('one account', () => {
   it('makes a backend leave out no model and no sampler, however many of its generations fail', () => {
     const { fails, leftOut } = given()

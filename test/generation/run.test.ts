@@ -19,7 +19,13 @@ const claimed = (tries = 0): ClaimedGeneration => ({
 })
 
 /** The outside as plain objects, and what was done to it. */
-function givenOutside(more: { readonly put?: () => Promise<void>; readonly heartbeat?: () => Promise<boolean> } = {}) {
+function givenOutside(
+  more: {
+    readonly put?: () => Promise<void>
+    readonly heartbeat?: () => Promise<boolean>
+    readonly losses?: number
+  } = {},
+) {
   const done: string[] = []
   const note = <T>(what: string, answer: T): T => {
     done.push(what)
@@ -34,6 +40,7 @@ function givenOutside(more: { readonly put?: () => Promise<void>; readonly heart
       requeue: async (generation, { countTry }) =>
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
       standing: async () => undefined,
+      losses: async () => more.losses ?? 0,
     },
     ends: noEnds,
     lock: { ...noActiveGenerationLock, release: async () => note('release', undefined) },
@@ -176,11 +183,15 @@ describe('an attempt', () => {
     },
   )
 
-  it('loses a try to a broken connection only if it is the generation that breaks it', async () => {
-    const { ports, done } = givenOutside()
+  it('loses a try to a broken connection only if it is the generation that breaks it, or to the third one', async () => {
+    const { ports, done } = givenOutside({ losses: 1 })
     await run(ports, failing('lost'))
     await run(ports, failing('lost'), claimed(), undefined, { isCulprit: () => true })
+    const third = givenOutside({ losses: 2 })
+    await run(third.ports, failing('lost'))
+    await run(third.ports, failing('lost'), claimed(2))
     expect(done).toEqual(['requeue', 'requeue, one try less'])
+    expect(third.done.slice(0, 2)).toEqual(['requeue, one try less', 'fail: The GPU server failed.'])
   })
 
   it.each(['timeout', 'oom', 'backend_fault', 'bad_output'] as const)(
@@ -209,10 +220,21 @@ describe('an attempt', () => {
   it('goes back to the queue without losing a try when the server does not have what it lists', async () => {
     const { ports, done } = givenOutside()
     const outcome = run(ports, failing('model_missing'), claimed(2), undefined, {
-      lacksModel: () => void done.push('the model is left out'),
+      lacksModel: () => {
+        done.push('the model is left out')
+        return false
+      },
     })
     expect(await outcome).toBe('requeued')
     expect(done).toEqual(['the model is left out', 'requeue'])
+  })
+
+  it('loses a try when it finds again that the server does not have what it lists', async () => {
+    const { ports, done } = givenOutside()
+    expect(await run(ports, failing('model_missing'), claimed(), undefined, { lacksModel: () => true })).toBe(
+      'requeued',
+    )
+    expect(done).toEqual(['requeue, one try less'])
   })
 
   it.each(['invalid_request', 'unsupported'] as const)(

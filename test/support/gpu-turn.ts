@@ -8,12 +8,12 @@ export const atOnce = (): GpuTurn => ({
   waits: () => undefined,
   progressed: () => undefined,
   over: () => undefined,
-  freed: () => undefined,
 })
 
 /** A backend of which nothing bad is known. */
 export const noExperience: Experience = {
   isCulprit: () => false,
   sharedFault: () => undefined,
-  lacksModel: () => undefined,
+  lacksModel: () => false,
+  failed: () => undefined,
 }

@@ -4,6 +4,8 @@ import { RUN_TIMES, type RunTimes } from './times.js'
 
 /** If this many accounts fail in a row, what they share is at fault. One account alone could fail on purpose. */
 const FAILED_ACCOUNTS = 3
+/** If this many accounts' generations find a model's file missing or broken, it is not the fault of one of them. */
+const ACCOUNTS_WITHOUT_MODEL = 2
 /** After so many shared faults (some minutes) a generation's faults count as tries again. */
 const MAX_SHARED_FAULTS = 20
 /** A bound, because generations that another worker finishes are never forgotten. */
@@ -38,8 +40,15 @@ type Streak = ReturnType<typeof newStreak>
 export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
   /** By generation: how many others the server has finished since it dropped this one. */
   const drops = new Map<string, number>()
+  /** What was dropped lately: others go first. */
+  let dropped: readonly string[] = []
   const sharedFaults = new Map<string, number>()
   const streaks = new Map<string, Streak>()
+  /** By model: the accounts and the generations that found its file missing or broken since it last worked. */
+  const modelFaults = new Map<string, { readonly accounts: Set<string>; readonly ids: Set<string> }>()
+  /** Inferences that failed since one has succeeded, whatever the reason, and until when others go first. */
+  let failures = 0
+  let yieldsUntil = 0
 
   const failed = (key: string, { accountId, filename, sampler }: Job): Streak => {
     const streak = streaks.get(key) ?? newStreak(Number.NEGATIVE_INFINITY)
@@ -55,11 +64,40 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
     noteDrop(id: string): void {
       drops.delete(id)
       remember(drops, id, 0)
+      dropped = [...dropped.slice(-MAX_REMEMBERED), id]
+    },
+    /** The generations that the server has dropped since nothing else waited. */
+    dropped: () => dropped,
+    forgiveDropped(): void {
+      dropped = []
+    },
+    /** An inference failed. */
+    noteFailure(): void {
+      yieldsUntil = performance.now() + Math.min(leftOutMs * 2 ** failures++, LEFT_OUT_CAP_MS)
+    },
+    isFailing: () => failures > 0,
+    /** Whether other backends should draw for now: one that fails at once is always free, and would take everything. */
+    yields: () => performance.now() < yieldsUntil,
+    /**
+     * The server does not have the model's file, or cannot load it. `leaveOut`: several accounts have found that.
+     * `again`: this generation had found it before.
+     */
+    noteModelFault({ id, accountId, filename }: Job): { readonly leaveOut: boolean; readonly again: boolean } {
+      const { accounts, ids } = modelFaults.get(filename) ?? { accounts: new Set<string>(), ids: new Set<string>() }
+      const again = ids.has(id)
+      accounts.add(accountId)
+      ids.add(id)
+      const leaveOut = accounts.size >= ACCOUNTS_WITHOUT_MODEL
+      if (leaveOut) modelFaults.delete(filename)
+      else modelFaults.set(filename, { accounts, ids })
+      return { leaveOut, again }
     },
     /** The generation has ended, or was put back for another reason. */
     noteEnd({ id, filename, sampler }: Job, succeeded: boolean): void {
       drops.delete(id)
       if (!succeeded) return
+      failures = yieldsUntil = 0
+      modelFaults.delete(filename)
       const now = performance.now()
       for (const key of [SERVER, modelKey(filename), samplerKey(sampler)]) streaks.set(key, newStreak(now))
       for (const [other, finished] of drops) drops.set(other, finished + 1)

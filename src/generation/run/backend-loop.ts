@@ -72,6 +72,8 @@ export function backendLoop(
     while (generation) {
       run = begin(generation, run?.free ?? Promise.resolve())
       await run.nearlyFree
+      // While it fails, one at a time: what becomes of this one decides what is claimed next.
+      if (experience.isFailing()) await Promise.all(unfinished)
       while (unfinished.size > MAX_FINISHING) await Promise.race(unfinished)
       generation = await claim()
       if (generation) continue
@@ -92,8 +94,16 @@ export function backendLoop(
           ? undefined
           : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep() }
       try {
-        const claimed = await runs.claim({ worker, backend: backend.name }, experience.without(serves), affinity)
+        const by = { worker, backend: backend.name, yields: experience.yields() }
+        const able = experience.without(serves)
+        const except = experience.dropped()
+        const claimed = await runs.claim({ ...by, except }, able, affinity)
         if (claimed) return claimed
+        if (except.length === 0) continue
+        // Nothing else waits: it is their turn again.
+        experience.forgiveDropped()
+        const dropped = await runs.claim(by, able, affinity)
+        if (dropped) return dropped
       } catch (err) {
         // Postgres is down; the next job or poll retries.
         warn(err, 'claim failed')
@@ -119,7 +129,12 @@ export function backendLoop(
     const known = {
       isCulprit: () => experience.isCulprit(id),
       sharedFault: () => experience.sharedFault(generation),
-      lacksModel: () => leaveOut(filename),
+      lacksModel: () => {
+        const { leaveOut, again } = experience.noteModelFault(generation)
+        if (leaveOut) leaveModelOut(filename)
+        return again && !leaveOut
+      },
+      failed: noteFailure,
     }
     const work = () => runGeneration(ports, backend, generation, leaving.signal, run, known, times)
     const ended = around(generation, backend.name, work)
@@ -155,7 +170,14 @@ export function backendLoop(
     if (outcome === 'succeeded' || outcome === 'failed') outages = 0
   }
 
-  const leaveOut = (filename: string): void => {
+  const noteFailure = (): void => {
+    const isNew = !experience.isFailing()
+    experience.noteFailure()
+    // Announced immediately, so that the other backends know.
+    if (isNew && up) checkIn(0)
+  }
+
+  const leaveModelOut = (filename: string): void => {
     leftOut.set(filename, performance.now() + LEFT_OUT_MS)
     serves = withoutLeftOut(serves)
     // Announced immediately, so that generations of this model do not wait for this backend.
@@ -200,7 +222,11 @@ export function backendLoop(
       limit.clear()
     }
     await backends
-      .announce(worker, backend.name, up, refuses ? NOTHING : serves, { loaded, error: lastError })
+      .announce(worker, backend.name, up, refuses ? NOTHING : serves, {
+        loaded,
+        error: lastError,
+        failing: experience.isFailing(),
+      })
       .catch((err) => warn(err, 'backend could not be announced'))
     if (!up) return
     // Claims what was enqueued while the backend was down or busy.

@@ -74,28 +74,31 @@ export interface InferenceBackend {
 }
 
 const SERVER_FAULTS = ['unavailable', 'busy', 'auth', 'unusable', 'lost'] as const
+/** After these another backend may do better. */
+export const BACKEND_FAULTS = [
+  ...SERVER_FAULTS,
+  'timeout',
+  'oom',
+  'backend_fault',
+  'bad_output',
+  'model_missing',
+] as const
 
 /**
- * - `unavailable`, `busy`, `auth`, `lost`: the server's fault; costs the generation no try, and the backend is left
- *   alone until it answers again
+ * - `unavailable`, `busy`, `auth`: the server's fault; costs the generation no try, and the backend is left alone until
+ *   it answers again
+ * - `lost`: likewise, but the connection broke, or a proxy gave up, while the server was asked to draw; if that goes on, it
+ *   costs the generation tries
  * - `unusable`: likewise; the server answers, but is of another kind or set up for something else
  * - `timeout`, `oom`, `backend_fault`, `bad_output`: the generation's fault; costs one of its three tries. If several
  *   accounts' generations end with one of the last two in a row, it is the fault of the model or the sampler that they
  *   share, which is left out for a while, or of the server if they share neither
- * - `model_missing`: costs no try; the server is not asked for that model for a while
+ * - `model_missing`: costs no try; if it is so for generations of two accounts, the server is not asked for that model for
+ *   a while. If one finds it again, it costs tries
  * - `invalid_request`, `unsupported`: trying again cannot help
  * - `canceled`: by us
  */
-export type BackendErrorKind =
-  | (typeof SERVER_FAULTS)[number]
-  | 'timeout'
-  | 'oom'
-  | 'backend_fault'
-  | 'bad_output'
-  | 'invalid_request'
-  | 'unsupported'
-  | 'model_missing'
-  | 'canceled'
+export type BackendErrorKind = (typeof BACKEND_FAULTS)[number] | 'invalid_request' | 'unsupported' | 'canceled'
 
 export const isServerFault = (error: unknown): error is BackendError =>
   error instanceof BackendError && SERVER_FAULTS.some((kind) => kind === error.kind)

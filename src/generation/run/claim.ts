@@ -13,6 +13,16 @@ export interface Serves extends Omit<Capabilities, 'ambiguous' | 'samplers'> {
   readonly samplers: readonly string[]
 }
 
+/** Who claims. */
+export interface Claimant {
+  readonly worker: string
+  readonly backend: string
+  /** Inferences failed there lately: it takes only what no other live backend that draws could take instead. */
+  readonly yields?: boolean
+  /** Generations that it does not take. */
+  readonly except?: readonly string[]
+}
+
 /** Lets a claim prefer generations of the model that the backend holds: loading another one takes seconds. */
 export interface Affinity {
   readonly filename: string
@@ -55,19 +65,18 @@ export interface PutBack {
 export interface RunStore {
   /**
    * Takes the first claimable generation in queue order that this backend can serve, under a lease of some seconds;
-   * with an affinity, the first of its model, as long as the one that comes first may still be passed over.
+   * with an affinity, the first of its model, as long as the one that comes first may still be passed over. One that
+   * this backend has failed is left to a live one that has not, can serve it and is not failing, if there is one.
    */
-  claim(
-    by: { readonly worker: string; readonly backend: string },
-    serves: Serves,
-    affinity?: Affinity,
-  ): Promise<ClaimedGeneration | undefined>
+  claim(by: Claimant, serves: Serves, affinity?: Affinity): Promise<ClaimedGeneration | undefined>
   /** Renews the lease. */
   heartbeat(id: string, attempt: number): Promise<boolean>
   /** Images and success in one transaction. */
   succeed(generation: ClaimedGeneration, images: readonly StoredImage[]): Promise<boolean>
   /** A generation's status and its latest attempt. */
   standing(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
+  /** How many of its attempts have ended because the connection to the GPU server broke. */
+  losses(id: string): Promise<number>
   /** Failure and refund in one transaction. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
   /** Puts it back in its place in the queue, as a new attempt, whose number it resolves to. */
@@ -80,6 +89,8 @@ export interface BackendCondition {
   readonly loaded: string | undefined
   /** Why it was last down, in the words of the log. */
   readonly error: string | undefined
+  /** Nothing has succeeded there since an inference failed: others leave nothing to it. */
+  readonly failing?: boolean
 }
 
 /** Which backends are alive and what they serve, readable by all processes. */

@@ -13,8 +13,6 @@ export interface GpuTurn {
   progressed(fraction: number): void
   /** Everything is drawn; the answer is still on its way. */
   over(): void
-  /** The inference failed; the backend can take its next request. */
-  freed(): void
 }
 
 /** An attempt that was claimed too early is requeued after this time, so that another backend may claim it. */
@@ -82,7 +80,6 @@ export function inferenceRun(
       if (begunAt !== undefined && work) pace.note(work, performance.now() - begunAt)
       end()
     },
-    freed: end,
   }
   return {
     ...turn,

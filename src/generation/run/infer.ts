@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../abort-signals.js'
 import { drawingOf, seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../shared-ports.js'
-import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
+import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
 import type { ClaimedGeneration, RunStore } from './claim.js'
 import type { GpuTurn } from './gpu-turn.js'
 
@@ -16,7 +16,7 @@ interface InferPorts {
   readonly previews: PreviewBoard
 }
 
-/** Runs the inference. The GPU's turn ends when everything is drawn, or when a server that is up has failed. */
+/** Runs the inference. The GPU's turn ends when everything is drawn; after a failure, when the attempt has ended. */
 export async function infer(
   { runs, progress, previews }: InferPorts,
   backend: InferenceBackend,
@@ -66,11 +66,7 @@ export async function infer(
     ...{ signal: stop, onWaiting, onProgress, onPreview },
     ...{ onDrawn: () => turn.over(), hasEnded: (name: string) => hasEnded(runs, name) },
   }
-  const inferred = await orGiveUp(backend.generate(request, options), stop).catch((error) => {
-    // A server that is up can take the next generation now.
-    if (!isServerFault(error)) turn.freed()
-    throw error
-  })
+  const inferred = await orGiveUp(backend.generate(request, options), stop)
   turn.over()
   if (inferred.length !== batchSize) {
     throw new BackendError(

@@ -3,7 +3,7 @@ import { failpoint } from '../../failpoint.js'
 import type { Log } from '../../log.js'
 import { MAX_TRIES, publicReason } from '../failure-reason.js'
 import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
-import { BackendError, type InferenceBackend, isServerFault } from './backend.js'
+import { BACKEND_FAULTS, BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, PutBackReason, RunStore } from './claim.js'
 import { type GpuTurn, waitForTurn } from './gpu-turn.js'
@@ -37,8 +37,10 @@ export interface Experience {
   isCulprit(): boolean
   /** The inference failed. Undefined: the fault is the generation's own, and counts as a try. */
   sharedFault(): SharedFault | undefined
-  /** The backend lists the model but does not have it. */
-  lacksModel(): void
+  /** The backend lists the model but does not have it, or cannot load its file. Whether that costs a try. */
+  lacksModel(): boolean
+  /** The backend failed, for whatever reason. */
+  failed(): void
 }
 
 /** How the attempt ended, for the backend's loop; `down`: the server or the store is at fault, not the generation. */
@@ -122,11 +124,10 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   const kind = fault?.kind ?? 'internal'
   attempt.onFault?.(attempt.generation, kind)
   log.warn({ ...facts, err: error, kind }, 'generation attempt failed')
+  if (fault && BACKEND_FAULTS.some((its) => its === kind)) experience.failed()
   if (isServerFault(error)) {
-    if (error.kind !== 'lost') await requeue(attempt, error.kind)
-    else if (experience.isCulprit()) await failOrRetry(attempt, error)
-    // Let another generation go first: if the server drops only this one, the fault is this one's.
-    else await requeue(attempt, error.kind, { countTry: false, delayMs: attempt.times.droppedMs })
+    if (error.kind === 'lost') await afterLoss(attempt, error, experience)
+    else await requeue(attempt, error.kind)
     return { down: error }
   }
   switch (fault?.kind) {
@@ -135,8 +136,8 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
       return fail(attempt, fault.publicMessage)
     case 'model_missing':
       // First, so that another backend claims it.
-      experience.lacksModel()
-      return requeue(attempt, fault.kind)
+      if (experience.lacksModel()) return failOrRetry(attempt, fault)
+      return requeue(attempt, fault.kind, { countTry: false, delayMs: backoffMs(attempt.times, 0) })
     case 'backend_fault':
     case 'bad_output': {
       const sharedFault = experience.sharedFault()
@@ -150,11 +151,23 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   }
 }
 
-function failOrRetry(attempt: Attempt, error: unknown): Promise<RunOutcome> {
+/** A server that restarts loses what it draws once or twice; a proxy that gives up too early does so each time. */
+const FREE_LOSSES = 2
+
+/** The connection broke, or a proxy gave up, while the server was asked to draw. */
+async function afterLoss(attempt: Attempt, error: BackendError, experience: Experience): Promise<RunOutcome> {
+  const { runs, generation, times } = attempt
+  // Another generation goes first, as the backend's loop sees to: if only this one is dropped, the fault is this one's.
+  const delayMs = times.droppedMs
+  const isOwn = experience.isCulprit() || (await record(() => runs.losses(generation.id))) >= FREE_LOSSES
+  return isOwn ? failOrRetry(attempt, error, delayMs) : requeue(attempt, error.kind, { countTry: false, delayMs })
+}
+
+function failOrRetry(attempt: Attempt, error: unknown, atLeastMs = 0): Promise<RunOutcome> {
   const tries = attempt.generation.tries + 1
   if (tries >= MAX_TRIES) return fail(attempt, publicReason(error))
   const reason = error instanceof BackendError ? error.kind : 'internal'
-  return requeue(attempt, reason, { countTry: true, delayMs: backoffMs(attempt.times, tries) })
+  return requeue(attempt, reason, { countTry: true, delayMs: Math.max(atLeastMs, backoffMs(attempt.times, tries)) })
 }
 
 /** Full jitter over a doubling cap. */
