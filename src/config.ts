@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isStorageUrl, STORAGE_FORM, storageName, storageOf } from './images/storage.js'
+import { storageName, storageOf, storageUrlProblem } from './images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/declaration.js'
 import { TLS_MODES, tlsProblem } from './tls.js'
 
@@ -56,7 +56,10 @@ const postgresUrl = withTls(urlWith('postgres:', 'postgresql:'))
   .transform((text) => text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'))
 const webUrl = urlWith('http:', 'https:')
 
-const storageUrl = z.string().refine(isStorageUrl, STORAGE_FORM)
+const storageUrl = z.string().superRefine((url, context) => {
+  const problem = storageUrlProblem(url)
+  if (problem) context.addIssue({ code: 'custom', message: problem })
+})
 
 /** Comma-separated; blanks around an entry and empty entries don't count. */
 const list = (text: string): string[] =>

@@ -1,4 +1,5 @@
 /** Where images are kept, as STORAGE_URL says. */
+import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 
 export type Storage = FileStorage | S3Storage
@@ -26,14 +27,38 @@ export interface S3Access {
   readonly key: { readonly id: string; readonly secret: string } | undefined
 }
 
-export const STORAGE_FORM = 'must be file:PATH or s3://BUCKET/PREFIX'
+const S3_URL = /^s3:\/\/([^/]*)(.*?)\/?$/s
 
-/** No part of the prefix is `.` or `..`: on the way to the store they would lead to other keys, or out of the bucket. */
-const S3_URL = /^s3:\/\/([\w.-]{3,63})((?:\/(?!\.{1,2}(?:\/|$))[\w!.*'()-]+)*)\/?$/
+/** What is wrong with a STORAGE_URL, as the end of a sentence; undefined: nothing. */
+export function storageUrlProblem(url: string): string | undefined {
+  if (/^file:./.test(url)) return undefined
+  const [, bucket, path = ''] = S3_URL.exec(url) ?? []
+  if (bucket === undefined) return 'must be file:PATH or s3://BUCKET/PREFIX'
+  return bucketProblem(bucket) ?? (PREFIX.test(path) ? undefined : BAD_PREFIX)
+}
 
-export const isStorageUrl = (url: string): boolean => /^file:./.test(url) || S3_URL.test(url)
+/** No part of it is `.` or `..`: on the way to the store they would lead to other keys, or out of the bucket. */
+const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[\w!.*'()-]+)*$/
 
-/** Takes a URL apart for which `isStorageUrl` holds. */
+const BAD_PREFIX =
+  "has a prefix that can't be used: write parts of letters, digits and -_.!*'(), none of them . or .., with one slash between them"
+
+/** What no store takes. AWS has further rules, and says so itself. */
+function bucketProblem(bucket: string): string | undefined {
+  const named = `names the bucket "${bucket}"`
+  if (bucket === '') return 'names no bucket: write s3://BUCKET/PREFIX'
+  // Not repeated: it may be a key.
+  if (/[^\w.-]/.test(bucket))
+    return 'names a bucket with other characters than letters, digits, dots, hyphens and underscores'
+  if (bucket.length < 3) return `${named}, which is too short: the name of a bucket has at least 3 characters`
+  if (bucket.length > 63) return `${named}, which is too long: the name of a bucket has at most 63 characters`
+  if (!/^[A-Za-z\d].*[A-Za-z\d]$/.test(bucket)) return `${named}, which must begin and end with a letter or a digit`
+  if (bucket.includes('..')) return `${named}, which must not have two dots in a row`
+  if (isIPv4(bucket)) return `${named}, which must not be an IP address`
+  return undefined
+}
+
+/** Takes a URL apart that has no problem. */
 export function storageOf(url: string, access: S3Access): Storage {
   const [, bucket, path = ''] = S3_URL.exec(url) ?? []
   if (bucket === undefined) return { kind: 'file', path: resolve(url.slice('file:'.length)) }
@@ -42,7 +67,7 @@ export function storageOf(url: string, access: S3Access): Storage {
 
 /** Whether the URL names this storage. */
 export const isStorage = (storage: Storage, url: string): boolean =>
-  isStorageUrl(url) && storageName(storageOf(url, NO_ACCESS)) === storageName(storage)
+  !storageUrlProblem(url) && storageName(storageOf(url, NO_ACCESS)) === storageName(storage)
 
 const NO_ACCESS: S3Access = { endpoint: undefined, region: '', forcePathStyle: false, key: undefined }
 
