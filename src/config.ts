@@ -156,6 +156,7 @@ const variables = z.object({
   API_BASE_URL: httpOrigin.optional(),
   STORAGE_URL: storageUrl.default('file:.easel/images'),
   STORAGE_OLD_URL: storageUrl.optional(),
+  STORAGE_ANY_OWNER: flag.default(false),
   S3_ENDPOINT: httpUrl.optional(),
   S3_REGION: z.string().optional(),
   S3_ACCESS_KEY_ID: z.string().optional(),
@@ -326,6 +327,8 @@ function storageConfig(v: z.output<typeof variables>, baseUrl: string) {
     storage,
     /** Where images come from that are not in `storage` yet. */
     oldStorage,
+    /** Whether the directory may be anybody's: its mount may know no owners and modes. */
+    storageAnyOwner: v.STORAGE_ANY_OWNER,
     /** Undefined: workers have a key of the storage. Else they ask the server at `url`, with this secret. */
     uploads: v.UPLOAD_VIA === 'server' && v.UPLOAD_SECRET ? { url: baseUrl, secret: v.UPLOAD_SECRET } : undefined,
   }

@@ -80,7 +80,7 @@ export interface ServerOptions extends ProcessOptions {
 /** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
 export async function startServer(config: Config, log: Logger, options: ServerOptions = {}) {
   const moderator = createModerator({ ...config.moderation, logger: log })
-  const images = await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
+  const images = await openImageStore(config, log)
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db, lock, queue, progress, previews, counter } = foundation
   const missed = foundation.missesNotices('waiting for generations is disturbed')
@@ -127,7 +127,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const limit = { counter, ...config.rateLimit }
   const silent = 'The moderation endpoint does not answer, so NSFW models are refused: check MODERATION_URL.'
   const moderation = { vital: false, trouble: () => (moderator.isSilent() ? silent : undefined) }
-  const ready = readiness({ ...foundation.checks, moderation }, () => draining.signal.aborted)
+  const imageChecks = { vital: false, trouble: images.trouble }
+  const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
   const published = publishedImages(db)
   const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
   const app = await buildApp({
@@ -175,6 +176,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     draining: { begun: draining.signal, leaving: leaving.signal },
     slots: options.slots,
   })
+  const stopChecks = images.untilUsable()
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
   const audit = foundation.startAudit()
@@ -190,6 +192,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     await site.stop()
     clearTimeout(waitersEnd)
     takedowns.stop()
+    stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])
     await watch.close()
     await foundation.close()

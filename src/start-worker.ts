@@ -11,6 +11,7 @@ import { openHealthPort } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
 import { openImageStore } from './images/open-image-store.js'
 import { imageStoreViaServer } from './images/upload-via-server.js'
+import { watchedImageStore } from './images/watched-image-store.js'
 import { createBackend } from './inference/create-backend.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
 import type { JobWorkerOptions } from './queue/job-worker.js'
@@ -40,8 +41,8 @@ export interface WorkerOptions extends ProcessOptions {
 export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
   const { uploads, cdnBaseUrl } = config
   const images = uploads
-    ? imageStoreViaServer({ ...uploads, cdnBaseUrl })
-    : await openImageStore(config, (err) => log.error({ err }, 'images can not be stored yet'))
+    ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl }), log)
+    : await openImageStore(config, log)
   const { tracing, metrics } = options
   const backends = config.inferenceUrls
     .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }))
@@ -90,7 +91,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const isSilent = () => performance.now() - announcedAt > SILENT_MS
   const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
   const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
-  const ready = readiness({ ...foundation.checks, backends: announced }, () => leaving)
+  const stored = { vital: false, trouble: images.trouble }
+  const ready = readiness({ ...foundation.checks, backends: announced, images: stored }, () => leaving)
   metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
   // Before it takes any work: where the port is taken, the process ends here.
   const closeHealthPort = await openHealthPort(config, log, ready, metrics)

@@ -39,4 +39,35 @@ describe('a directory to keep things in', () => {
       `${directory} belongs to another user (uid ${STRANGER}): run as that user, or use another directory.`,
     )
   })
+
+  describe('of another user', () => {
+    const trust = { writers: 0o002, ofGroup: true }
+    const own = [0, ...(process.getgroups?.() ?? [])]
+
+    it.runIf(isRoot).each(own.map((gid) => [gid]))('may be written by group %i, which is ours', async (gid) => {
+      await chown(directory, STRANGER, gid)
+      await chmod(directory, 0o2770)
+      await requireOwn(directory, trust)
+      await expect(requireOwn(directory)).rejects.toThrow(ForeignDirectory)
+    })
+
+    it.runIf(isRoot)('is refused if its group may not write, is not ours, or everybody may write', async () => {
+      const refused = () => expect(requireOwn(directory, trust)).rejects.toThrow(ForeignDirectory)
+      await chown(directory, STRANGER, 0)
+      await chmod(directory, 0o755)
+      await refused()
+      await chmod(directory, 0o777)
+      await refused()
+      await chown(directory, STRANGER, STRANGER)
+      await chmod(directory, 0o770)
+      await refused()
+    })
+
+    it.runIf(isRoot)('is refused behind a link of that user, who may point it elsewhere', async () => {
+      await chmod(directory, 0o770)
+      await symlink(directory, join(parent, 'link'))
+      await lchown(join(parent, 'link'), STRANGER, 0)
+      await expect(requireOwn(join(parent, 'link'), trust)).rejects.toThrow(ForeignDirectory)
+    })
+  })
 })

@@ -28,11 +28,14 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     throw new OperatorError(
       `First set STORAGE_URL=${to} and STORAGE_OLD_URL=${from}, here too, and restart all servers, then all workers.`,
     )
+  const target = await createImageStore({ ...config, oldStorage: undefined })
+  const { trouble, missing } = await target.check()
+  for (const sentence of [trouble, missing]) if (sentence) tell(sentence)
   const list = imageList(db)
   const total = await list.count()
   const ports = {
     from: imageStore({ storage: oldStorage, cdnBaseUrl }),
-    to: await createImageStore({ storage, cdnBaseUrl }),
+    to: target,
     images: list.pages(),
     published: publishedImages(db),
     onFault: (slug: string, error: unknown) => tell(`${slug}: ${sentenceOf(error)}`),

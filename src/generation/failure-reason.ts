@@ -12,6 +12,8 @@ const SUBMIT_AGAIN = 'Please submit it again.'
 export const CANCELED = 'Canceled.'
 export const DEADLINE_PASSED = `The generation was not finished before its deadline. ${SUBMIT_AGAIN}`
 export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${SUBMIT_AGAIN}`
+export const NOT_STORED = `The images were drawn but could not be stored. ${SUBMIT_AGAIN}`
+export const TOO_LARGE_TO_STORE = 'The image is too large to be stored. Choose a smaller width and height.'
 const INTERNAL = `The generation failed because of an internal error. ${SUBMIT_AGAIN}`
 
 /** The subscriber's message for an error of the last try. */

@@ -63,16 +63,32 @@ export type PreviewBoard = LiveBoard<Buffer>
 /** Previews are not stored or sent more often. */
 export const PREVIEWS_EVERY_MS = 1000
 
+/** The store takes images, but not this one, which is too large. */
+export class ImageTooLarge extends Error {}
+
+/** What a store lacks that takes images all the same, as sentences for the operator. */
+export interface StoreLacks {
+  /** Something will fail. */
+  readonly trouble?: string | undefined
+  /** Easel does without it. */
+  readonly missing?: string | undefined
+}
+
 export interface ImageStore {
   /**
    * Stores a PNG under its slug, with its thumbnail (a WebP) if it has one, and replaces what an earlier attempt left.
    * Resolves once both are durable and readable, to false if they were not wanted any more.
+   * @throws ImageTooLarge; any other error says that no image can be stored, in a sentence for the operator
    */
   put(slug: string, png: Buffer, options?: PutOptions): Promise<boolean>
   /** Removes the image and its thumbnail. */
   remove(slug: string): Promise<void>
-  /** Rejects unless an image could be stored now; called after a put has failed. */
-  check(): Promise<void>
+  /**
+   * Stores an image as large as any, with its thumbnail, in the same way as a put, and removes both. Rejects if images
+   * can't be stored now. What puts can do without, such as checksums, is left out of them from then on if the store
+   * refuses it.
+   */
+  check(): Promise<StoreLacks>
   /** The permanent public URL. */
   url(slug: string): string
   thumbnailUrl(slug: string): string

@@ -16,9 +16,9 @@ import { type App, schemaController } from './fastify-app.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
 import { type DescribeApi, describeApi } from './openapi.js'
 import { type PersonalApiOptions, personalApi } from './personal-api/plugin.js'
-import { requireUtf8 } from './utf8.js'
 import { answerUnreadable, noteRequest, refuseTunnel } from './unreadable.js'
 import { type UploadOptions, uploadRoutes } from './upload-routes.js'
+import { requireUtf8 } from './utf8.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
-import { AppError, serviceUnavailable } from '../errors.js'
-import { IMAGE_FILE } from '../generation/generation.js'
+import { AppError } from '../errors.js'
+import { IMAGE_FILE, PROBE_FILE } from '../generation/generation.js'
 import type { PublishedImages } from '../generation/library/history.js'
 import type { UploadRights } from '../generation/run/upload-rights.js'
 import type { ImageStore } from '../generation/shared-ports.js'
@@ -18,6 +18,7 @@ export interface UploadOptions {
     reserve(file: string, replaces: string | undefined): Promise<string | undefined>
     presignPut(file: string, facts: { bytes: number; sha256: string; replaces: string }): Promise<object>
     head(file: string): Promise<{ readonly etag: string; readonly sha256: string | undefined } | undefined>
+    remove(file: string): Promise<void>
   }
   readonly images: Pick<ImageStore, 'remove' | 'check'>
 }
@@ -25,13 +26,16 @@ export interface UploadOptions {
 /** As Postgres has it. */
 const MAX_ATTEMPT = 2 ** 31 - 1
 
-const file = z.string().regex(IMAGE_FILE)
+const isProbe = (file: string) => PROBE_FILE.test(file)
+const file = z.string().refine((name) => IMAGE_FILE.test(name) || isProbe(name))
 const uploadBody = z.strictObject({
+  /** Of the attempt that drew the image; probes have none. */
   id: z
     .string()
     .max(100)
-    .refine(...validText('id')),
-  attempt: z.int().min(1).max(MAX_ATTEMPT),
+    .refine(...validText('id'))
+    .default(''),
+  attempt: z.int().min(1).max(MAX_ATTEMPT).default(1),
   file,
   bytes: z
     .int()
@@ -56,21 +60,23 @@ export function uploadRoutes(app: App, { secret, rights, published, bucket, imag
     if (timingSafeEqual(hashOf(request.headers.authorization ?? ''), expected)) return next()
     next(new AppError('unauthorized', 'This address is for workers: send their UPLOAD_SECRET.'))
   })
-  const orAway = (cause: unknown) => {
-    throw serviceUnavailable(5, cause)
+  // Whoever runs the worker reads it in the worker's log.
+  const orAway = (cause: Error) => {
+    throw new AppError('unavailable', cause.message, { retryAfterSeconds: 5 }, { cause })
   }
 
   app.post('/', { schema: { body: uploadBody } }, async ({ body }, reply) => {
     const { id, attempt, file, bytes, sha256 } = body
     const slug = slugOf(file)
+    const mayStore = async () => isProbe(file) || (await rights.mayStore({ id, attempt }, slug))
     // Looked at first: what is stored and published from now on is no longer what the reservation may replace.
     const found = await bucket.head(file).catch(orAway)
-    if (!(await rights.mayStore({ id, attempt }, slug))) return reply.code(409).send(NOT_ITS_OWN)
+    if (!(await mayStore())) return reply.code(409).send(NOT_ITS_OWN)
     const isThere = found?.sha256 === sha256
     const replaces = isThere ? found.etag : await bucket.reserve(file, found?.etag).catch(orAway)
     if (replaces === undefined) return reply.code(409).send({ error: 'Another upload of this image has begun.' })
     // A cancellation may have removed the files before ours was there.
-    if (!isThere && !(await rights.mayStore({ id, attempt }, slug))) {
+    if (!isThere && !(await mayStore())) {
       if (!(await published.find(slug))) await images.remove(slug).catch(orAway)
       return reply.code(409).send(NOT_ITS_OWN)
     }
@@ -82,6 +88,10 @@ export function uploadRoutes(app: App, { secret, rights, published, bucket, imag
   }))
 
   app.delete('/:file', { schema: { params: fileParams } }, async ({ params }, reply) => {
+    if (isProbe(params.file)) {
+      await bucket.remove(params.file).catch(orAway)
+      return reply.code(204).send()
+    }
     const slug = slugOf(params.file)
     if ((await published.find(slug))?.removed === false)
       return reply.code(409).send({ error: 'This image is published.' })
@@ -89,8 +99,9 @@ export function uploadRoutes(app: App, { secret, rights, published, bucket, imag
     return reply.code(204).send()
   })
 
-  app.post('/check', async (_request, reply) => {
+  /** The worker then puts probes of its own. */
+  app.post('/check', async () => {
     await images.check().catch(orAway)
-    return reply.code(204).send()
+    return { probes: true }
   })
 }

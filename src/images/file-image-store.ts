@@ -3,6 +3,8 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { IMAGE_FILE } from '../generation/generation.js'
+import { ImageTooLarge, type StoreLacks } from '../generation/shared-ports.js'
+import { ForeignDirectory } from '../own-directory.js'
 import { type AnyImageStore, EXTENSIONS, type Extension, fileName, publicUrls, sha256Of } from './any-image-store.js'
 
 /** Group reads, too: a web server in front may serve the directory. A stricter umask is respected. */
@@ -33,40 +35,68 @@ export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl:
     return (await Promise.all(times)).find((time) => time !== undefined)
   }
 
+  /** A rename or a removal outlives a power cut only once the directory itself is on disk. Resolves to why it can't be. */
+  const syncRoot = async (): Promise<string | undefined> => {
+    try {
+      await closing(await open(root, 'r'), (handle) => handle.sync())
+      return undefined
+    } catch (error) {
+      if (codeOf(error) !== 'EIO') return ifOneOf(NO_DIRECTORY_SYNC, error)
+      // Where a disk is broken, a file can't be synced either. Else it is a mount that knows no other answer.
+      await withProbe(root, 1, async () => undefined)
+      return 'EIO'
+    }
+  }
+
   return {
     async put(slug, png, { isWanted = async () => true, thumbnail } = {}) {
       // The image last: where it is, so is its thumbnail.
       const files = [
         ...(thumbnail ? [{ file: fileOf(slug, 'webp'), bytes: thumbnail }] : []),
         { file: fileOf(slug), bytes: png },
-      ].map((it) => ({ ...it, temporary: join(root, `.${slug}.${randomBytes(8).toString('hex')}.tmp`) }))
+      ].map((it) => ({ ...it, temporary: newTemporary(root, slug) }))
       const discard = () => Promise.all(files.map(({ temporary }) => rm(temporary, { force: true })))
       try {
-        const written = await Promise.allSettled(files.map(({ temporary, bytes }) => writeDurably(temporary, bytes)))
-        for (const it of written) if (it.status === 'rejected') throw it.reason
+        await storingIn(root, png.length, async () => {
+          const written = await Promise.allSettled(files.map(({ temporary, bytes }) => writeDurably(temporary, bytes)))
+          for (const it of written) if (it.status === 'rejected') throw it.reason
+        })
         if (!(await isWanted())) {
           await discard()
           return false
         }
-        for (const { temporary, file } of files) await rename(temporary, file)
+        await storingIn(root, png.length, async () => {
+          for (const { temporary, file } of files) await rename(temporary, file)
+          await syncRoot()
+          for (const { file, bytes } of files) {
+            const { size } = await stat(file)
+            if (size !== bytes.length) throw new Error(`${file} holds ${size} bytes instead of ${bytes.length}`)
+          }
+        })
+        return true
       } catch (error) {
         await discard().catch(() => undefined) // the first failure is the one to tell
         throw error
       }
-      await syncDirectory(root)
-      for (const { file, bytes } of files) {
-        const { size } = await stat(file)
-        if (size !== bytes.length) throw new Error(`${file} holds ${size} bytes instead of ${bytes.length}`)
-      }
-      return true
     },
 
     async remove(slug) {
       const removed = EXTENSIONS.map((extension) => unlink(fileOf(slug, extension)).then(() => true, ifMissing))
-      if ((await Promise.all(removed)).includes(true)) await syncDirectory(root)
+      if ((await Promise.all(removed)).includes(true)) await syncRoot()
     },
 
-    check: () => probeDirectory(root, PROBE_BYTES),
+    async check(): Promise<StoreLacks> {
+      const probe = (bytes: number) =>
+        storingIn(root, bytes, () => withProbe(root, bytes, async (noSync) => noSync ?? (await syncRoot())))
+      let trouble: string | undefined
+      const noSync = await probe(PROBE_BYTES).catch((error) => {
+        if (!(error instanceof ImageTooLarge)) throw error
+        trouble = error.message
+        return probe(1)
+      })
+      const missing = `The file system of ${root} can't sync all that it stores (${noSync}): after a power cut the newest images may be missing.`
+      return { trouble, missing: noSync && missing }
+    },
 
     read: async (slug) => readImage(fileOf(slug)),
     readThumbnail: async (slug) => readImage(fileOf(slug, 'webp')),
@@ -110,19 +140,73 @@ async function readImage(file: string): Promise<Buffer | undefined> {
   return closing(handle, async () => ((await handle.stat()).isFile() ? await handle.readFile() : undefined))
 }
 
-const writeDurably = async (path: string, bytes: Buffer) =>
+/** Resolves to why the file can't be made durable on this file system, if so. */
+const writeDurably = async (path: string, bytes: Buffer): Promise<string | undefined> =>
   closing(await open(path, 'wx', FILE_MODE), async (handle) => {
     await handle.writeFile(bytes)
-    await handle.sync()
+    return handle.sync().then(
+      () => undefined,
+      (error) => ifOneOf(NO_SYNC, error),
+    )
   })
 
-/** Writes a file and removes it: permission bits don't tell of read-only mounts and full disks. */
-export async function probeDirectory(root: string, bytes: number): Promise<void> {
-  const probe = join(root, `.probe.${randomBytes(8).toString('hex')}.tmp`)
+/**
+ * Writes a file and removes it: permission bits don't tell of read-only mounts and full disks.
+ * @throws Error with a sentence for the operator
+ */
+export const probeDirectory = (root: string): Promise<void> =>
+  storingIn(root, 0, () => withProbe(root, 0, async () => undefined))
+
+/** @param use gets why the file can't be made durable, if so */
+async function withProbe<T>(root: string, bytes: number, use: (noSync: string | undefined) => Promise<T>): Promise<T> {
+  const [probe, renamed] = [newTemporary(root, 'probe'), newTemporary(root, 'probe')]
   try {
-    await writeDurably(probe, Buffer.alloc(bytes))
+    const noSync = await writeDurably(probe, Buffer.alloc(bytes))
+    await rename(probe, renamed)
+    const { size } = await stat(renamed)
+    if (size !== bytes) throw new Error(`${renamed} holds ${size} bytes instead of ${bytes}`)
+    return await use(noSync)
   } finally {
-    await rm(probe, { force: true })
+    await Promise.all([probe, renamed].map((path) => rm(path, { force: true })))
+  }
+}
+
+const newTemporary = (root: string, name: string) => join(root, `.${name}.${randomBytes(8).toString('hex')}.tmp`)
+
+/** What file systems answer that can't sync, as some network and user-space ones do. */
+const NO_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+/** Of a directory, which some can't even open for it. */
+const NO_DIRECTORY_SYNC = new Set([...NO_SYNC, 'EISDIR', 'EACCES', 'EPERM', 'EBADF'])
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
+
+function ifOneOf(codes: ReadonlySet<string>, error: unknown): string {
+  if (!codes.has(codeOf(error))) throw error
+  return codeOf(error)
+}
+
+/** By the code of the error; of no other one the reason is known. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'make room on its disk',
+  EDQUOT: 'make room, or raise the quota of this user there',
+  EROFS: 'its disk is mounted read-only, often after an error: mount it for writing',
+  EIO: 'its disk or mount is broken: look into the log of the system',
+  ESTALE: 'its mount is stale: mount it again',
+}
+
+/** Names the directory and what to do in an error that file systems throw without. @param bytes of the image */
+export async function storingIn<T>(root: string, bytes: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ForeignDirectory) throw error
+    const [code, reason] = [codeOf(error), error instanceof Error ? error.message : String(error)]
+    if (code === 'EFBIG')
+      throw new ImageTooLarge(
+        `${root} takes no file of ${bytes} bytes (EFBIG), so such images fail: raise the limit on the size of files there, or that of this process (ulimit -f).`,
+      )
+    const advice = ADVICE[code] ?? 'make it a writable directory or change STORAGE_URL'
+    throw new Error(`Images can't be stored in ${root}; ${advice} (${reason}).`, { cause: error })
   }
 }
 
@@ -130,9 +214,6 @@ export function ifMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
   return undefined
 }
-
-/** A rename or a removal outlives a power cut only once the directory itself is on disk. */
-const syncDirectory = async (directory: string) => closing(await open(directory, 'r'), (handle) => handle.sync())
 
 async function closing<T>(handle: FileHandle, use: (handle: FileHandle) => Promise<T>): Promise<T> {
   try {

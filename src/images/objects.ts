@@ -1,5 +1,6 @@
 /** Image files as objects: what a bucket does for us, whether it is reached directly or through the server. */
-import type { Delivery, PutOptions } from '../generation/shared-ports.js'
+import { randomBytes } from 'node:crypto'
+import { type Delivery, ImageTooLarge, type PutOptions } from '../generation/shared-ports.js'
 import { fileName, sha256Of } from './any-image-store.js'
 
 /** What a put binds: nobody else can store other bytes with it. */
@@ -7,9 +8,11 @@ export interface ObjectFacts {
   readonly bytes: number
   /** As base64. */
   readonly sha256: string
-  /** The ETag of what it replaces; undefined: there must be nothing yet. */
+  /** The ETag of what it replaces; undefined: there must be nothing yet; ANYTHING: the store lets nobody look. */
   readonly replaces: string | undefined
 }
+
+export const ANYTHING = '*'
 
 export interface FoundObject {
   readonly bytes: number
@@ -18,11 +21,15 @@ export interface FoundObject {
   readonly etag: string
 }
 
-/** Each rejects with a sentence for the operator. `file`: its name, as IMAGE_FILE has it. */
+/** Each rejects with a sentence for the operator. `file`: its name, as IMAGE_FILE or PROBE_FILE has it. */
 export interface Objects {
-  /** Resolves to false if another object is there than the one that it replaces. */
+  /**
+   * Resolves to false if another object is there than the one that it replaces.
+   * @throws ImageTooLarge
+   */
   put(file: string, content: Buffer, facts: ObjectFacts, options: PutTarget): Promise<boolean>
-  head(file: string): Promise<FoundObject | undefined>
+  /** What is there; `unknown`: the store lets nobody look. */
+  head(file: string): Promise<FoundObject | 'unknown' | undefined>
 }
 
 export interface PutTarget {
@@ -59,11 +66,48 @@ async function putFile(objects: Objects, file: string, content: Buffer, options:
     if (await objects.put(file, content, facts, target)) break
     if (conflicts === MAX_CONFLICTS)
       throw new Error(`${file} could not be stored: something else replaces it all the time`)
-    found = await objects.head(file)
+    const there = await objects.head(file)
+    found = there === 'unknown' ? { bytes: 0, sha256: undefined, etag: ANYTHING } : there
   }
   const kept = await objects.head(file)
+  if (kept === 'unknown') return true
   if (kept?.bytes !== content.length)
     throw new Error(`${file} holds ${kept?.bytes ?? 'no'} bytes instead of ${content.length}`)
   if ((kept.sha256 ?? sha256) !== sha256) throw new Error(`${file} holds other bytes than were stored`)
   return true
 }
+
+/** In bytes. The largest has more than the pixels of the largest image, which don't shrink if they are noise. */
+const SIZES = { thumbnail: 48 * 1024, usual: 2 * 1024 * 1024, largest: 9.5 * 1024 * 1024 }
+
+interface ProbedObjects extends Objects {
+  remove(file: string): Promise<void>
+}
+
+/**
+ * Does what a put of the largest image does, and removes it. Resolves to what is wrong although images can be stored.
+ * @param name of the probes; the same each time, so that they don't pile up where none can be removed
+ */
+export async function probeObjects(objects: ProbedObjects, name: string): Promise<string | undefined> {
+  const troubles: string[] = []
+  const note = (error: unknown) => void troubles.push((error as Error).message)
+  const [thumbnail, image] = [`${name}.webp`, `${name}.png`]
+  const put = (file: string, bytes: number) => putFile(objects, file, randomBytes(bytes), {})
+  try {
+    await put(thumbnail, SIZES.thumbnail)
+    await put(image, SIZES.largest).catch(async (error) => {
+      note(error)
+      // Large images fail, one by one. The others need not wait.
+      await put(image, SIZES.usual).catch((usual) => {
+        if (!(usual instanceof ImageTooLarge)) throw usual
+        troubles.splice(0, 1, usual.message)
+      })
+    })
+  } finally {
+    await Promise.all([thumbnail, image].map((file) => objects.remove(file))).catch(note)
+  }
+  return troubles.join(' ') || undefined
+}
+
+/** Of a check's files, without their ends; see PROBE_FILE. */
+export const newProbeName = () => `.probe.${randomBytes(8).toString('hex')}`

@@ -1,16 +1,20 @@
 import { mkdir, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Log } from '../log.js'
 import { ForeignDirectory, requireOwn } from '../own-directory.js'
 import type { AnyImageStore } from './any-image-store.js'
-import { fileImageStore, probeDirectory, TEMPORARY_FILE } from './file-image-store.js'
+import { fileImageStore, probeDirectory, storingIn, TEMPORARY_FILE } from './file-image-store.js'
 import { movingImageStore } from './moving-image-store.js'
 import { s3ImageStore } from './s3-image-store.js'
 import type { Storage } from './storage.js'
+import { type StoreWatch, watchedImageStore } from './watched-image-store.js'
 
 interface StoreConfig {
   readonly storage: Storage
   /** Where images are read from that are not in `storage` yet. */
   readonly oldStorage?: Storage | undefined
+  /** Whether a directory of others will do: see STORAGE_ANY_OWNER. */
+  readonly storageAnyOwner?: boolean
   readonly cdnBaseUrl: string
 }
 
@@ -18,6 +22,7 @@ interface StoreConfig {
 const ABANDONED_AFTER_MS = 3_600_000
 /** A group may be let in: an orchestrator hands volumes over that way. */
 const EVERYBODY = 0o002
+const NO_MODES = 'If its mount knows no owners and modes, set STORAGE_ANY_OWNER=true.'
 
 /** The store as it is: nothing is made, cleared away or asked before its first use. */
 export function imageStore({ storage, oldStorage, cdnBaseUrl }: StoreConfig): AnyImageStore {
@@ -27,55 +32,40 @@ export function imageStore({ storage, oldStorage, cdnBaseUrl }: StoreConfig): An
 }
 
 /**
- * The store, its directory created if need be.
- * @throws Error with one sentence when an image can't be stored there; ForeignDirectory
+ * The store, its directory created if need be. A bucket is asked nothing.
+ * @throws Error with one sentence when a file can't be stored in the directory; ForeignDirectory
  */
 export async function createImageStore(config: StoreConfig): Promise<AnyImageStore> {
   const store = imageStore(config)
-  if (config.storage.kind === 's3') {
-    await store.check()
-    return store
-  }
-  const { path: root } = config.storage
-  try {
-    await mkdir(root, { recursive: true, mode: 0o750 })
-    await requireOwn(root, EVERYBODY)
-    await probeDirectory(root, 0)
-  } catch (error) {
-    if (error instanceof ForeignDirectory) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    const message = `Images can't be stored in ${root}; make it a writable directory or change STORAGE_URL (${reason}).`
-    throw new Error(message, { cause: error })
-  }
+  if (config.storage.kind === 'file') await createDirectory(config.storage.path, config)
   return store
 }
 
+async function createDirectory(root: string, { storageAnyOwner = false }: StoreConfig): Promise<void> {
+  await storingIn(root, 0, async () => {
+    await mkdir(root, { recursive: true, mode: 0o750 })
+    if (!storageAnyOwner) await requireOwn(root, { writers: EVERYBODY, ofGroup: true, otherwise: NO_MODES })
+  })
+  await probeDirectory(root)
+}
+
 /**
- * For processes that must start even when the store is away: requests are answered without images, and workers put
- * their generations back until it returns. A bucket is tried, and temporary files that killed processes left are
- * removed, in the background: the bucket may be slow, and the directory may hold millions of files.
- * @param onUnusable told once, with the sentence for the operator
+ * For processes that must start even when the store is away: requests are answered without images, and workers draw
+ * nothing until it returns. Nothing is checked but a directory's owner. Temporary files that killed processes left are
+ * removed in the background, because there may be millions of images.
  * @throws ForeignDirectory
  */
-export async function openImageStore(
-  config: StoreConfig,
-  onUnusable: (error: unknown) => void,
-): Promise<AnyImageStore> {
-  const created = createImageStore(config)
-  if (config.storage.kind === 's3') {
-    created.catch(onUnusable)
-    return imageStore(config)
-  }
-  try {
-    const store = await created
-    // Best effort: the next start looks again.
-    removeAbandoned(config.storage.path).catch(() => undefined)
-    return store
-  } catch (error) {
-    if (error instanceof ForeignDirectory) throw error
-    onUnusable(error)
-    return imageStore(config)
-  }
+export async function openImageStore(config: StoreConfig, log: Log): Promise<AnyImageStore & StoreWatch> {
+  const { storage } = config
+  if (storage.kind === 'file')
+    await createDirectory(storage.path, config)
+      // Best effort: the next start looks again.
+      .then(() => void removeAbandoned(storage.path).catch(() => undefined))
+      .catch((err) => {
+        if (err instanceof ForeignDirectory) throw err
+        log.error({ err }, 'images can not be stored yet')
+      })
+  return watchedImageStore(imageStore(config), log)
 }
 
 async function removeAbandoned(root: string) {

@@ -1,14 +1,17 @@
 /** One bucket, or a part of it, by the AWS SDK. It is loaded with the first call: servers with a directory never need it. */
+
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
-import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { getProxyForUrl } from 'proxy-from-env'
 import { timeLimit } from '../abort-signals.js'
 import type { FileRequest, PublicFile } from '../generation/library/public-file.js'
+import type { StoreLacks } from '../generation/shared-ports.js'
 import { sha256Of } from './any-image-store.js'
-import type { FoundObject, ObjectFacts, Objects } from './objects.js'
-import { bucketFailure, isConflict, isMissing, isUnsupported, statusOf } from './s3-failure.js'
+import { newProbeName, type ObjectFacts, type Objects, probeObjects } from './objects.js'
+import { bucketFailure, isConflict, isMissing, statusOf } from './s3-failure.js'
+import { conditionOf, FULL, LOOKS, type Look, learnWays, type StoredObject, type Way } from './s3-ways.js'
 import type { S3Access, S3Storage } from './storage.js'
 
 /** All tries of a call together; one of them may wait for a third of it for an answer. */
@@ -30,14 +33,23 @@ export interface PresignedPut {
   readonly headers: Readonly<Record<string, string>>
 }
 
-interface StoredObject extends FoundObject {
-  readonly changedAt: Date
-}
-
 const NEVER = new AbortController().signal
 
-/** Connections are shared by all that name the same storage. */
-const clients = new WeakMap<S3Access, Promise<S3Client>>()
+/** What this process knows of a storage, for all that name the same: its connections, and what the check has found. */
+interface Known {
+  client: Promise<S3Client> | undefined
+  way: Way
+  /** Undefined: nobody may look. */
+  look: Look | undefined
+}
+
+const known = new WeakMap<S3Access, Known>()
+
+function knownOf(storage: S3Access): Known {
+  const found = known.get(storage) ?? { client: undefined, way: FULL, look: LOOKS[0] }
+  known.set(storage, found)
+  return found
+}
 
 async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Promise<S3Client> {
   // Else it prints on stderr, where the log is, that it will want a newer Node one day.
@@ -75,59 +87,69 @@ interface Call {
 /** Every method rejects with one sentence that names the bucket and what to check. */
 export function s3Bucket(storage: S3Storage) {
   const at = (file: string) => ({ Bucket: storage.bucket, Key: storage.prefix + file })
+  const store = knownOf(storage)
+  const probeName = newProbeName()
 
-  async function call<T>(ms: number, work: (call: Call) => Promise<T>, signal = NEVER): Promise<T> {
+  /** @param action as messages name it; `bytes`: of what it stores */
+  async function call<T>(
+    action: string,
+    ms: number,
+    work: (call: Call) => Promise<T>,
+    { signal = NEVER, bytes }: { readonly signal?: AbortSignal | undefined; readonly bytes?: number } = {},
+  ): Promise<T> {
     const limit = timeLimit(signal, ms)
     try {
-      const client = clients.get(storage) ?? connect(storage)
-      clients.set(storage, client)
+      store.client ??= connect(storage)
       const options = { abortSignal: limit.signal, requestTimeout: ms / TRIES }
-      return await work({ sdk: await import('@aws-sdk/client-s3'), client: await client, options })
+      return await work({ sdk: await import('@aws-sdk/client-s3'), client: await store.client, options })
     } catch (error) {
       signal.throwIfAborted()
-      throw bucketFailure(storage, error, limit.isOver() ? ms : undefined)
+      throw bucketFailure(storage, action, error, { timedOutMs: limit.isOver() ? ms : undefined, bytes })
     } finally {
       limit.clear()
     }
   }
 
   /** Undefined where there is no such object. */
-  const callFor = <T>(ms: number, work: (call: Call) => Promise<T>) =>
-    call(ms, (it) =>
+  const callFor = <T>(action: string, ms: number, work: (call: Call) => Promise<T>) =>
+    call(action, ms, (it) =>
       work(it).catch((error) => {
         if (isMissing(error)) return undefined
         throw error
       }),
     )
 
-  const putInput = (file: string, { bytes, sha256 }: ObjectFacts) => ({
+  const putInput = (file: string, { bytes, sha256 }: ObjectFacts, { checksum }: Way) => ({
     ...at(file),
     ContentLength: bytes,
     ContentType: contentTypeOf(file),
     CacheControl: CACHE_CONTROL,
-    ChecksumSHA256: sha256,
+    ...(checksum && { ChecksumSHA256: sha256 }),
   })
 
-  const head = (file: string): Promise<StoredObject | undefined> =>
-    callFor(CALL_MS, async ({ sdk, client, options }) => {
-      const found = await client.send(new sdk.HeadObjectCommand({ ...at(file), ChecksumMode: 'ENABLED' }), options)
+  const lookBy = ({ by, checksum }: Look, file: string): Promise<StoredObject | undefined> =>
+    callFor(by, CALL_MS, async ({ sdk, client, options }) => {
+      const input = { ...at(file), ...(checksum && { ChecksumMode: 'ENABLED' as const }) }
+      const found =
+        by === 'HEAD'
+          ? await client.send(new sdk.HeadObjectCommand(input), options)
+          : await client.send(new sdk.GetObjectCommand({ ...input, Range: 'bytes=0-0' }), options)
+      if ('Body' in found) (found.Body as Readable).destroy()
       // The checksum of an object of several parts is none of its bytes.
       const sha256 = found.ChecksumType === 'COMPOSITE' ? undefined : found.ChecksumSHA256
-      const { ContentLength: bytes = 0, ETag: etag = '', LastModified: changedAt = new Date(0) } = found
-      return { bytes, sha256, etag, changedAt }
+      const { ContentLength = 0, ContentRange, ETag: etag = '', LastModified: changedAt = new Date(0) } = found
+      return { bytes: Number(ContentRange?.split('/')[1] ?? ContentLength), sha256, etag, changedAt }
     })
 
-  const put: Objects['put'] = (file, content, facts, { signal }) =>
+  const head = (file: string) => lookBy(store.look ?? LOOKS[0], file)
+
+  const putIn = (way: Way, file: string, content: Buffer, facts: ObjectFacts, signal?: AbortSignal): Promise<boolean> =>
     call(
+      'PUT',
       TRANSFER_MS,
       async ({ sdk, client, options: { abortSignal } }) => {
-        const options = { abortSignal, requestTimeout: TRANSFER_MS }
-        const send = (condition: Condition) =>
-          client.send(new sdk.PutObjectCommand({ ...putInput(file, facts), ...condition, Body: content }), options)
-        const sent = send(conditionOf(facts)).catch((error) => {
-          if (!isUnsupported(error)) throw error
-          return send({})
-        })
+        const input = { ...putInput(file, facts, way), ...conditionOf(facts, way), Body: content }
+        const sent = client.send(new sdk.PutObjectCommand(input), { abortSignal, requestTimeout: TRANSFER_MS })
         return sent.then(
           () => true,
           (error) => {
@@ -136,22 +158,45 @@ export function s3Bucket(storage: S3Storage) {
           },
         )
       },
-      signal,
+      { signal, bytes: facts.bytes },
     )
+
+  const remove = (file: string): Promise<void> =>
+    call('DELETE', CALL_MS, async ({ sdk, client, options }) => {
+      await client.send(new sdk.DeleteObjectCommand(at(file)), options)
+    })
+
+  /** Whoever held a signed put without conditions could replace a published image with it. */
+  const requireConditions = (): void => {
+    if (store.way.conditional !== 'all')
+      throw new Error(
+        `The bucket "${storage.bucket}" takes no conditional puts, which uploads through the server need: give workers a key of it, with UPLOAD_VIA=direct.`,
+      )
+  }
+
+  const objects: Objects = {
+    put: (file, content, facts, { signal }) => putIn(store.way, file, content, facts, signal),
+    head: async (file) => (store.look ? head(file) : 'unknown'),
+  }
 
   return {
     head,
-    put,
+    objects,
 
     /**
      * Puts random bytes where an upload will be stored, and resolves to their ETag: a put that replaces exactly these
      * can be stored once, and no longer once they are removed. Undefined: another object is there than `replaces`.
      */
-    reserve: (file: string, replaces: string | undefined): Promise<string | undefined> =>
-      call(CALL_MS, async ({ sdk, client, options }) => {
+    async reserve(file: string, replaces: string | undefined): Promise<string | undefined> {
+      requireConditions()
+      return call('PUT', CALL_MS, async ({ sdk, client, options }) => {
         const Body = randomBytes(32)
         const facts = { bytes: Body.length, sha256: sha256Of(Body).digest('base64'), replaces }
-        const put = new sdk.PutObjectCommand({ ...putInput(file, facts), ...conditionOf(facts), Body })
+        const put = new sdk.PutObjectCommand({
+          ...putInput(file, facts, store.way),
+          ...conditionOf(facts, store.way),
+          Body,
+        })
         return client.send(put, options).then(
           ({ ETag }) => ETag,
           (error) => {
@@ -159,18 +204,20 @@ export function s3Bucket(storage: S3Storage) {
             throw error
           },
         )
-      }),
+      })
+    },
 
     /** For who has no key: a put of these bytes and no others, to be begun soon. */
-    presignPut: (file: string, facts: ObjectFacts): Promise<PresignedPut> =>
-      call(CALL_MS, async ({ sdk, client }) => {
+    async presignPut(file: string, facts: ObjectFacts): Promise<PresignedPut> {
+      requireConditions()
+      return call('PUT', CALL_MS, async ({ sdk, client }) => {
         const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
-        const input = { ...putInput(file, facts), ...conditionOf(facts) }
+        const input = { ...putInput(file, facts, store.way), ...conditionOf(facts, store.way) }
         const headers: Record<string, string> = {
           'content-length': String(facts.bytes),
           'content-type': contentTypeOf(file),
           'cache-control': CACHE_CONTROL,
-          'x-amz-checksum-sha256': facts.sha256,
+          ...(store.way.checksum && { 'x-amz-checksum-sha256': facts.sha256 }),
           ...(facts.replaces === undefined ? { 'if-none-match': '*' } : { 'if-match': facts.replaces }),
         }
         const url = await getSignedUrl(client, new sdk.PutObjectCommand(input), {
@@ -179,24 +226,22 @@ export function s3Bucket(storage: S3Storage) {
           unhoistableHeaders: new Set(['x-amz-checksum-sha256']),
         })
         return { url, headers }
-      }),
+      })
+    },
 
     read: (file: string): Promise<Buffer | undefined> =>
-      callFor(TRANSFER_MS, async ({ sdk, client, options }) => {
+      callFor('GET', TRANSFER_MS, async ({ sdk, client, options }) => {
         const { Body } = await client.send(new sdk.GetObjectCommand(at(file)), options)
         return Buffer.concat(await addAbortSignal(options.abortSignal, Body as Readable).toArray())
       }),
 
-    remove: (file: string): Promise<void> =>
-      call(CALL_MS, async ({ sdk, client, options }) => {
-        await client.send(new sdk.DeleteObjectCommand(at(file)), options)
-      }),
+    remove,
 
     /** The names of all files, in pages. */
     async *list(): AsyncGenerator<string[]> {
       let ContinuationToken: string | undefined
       do {
-        const page = await call(CALL_MS, ({ sdk, client, options }) =>
+        const page = await call('LIST', CALL_MS, ({ sdk, client, options }) =>
           client.send(
             new sdk.ListObjectsV2Command({
               Bucket: storage.bucket,
@@ -212,13 +257,17 @@ export function s3Bucket(storage: S3Storage) {
       } while (ContinuationToken)
     },
 
-    /** Stores an object and deletes it. */
-    async check(): Promise<void> {
-      const probe = `.probe.${randomBytes(8).toString('hex')}.tmp`
-      await call(CALL_MS, async ({ sdk, client, options }) => {
-        await client.send(new sdk.PutObjectCommand({ ...at(probe), Body: Buffer.from('probe') }), options)
-        await client.send(new sdk.DeleteObjectCommand(at(probe)), options)
+    /** `ImageStore.check` */
+    async check(): Promise<StoreLacks> {
+      const file = `${probeName}.webp`
+      const { lacks, ...learned } = await learnWays({
+        put: (way, content, facts) => putIn(way, file, content, facts),
+        lookBy: (look) => lookBy(look, file),
       })
+      Object.assign(store, learned)
+      const trouble = await probeObjects({ ...objects, remove }, probeName)
+      const missing = `The bucket "${storage.bucket}" lacks ${lacks.join(', ')}: Easel does without, and docs/operators.md says what that costs.`
+      return { trouble, missing: lacks.length > 0 ? missing : undefined }
     },
 
     async open(request: FileRequest): Promise<PublicFile | undefined> {
@@ -233,7 +282,7 @@ export function s3Bucket(storage: S3Storage) {
         if (found && request.head)
           return { status: 200, headers: { ...tagsOf(found), 'content-length': String(found.bytes) } }
       }
-      const answer = await callFor(CALL_MS, ({ sdk, client, options }) =>
+      const answer = await callFor('GET', CALL_MS, ({ sdk, client, options }) =>
         client
           .send(new sdk.GetObjectCommand({ ...at(name), ...(range !== undefined && { Range: range }) }), options)
           .catch((error) => {
@@ -257,11 +306,6 @@ export function s3Bucket(storage: S3Storage) {
     },
   }
 }
-
-type Condition = Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>
-
-const conditionOf = ({ replaces }: ObjectFacts): Condition =>
-  replaces === undefined ? { IfNoneMatch: '*' } : { IfMatch: replaces }
 
 const contentTypeOf = (file: string) => (file.endsWith('.webp') ? 'image/webp' : 'image/png')
 

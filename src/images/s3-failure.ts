@@ -1,4 +1,5 @@
 /** What the SDK throws, as one sentence for the operator: its own errors may repeat keys and what was signed. */
+import { ImageTooLarge } from '../generation/shared-ports.js'
 import type { S3Storage } from './storage.js'
 
 interface Thrown {
@@ -17,19 +18,60 @@ export const isMissing = (error: unknown): boolean => statusOf(error) === 404 &&
 export const isConflict = (error: unknown): boolean =>
   [409, 412].includes(statusOf(error) ?? 0) || nameOf(error) === 'NoSuchKey'
 
-/** Some stores know no conditional puts. */
-export const isUnsupported = (error: unknown): boolean => statusOf(error) === 501
+/** What stores and proxies answer to a header or a method that they don't take: without it the request may pass. */
+const isRefused = (error: unknown): boolean =>
+  [400, 403, 405, 406, 411, 415, 417, 422, 428, 500, 501].includes(statusOf(error) ?? 0) &&
+  !/^BadDigest$|ChecksumMismatch|Timeout|TooLarge/.test(nameOf(error))
 
-/** @param timedOutMs how long it took, if that is why it ended */
-export function bucketFailure(storage: S3Storage, error: unknown, timedOutMs: number | undefined): Error {
-  return new Error(`The bucket "${storage.bucket}" ${complaint(storage, error, timedOutMs)}`)
+/** Whoever refuses it, a store or a proxy in front of it. */
+export const isTooLarge = (status: number | undefined, name: string): boolean =>
+  status === 413 || /^(EntityTooLarge|MaxSizeExceeded|RequestBodyTooLarge)$/.test(name)
+
+/** In words, such as `403 AccessDenied`. */
+const reasonOf = (error: unknown): string => `${statusOf(error)} ${nameOf(error)}`.replace(' Unknown', '')
+
+/** @param bytes of the image */
+export const tooLarge = (place: string, reason: string, bytes: number) =>
+  new ImageTooLarge(
+    `${place} refuses a PUT of ${(bytes / 1024 ** 2).toFixed(1)} MiB (${reason}), so such images fail: raise the largest size that the store, or the proxy in front of it, takes.`,
+  )
+
+/** `refusal`: such as `400 InvalidRequest`, if the store or a proxy might have taken the request in another form. */
+export class BucketFailure extends Error {
+  readonly refusal: string | undefined
+
+  constructor(message: string, refusal?: string) {
+    super(message)
+    this.refusal = refusal
+  }
 }
 
-function complaint({ endpoint, key, region }: S3Storage, error: unknown, timedOutMs: number | undefined): string {
+/**
+ * @param action what the bucket was asked for, such as `PUT`
+ * @param call its time limit in ms, if that is why it ended, and the bytes that it should store
+ */
+export function bucketFailure(
+  storage: S3Storage,
+  action: string,
+  error: unknown,
+  { timedOutMs, bytes }: { readonly timedOutMs?: number | undefined; readonly bytes?: number | undefined },
+): Error {
+  const place = `The bucket "${storage.bucket}"`
+  if (bytes !== undefined && isTooLarge(statusOf(error), nameOf(error))) return tooLarge(place, reasonOf(error), bytes)
+  const refusal = isRefused(error) ? reasonOf(error) : undefined
+  return new BucketFailure(`${place} ${complaint(storage, action, error, timedOutMs)}`, refusal)
+}
+
+function complaint(
+  { endpoint, key, region }: S3Storage,
+  action: string,
+  error: unknown,
+  timedOutMs: number | undefined,
+): string {
   const [status, name] = [statusOf(error), nameOf(error)]
   const place = endpoint ?? `AWS in ${region}`
   if (timedOutMs !== undefined || name === 'TimeoutError')
-    return `did not answer in time at ${place}: check that store and the network to it.`
+    return `did not answer a ${action} in time at ${place}: check that store and the network to it.`
   if (name === 'CredentialsProviderError')
     return 'needs a key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this host an AWS role.'
   if (name === 'NoSuchBucket')
@@ -38,11 +80,14 @@ function complaint({ endpoint, key, region }: S3Storage, error: unknown, timedOu
     return `is not in the region ${region}: correct S3_REGION.`
   if (name === 'RequestTimeTooSkewed')
     return 'refuses requests because the clock of this host is wrong: correct that clock.'
+  if (name === 'InvalidBucketName') return 'has a name that this store does not allow: correct STORAGE_URL.'
+  if (status === 507 || /quota|storagefull/i.test(name))
+    return `is full, or has used up its quota (${status} ${name}): make room there, or raise the quota.`
   if (status === 401 || status === 403) {
     const variables = key ? 'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY' : 'the role or profile of this host'
-    return `refuses access (${name}): check ${variables}, and that they may get, put, delete and list objects there.`
+    return `refuses a ${action} (${status} ${name}): check ${variables}, and that they may get, put, delete and list objects there.`
   }
   if (status === undefined)
     return `cannot be reached at ${place} (${(error as Thrown).code ?? name}): check S3_ENDPOINT and the network.`
-  return `answered with an error (${status} ${name}): look into the log of the store at ${place}.`
+  return `answered a ${action} with an error (${status} ${name}): look into the log of the store at ${place}.`
 }

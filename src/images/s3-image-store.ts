@@ -13,7 +13,7 @@ export function s3ImageStore(storage: S3Storage, cdnBaseUrl: string): AnyImageSt
     return found.find((it) => it !== undefined)?.changedAt
   }
   return {
-    put: (slug, png, options) => putImage(bucket, slug, png, options),
+    put: (slug, png, options) => putImage(bucket.objects, slug, png, options),
 
     async remove(slug) {
       await Promise.all(EXTENSIONS.map((it) => bucket.remove(fileName(slug, it))))

@@ -1,9 +1,11 @@
 /** The image store of a worker that has no key: the server signs each put, and does the rest itself. */
 import { timeLimit } from '../abort-signals.js'
+import { PROBE_FILE } from '../generation/generation.js'
 import type { ImageStore } from '../generation/shared-ports.js'
 import { fileName, publicUrls } from './any-image-store.js'
-import { type FoundObject, type Objects, putImage } from './objects.js'
+import { type FoundObject, newProbeName, type Objects, probeObjects, putImage } from './objects.js'
 import type { PresignedPut } from './s3-bucket.js'
+import { isTooLarge, tooLarge } from './s3-failure.js'
 
 const CALL_MS = 15_000
 const TRANSFER_MS = 60_000
@@ -60,23 +62,23 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): Image
       throw new Error(
         `The server at ${url} takes no uploads: set UPLOAD_VIA=server there, too, and let its proxy pass /internal/uploads.`,
       )
-    throw new Error(`The server at ${url} answered ${reply.status} to an upload: look into its log.`)
+    throw new Error(`The server at ${url} answered ${reply.status} to an upload: ${sentenceIn(reply.text)}`)
   }
 
   const objects: Objects = {
     async put(file, content, facts, { by, signal = NEVER }) {
-      if (!by) throw new Error('an upload through the server must name its attempt')
+      if (!by && !PROBE_FILE.test(file)) throw new Error('an upload through the server must name its attempt')
       const granted = await ask('POST', '', { ...by, file, ...facts }, signal)
       if (!granted) return false
       const { url: target, headers } = JSON.parse(granted.text) as PresignedPut
-      const what = `The store of images at ${new URL(target).host} cannot be reached`
+      const place = `The store of images at ${new URL(target).host}`
+      const what = `${place} cannot be reached`
       const { status, text } = await send(what, TRANSFER_MS, signal, target, { method: 'PUT', headers, body: content })
       if (status < 300) return true
       const code = /<Code>(\w{1,50})<\/Code>/.exec(text)?.[1] ?? 'no reason'
       if (status === 409 || status === 412 || code === 'NoSuchKey') return false
-      throw new Error(
-        `The store of images at ${new URL(target).host} refused an upload (${status} ${code}): look into its log.`,
-      )
+      if (isTooLarge(status, code)) throw tooLarge(place, `${status} ${code}`, content.length)
+      throw new Error(`${place} refused an upload (${status} ${code}): look into its log.`)
     },
 
     async head(file) {
@@ -85,14 +87,30 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): Image
     },
   }
 
+  const remove = async (file: string) => {
+    await ask('DELETE', `/${file}`)
+  }
+  const probeName = newProbeName()
+
   return {
     put: (slug, png, options) => putImage(objects, slug, png, options),
-    async remove(slug) {
-      await ask('DELETE', `/${fileName(slug)}`)
-    },
+    remove: async (slug) => remove(fileName(slug)),
     async check() {
-      await ask('POST', '/check', {})
+      const reply = await ask('POST', '/check', {})
+      // A server of an older release signs no probes.
+      return reply?.status === 204 ? {} : { trouble: await probeObjects({ ...objects, remove }, probeName) }
     },
     ...publicUrls(cdnBaseUrl),
   }
+}
+
+/** What the server says of it. */
+function sentenceIn(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown }
+    if (typeof error === 'string') return error
+  } catch {
+    // A proxy's page.
+  }
+  return 'look into its log.'
 }

@@ -75,7 +75,7 @@ async function prepareDirectory(path: string): Promise<string> {
   try {
     await mkdir(path, { recursive: true, mode: 0o755 })
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
-    await requireOwn(path, 0o002) // an older one has the mode of the umask
+    await requireOwn(path, { writers: 0o002 }) // an older one has the mode of the umask
     return await realpath(path) // the server's command line, by which it is found again, has no links in it
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error

@@ -25,7 +25,10 @@ it('a GPU serverâ€™s version is stored without the characters that Postgres canâ
     version: `v1\u0000.9\n\ud800${'x'.repeat(500)}`,
   }
   const inferred = [{ bytes: Buffer.from('png'), seed: 1, madeWith }]
-  const images = await publish({ finishImage: asDrawn, images: noImages }, generation, inferred, async () => true)
+  const images = await publish({ finishImage: asDrawn, images: noImages }, generation, inferred, {
+    stillOurs: async () => true,
+    storeForMs: 0,
+  })
   expect(await runStore(db, { refundFailed: true }).succeed(generation, images)).toBe(true)
   const { rows } = await db.pool.query('SELECT made_with FROM images WHERE generation_id = $1', [generation.id])
   expect(rows[0].made_with).toEqual({ ...madeWith, version: `v1.9\ufffd${'x'.repeat(95)}` })
@@ -44,7 +47,8 @@ it('an attempt that was taken over while its machine was suspended leaves the de
     const inferred = [{ bytes: Buffer.from(image), seed: 1, madeWith: MADE_WITH }]
     return {
       slug: generation.slugs[0] as string,
-      store: () => publish({ finishImage: asDrawn, images }, generation, inferred, lease.stillOurs),
+      store: () =>
+        publish({ finishImage: asDrawn, images }, generation, inferred, { stillOurs: lease.stillOurs, storeForMs: 0 }),
     }
   }
   // Neither of its clocks, nor any of its timers, goes on until it is resumed.

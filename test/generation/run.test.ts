@@ -5,8 +5,9 @@ import { LEASE_SECONDS } from '../../src/db/run-store.js'
 import { BackendError, type InferenceBackend } from '../../src/generation/run/backend.js'
 import { backendLoop } from '../../src/generation/run/backend-loop.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
-import { StoreFault } from '../../src/generation/run/publish.js'
+import type { StoreFault } from '../../src/generation/run/publish.js'
 import { type Experience, type RunPorts, runGeneration } from '../../src/generation/run/run.js'
+import { ImageTooLarge } from '../../src/generation/shared-ports.js'
 import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { asDrawn, MADE_WITH, noBoard, noEnds, noImages, noLog, noQueue } from '../support/fake-ports.js'
 import { aGeneration } from '../support/givens.js'
@@ -257,21 +258,44 @@ describe('an attempt', () => {
 })
 
 describe('an attempt whose surroundings fail', () => {
-  it('goes back to the queue without losing a try when the store refuses its images', async () => {
+  /** A run whose store refuses every image for so long; what is said of it, in seconds from its start. */
+  async function runWhileRefused(forMs: number, error = new Error('ENOSPC')) {
     vi.useFakeTimers()
     try {
       const { ports, done } = givenOutside({
         put: async () => {
-          throw new Error('ENOSPC')
+          if (performance.now() < forMs) throw error
         },
       })
-      const outcome = run(ports, drawing)
-      await vi.advanceTimersByTimeAsync(10_000)
-      expect(await outcome).toEqual({ down: expect.any(StoreFault) })
-      expect(done).toEqual(['requeue'])
+      forMs += performance.now()
+      const told: string[] = []
+      const notStored = (fault: StoreFault) => void told.push(fault.message)
+      const outcome = run(ports, drawing, claimed(), undefined, { notStored })
+      await vi.advanceTimersByTimeAsync(130_000)
+      return { outcome: await outcome, done, told }
     } finally {
       vi.useRealTimers()
     }
+  }
+
+  it('keeps its images and puts them again when the store refuses them for less than two minutes', async () => {
+    const { outcome, done, told } = await runWhileRefused(115_000)
+    expect(outcome).toBe('succeeded')
+    expect(done).toEqual(['put', 'put', 'succeed', 'release'])
+    expect(told.length).toBeGreaterThan(2)
+    expect(told[0]).toBe('ENOSPC')
+  })
+
+  it('fails, and is not drawn again, when the store refuses its images for longer', async () => {
+    const { outcome, done } = await runWhileRefused(200_000)
+    expect(outcome).toBe('failed')
+    expect(done[0]).toBe('fail: The images were drawn but could not be stored. Please submit it again.')
+  })
+
+  it('fails at once, and the store is not blamed, when only its images are too large', async () => {
+    const { outcome, done, told } = await runWhileRefused(200_000, new ImageTooLarge('413'))
+    expect([outcome, told]).toEqual(['failed', []])
+    expect(done[0]).toBe('fail: The image is too large to be stored. Choose a smaller width and height.')
   })
 
   it('stops and goes back to the queue without losing a try when its lease could not be renewed for long', async () => {

@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ImageTooLarge } from '../../src/generation/shared-ports.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { createImageStore, openImageStore } from '../../src/images/open-image-store.js'
+import { givenFileError } from '../support/broken-files.js'
+import { noLog } from '../support/fake-ports.js'
 import { compiled } from '../support/services.js'
 import { until } from '../support/until.js'
 
@@ -78,11 +81,65 @@ describe('the file store', () => {
     const script = `
       import { createImageStore } from '${await compiled('src/images/open-image-store.ts')}'
       const store = await createImageStore({ storage: { kind: 'file', path: process.argv[1] }, cdnBaseUrl: '' })
-      await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.code))`
+      await store.put('${slug}', Buffer.alloc(100_000)).catch((error) => console.log(error.message))`
     const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"`
     const { stdout } = await run('bash', ['-c', limited, process.execPath, script, root])
-    expect(stdout).toBe('EFBIG\n')
+    expect(stdout).toBe(
+      `${root} takes no file of 100000 bytes (EFBIG), so such images fail: raise the limit on the size of files there, or that of this process (ulimit -f).\n`,
+    )
     expect(await readdir(root)).toEqual([])
+  })
+})
+
+describe('a file system', () => {
+  const lacks = (code: string) => ({
+    trouble: undefined,
+    missing: `The file system of ${root} can't sync all that it stores (${code}): after a power cut the newest images may be missing.`,
+  })
+
+  it.each(['EINVAL', 'EIO', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR', 'EACCES', 'EPERM', 'EBADF'])(
+    'is used if it can sync no directory, and that is told: %s',
+    async (code) => {
+      await givenFileError(code, 'sync', 'directory')
+      expect(await store.put(slug, png)).toBe(true)
+      expect(await store.check()).toEqual(lacks(code))
+      await store.remove(slug)
+      expect(await readdir(root)).toEqual([])
+    },
+  )
+
+  it.each(['EINVAL', 'ENOTSUP', 'ENOSYS'])('is used if it can sync nothing, and that is told: %s', async (code) => {
+    await givenFileError(code, 'sync', 'file')
+    expect(await store.put(slug, png)).toBe(true)
+    expect(await store.check()).toEqual(lacks(code))
+  })
+
+  it('is not used if it can sync neither a directory nor a file for an error of its disk', async () => {
+    await givenFileError('EIO', 'sync', 'both')
+    const sentence = `Images can't be stored in ${root}; its disk or mount is broken: look into the log of the system (EIO`
+    await expect(store.put(slug, png)).rejects.toThrow(sentence)
+    await expect(store.check()).rejects.toThrow(sentence)
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it.each([
+    ['ENOSPC', 'make room on its disk'],
+    ['EDQUOT', 'make room, or raise the quota of this user there'],
+    ['EROFS', 'its disk is mounted read-only, often after an error: mount it for writing'],
+    ['ESTALE', 'its mount is stale: mount it again'],
+    ['EACCES', 'make it a writable directory or change STORAGE_URL'],
+  ])('that refuses is named, with what to do: %s', async (code, advice) => {
+    await givenFileError(code, 'writeFile', 'file')
+    for (const work of [() => store.put(slug, png), store.check])
+      await expect(work()).rejects.toThrow(`Images can't be stored in ${root}; ${advice} (${code}: not today, write).`)
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('that takes no large files is used for small ones, and that is told', async () => {
+    const { mend } = await givenFileError('EFBIG', 'writeFile', 'file')
+    await expect(store.put(slug, png)).rejects.toBeInstanceOf(ImageTooLarge)
+    mend()
+    expect(await store.check()).toEqual({})
   })
 })
 
@@ -104,8 +161,26 @@ describe('opening the file store', () => {
     await chmod(root, 0o2770)
     await createImageStore(configOf(root))
     await chmod(root, 0o777)
-    const opened = openImageStore(configOf(root), () => undefined)
+    const opened = openImageStore(configOf(root), noLog)
     await expect(opened).rejects.toThrow(`Other users may write to ${root}`)
+  })
+
+  it('accepts what everybody may write where its mount has no modes, if it is told so', async () => {
+    await chmod(root, 0o777)
+    await expect(createImageStore(configOf(root))).rejects.toThrow(
+      'If its mount knows no owners and modes, set STORAGE_ANY_OWNER=true.',
+    )
+    await createImageStore({ ...configOf(root), storageAnyOwner: true })
+  })
+
+  it.runIf(process.getuid?.() === 0)('accepts the directory of another user whose group it may write by', async () => {
+    await chown(root, 12345, 0)
+    for (const mode of [0o770, 0o2775]) {
+      await chmod(root, mode)
+      await createImageStore(configOf(root))
+    }
+    await chmod(root, 0o755)
+    await expect(createImageStore(configOf(root))).rejects.toThrow('belongs to another user (uid 12345)')
   })
 
   it('removes, in the background, half-written files that a killed process left an hour ago, and nothing else', async () => {
@@ -116,7 +191,7 @@ describe('opening the file store', () => {
     // What only opens it, as the command line does, looks through nothing.
     await createImageStore(configOf(root))
     expect(await readdir(root)).toHaveLength(4)
-    await openImageStore(configOf(root), () => undefined)
+    await openImageStore(configOf(root), noLog)
     await until(async () => (await readdir(root)).length === 3, 'the end of the old one')
     expect((await readdir(root)).sort()).toEqual([fresh, `${slug}.png`, 'notes.txt'])
   })

@@ -2,11 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parseConfig } from '../../src/config.js'
 import { newSlug } from '../../src/generation/generation.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore, openImageStore } from '../../src/images/open-image-store.js'
+import { noLog } from '../support/fake-ports.js'
 import { freePort } from '../support/free-port.js'
 import { type Fault, refuse, S3_SECRET, type S3Server, startS3 } from '../support/s3-server.js'
 import { until } from '../support/until.js'
@@ -108,6 +109,7 @@ describe('a put', () => {
 
   it('goes without conditions to a store that knows none', async () => {
     s3.fault = ({ headers }, response) => (headers['if-none-match'] ? refuse(response, 501, 'NotImplemented') : 'pass')
+    await store.check()
     expect(await store.put(slug, png)).toBe(true)
   })
 
@@ -153,7 +155,7 @@ describe('the error message', () => {
       'for a wrong key',
       (_, response) => refuse(response, 403, 'InvalidAccessKeyId'),
       () =>
-        'refuses access (InvalidAccessKeyId): check S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and that they may get, put, delete and list objects there.',
+        'refuses a PUT (403 InvalidAccessKeyId): check S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and that they may get, put, delete and list objects there.',
     ],
     [
       'for a bucket that is not there',
@@ -173,18 +175,27 @@ describe('the error message', () => {
     [
       'for a fault of the store',
       (_, response) => refuse(response, 500, 'InternalError'),
-      () => `answered with an error (500 InternalError): look into the log of the store at ${at()}.`,
+      () => `answered a PUT with an error (500 InternalError): look into the log of the store at ${at()}.`,
     ],
   ])('%s', async (_, fault, rest) => {
     s3.fault = fault
-    for (const work of ['read', 'remove', 'check', 'put'] as const)
-      expect(await failureOf(store[work](slug, png))).toBe(`The bucket "easel" ${rest()}`)
+    for (const [work, action] of [
+      ['read', 'GET'],
+      ['remove', 'DELETE'],
+      ['check', 'PUT'],
+      ['put', 'PUT'],
+    ] as const)
+      expect(await failureOf(store[work](slug, png))).toBe(
+        `The bucket "easel" ${rest().replace('a PUT', `a ${action}`)}`,
+      )
   })
 
   it('for a secret that does not fit repeats neither it nor what was signed', async () => {
     const wrong = imageStore(configOf({ ...env, S3_SECRET_ACCESS_KEY: `not ${S3_SECRET}` }))
     const error = await wrong.put(slug, png).catch((thrown) => thrown)
-    expect(error.message).toContain('The bucket "easel" refuses access (SignatureDoesNotMatch): check S3_ACCESS_KEY_ID')
+    expect(error.message).toContain(
+      'The bucket "easel" refuses a PUT (403 SignatureDoesNotMatch): check S3_ACCESS_KEY_ID',
+    )
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/the secret|S3RVER|AWS4/)
     expect(error.cause).toBeUndefined()
   })
@@ -195,7 +206,7 @@ describe('the error message', () => {
       return 'handled'
     }
     expect(await failureOf(store.put(slug, png))).toMatch(
-      /^The bucket "easel" answered with an error \(404 \w+\): look into the log of the store at /,
+      /^The bucket "easel" answered a PUT with an error \(404 \w+\): look into the log of the store at /,
     )
   })
 
@@ -219,16 +230,18 @@ describe('the error message', () => {
       await new Promise(setImmediate)
     }
     expect(await failure).toBe(
-      `The bucket "easel" did not answer in time at ${s3.endpoint}: check that store and the network to it.`,
+      `The bucket "easel" did not answer a DELETE in time at ${s3.endpoint}: check that store and the network to it.`,
     )
   })
 })
 
-it('a bucket that is away when a process starts holds nothing up, and is told of once', async () => {
+it('a bucket that is away when a process starts holds nothing up, and is told of until it takes images', async () => {
   s3.fault = (_, response) => refuse(response, 404, 'NoSuchBucket')
-  const told = vi.fn()
-  const opened = await openImageStore(configOf(env), told)
-  await until(() => told.mock.calls.length === 1, 'the sentence')
+  const opened = await openImageStore(configOf(env), noLog)
+  expect(opened.trouble()).toBeUndefined()
+  onTestFinished(opened.untilUsable())
+  await until(() => opened.trouble()?.startsWith('The bucket "easel" does not exist'), 'the sentence')
   s3.fault = undefined
   expect(await opened.put(slug, png)).toBe(true)
+  expect(opened.trouble()).toBeUndefined()
 })

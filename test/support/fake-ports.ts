@@ -41,7 +41,7 @@ export function fakeWipeMark(present = true): WipeMark & { isSet: boolean } {
 export const noImages: ImageStore = {
   put: async () => true,
   remove: async () => undefined,
-  check: async () => undefined,
+  check: async () => ({}),
   url: (slug) => slug,
   thumbnailUrl: (slug) => slug,
 }

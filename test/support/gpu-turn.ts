@@ -16,4 +16,5 @@ export const noExperience: Experience = {
   sharedFault: () => undefined,
   lacksModel: () => false,
   failed: () => undefined,
+  notStored: () => undefined,
 }

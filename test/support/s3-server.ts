@@ -30,6 +30,8 @@ export interface S3Server {
   fault: Fault | undefined
   /** False: HEAD tells no checksum, as of a store that keeps none. */
   keepsChecksums: boolean
+  /** False: puts are not conditional, whatever they say. */
+  knowsConditions: boolean
   close(): Promise<void>
 }
 
@@ -85,8 +87,8 @@ export async function startS3(directory: string): Promise<S3Server> {
       if (checksum !== undefined && checksum !== sha256(body).digest('base64'))
         return refuse(response, 400, 'BadDigest')
       const there = kept.get(path)
-      if ((headers['if-none-match'] && there) || (headers['if-match'] && headers['if-match'] !== there?.etag))
-        return refuse(response, 412, 'PreconditionFailed')
+      const isMet = !(headers['if-none-match'] && there) && [undefined, there?.etag].includes(headers['if-match'])
+      if (it.knowsConditions && !isMet) return refuse(response, 412, 'PreconditionFailed')
     }
     const checksum = kept.get(path)?.checksum
     if (request.method === 'HEAD' && it.keepsChecksums && checksum && headers['x-amz-checksum-mode'] === 'ENABLED')
@@ -110,6 +112,7 @@ export async function startS3(directory: string): Promise<S3Server> {
     seen: [],
     fault: undefined,
     keepsChecksums: true,
+    knowsConditions: true,
     async close() {
       server.closeAllConnections()
       server.close()

@@ -11,6 +11,7 @@ export const QUICK: Times = {
   leftOutMs: 20,
   retryMs: 20,
   droppedMs: 20,
+  storeForMs: 1000,
   pollMs: 100,
 }
 

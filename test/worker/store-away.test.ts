@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { givenFileError } from '../support/broken-files.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
@@ -42,5 +43,54 @@ describe('an image directory that is away when everything starts', () => {
     expect(await chargesOf(service.db, user)).toEqual([['charge', -1]])
     const [image] = (ended.output as { images: { id: string }[] }).images
     expect((await call(service.url, 'GET', `/cdn/${image?.id}.png`)).status).toBe(200)
+  })
+})
+
+describe('an image directory that is there', () => {
+  const context = useService({ worker: { times: QUICK }, inFiles: true })
+
+  async function submit() {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const body = { ...PROMPT, width: 256, height: 256, steps: 1 }
+    const { body: generation } = await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body })
+    return {
+      end: () => endOf(service, user, generation.id),
+      row: () => rowOf(service.db, generation),
+      charges: () => chargesOf(service.db, user),
+    }
+  }
+
+  it.each(['EINVAL', 'EIO', 'ENOTSUP'])(
+    'gets its images at the first attempt if it can not be synced: %s',
+    async (code) => {
+      await givenFileError(code, 'sync', 'directory')
+      const generation = await submit()
+      expect(await generation.end()).toMatchObject({ status: 'succeeded' })
+      expect((await generation.row()).attempt).toBe(1)
+    },
+  )
+
+  it.each(['ENOSPC', 'EROFS', 'EIO'])('is not drawn for again and again when it refuses later on: %s', async (code) => {
+    const { mend } = await givenFileError(code, 'writeFile', 'file')
+    const first = await submit()
+    expect(await first.end()).toMatchObject({
+      status: 'failed',
+      error: 'The images were drawn but could not be stored. Please submit it again.',
+    })
+    expect((await first.row()).attempt).toBe(1)
+    expect(await first.charges()).toEqual([
+      ['charge', -1],
+      ['refund', 1],
+    ])
+    const second = await submit()
+    const backend = async () => (await context.service.db.pool.query('SELECT up, error FROM backends')).rows[0]
+    await until(async () => {
+      const { up, error } = await backend()
+      return !up && error.startsWith("Images can't be stored in /") && error.includes(code)
+    }, 'the backend being paused')
+    mend()
+    expect(await second.end()).toMatchObject({ status: 'succeeded' })
+    expect((await second.row()).attempt).toBe(1)
   })
 })

@@ -91,7 +91,7 @@ describe('the image store of a worker without a key of the bucket', () => {
     )
     s3.fault = (_, response) => refuse(response, 500, 'InternalError')
     await expect(storeOf().check()).rejects.toThrow(
-      `The server at ${url} answered 503 to an upload: look into its log.`,
+      `The server at ${url} answered 503 to an upload: The bucket "easel" answered a PUT with an error (500 InternalError)`,
     )
     s3.fault = (request, response) =>
       request.url?.includes('X-Amz-Expires') ? refuse(response, 500, 'InternalError') : 'pass'
@@ -164,6 +164,23 @@ describe('a server that signs uploads', () => {
       [by.id],
     )
     expect(await ask(bodyOf(by, slug))).toMatchObject({ status: 409 })
+  })
+
+  it('signs the probes of a worker, which no attempt has drawn, and removes them', async () => {
+    const file = `.probe.${'0123456789abcdef'}.png`
+    const answer = await ask(bodyOf({}, '', { file }))
+    expect(answer.status).toBe(200)
+    const { url, headers } = answer.body as { url: string; headers: Record<string, string> }
+    const { 'content-length': _, ...rest } = headers
+    expect((await fetch(url, { method: 'PUT', headers: rest, body: png })).status).toBe(200)
+    const at = (method: string, name: string) =>
+      call(context.service.url, method, `/internal/uploads/${name}`, { key: secret })
+    expect((await at('GET', file)).body.found.bytes).toBe(png.length)
+    expect((await at('DELETE', file)).status).toBe(204)
+    expect((await at('GET', file)).body).toEqual({ found: null })
+    for (const wrong of ['.probe.png', `x${file}`, '.probe.0123456789abcdef.gif'])
+      expect(await ask(bodyOf({}, '', { file: wrong }))).toMatchObject({ status: 400 })
+    expect(await ask(bodyOf({}, newSlug()))).toMatchObject({ status: 409 })
   })
 
   it('signs exactly these bytes, their type and their length, for a short time, and counts no request against the limit', async () => {

@@ -1,6 +1,6 @@
 import { failpoint } from '../../failpoint.js'
 import { storable } from '../../text.js'
-import type { ImageStore } from '../shared-ports.js'
+import { type ImageStore, ImageTooLarge } from '../shared-ports.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
 import { retryFor } from './retry-for.js'
@@ -23,29 +23,38 @@ export interface PublishPorts {
   readonly finishImage: FinishImage
 }
 
-/** The image store failed: no generation is to blame, and the next one would fail, too. */
+/** The image store failed: no generation is to blame, and the next one would fail, too. Its message is the store's. */
 export class StoreFault extends Error {}
+
+export const storeFault = (cause: unknown) =>
+  new StoreFault(cause instanceof Error ? cause.message : String(cause), { cause })
 
 /** Another worker has taken the attempt over, and may have stored its images already. */
 export class TakenOver extends Error {}
 
-const STORE_FOR_MS = 5000
+export interface Publishing {
+  /** Whether this attempt may still replace an image. */
+  readonly stillOurs: () => Promise<boolean>
+  /** Aborts when the attempt must stop. */
+  readonly signal?: AbortSignal | undefined
+  /** For how long an image that the store refuses is put again. */
+  readonly storeForMs: number
+  /** Told of each refusal. */
+  readonly onRefusal?: (fault: StoreFault) => void
+}
 
 /**
  * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails,
  * waits for the others: a file that is stored after its generation has failed would stay forever.
- * @param stillOurs whether this attempt may still replace an image
- * @param signal aborts when the attempt must stop
- * @throws StoreFault; TakenOver; BackendError `bad_output` if one is not a valid image
+ * @throws StoreFault; ImageTooLarge; TakenOver; BackendError `bad_output` if one is not a valid image
  */
 export async function publish(
   ports: PublishPorts,
   generation: ClaimedGeneration,
   inferred: InferredImage[],
-  stillOurs: () => Promise<boolean>,
-  signal?: AbortSignal,
+  how: Publishing,
 ): Promise<StoredImage[]> {
-  const publishing = inferred.map((image, i) => publishOne(ports, generation, image, i, stillOurs, signal))
+  const publishing = inferred.map((image, i) => publishOne(ports, generation, image, i, how))
   await Promise.allSettled(publishing)
   return Promise.all(publishing)
 }
@@ -55,22 +64,27 @@ async function publishOne(
   generation: ClaimedGeneration,
   { bytes, seed, madeWith }: InferredImage,
   i: number,
-  stillOurs: () => Promise<boolean>,
-  signal: AbortSignal | undefined,
+  { stillOurs, signal, storeForMs, onRefusal }: Publishing,
 ): Promise<StoredImage> {
   const { id, attempt, width, height, modelName, slugs } = generation
   const { png, sha256, thumbnail } = await finishImage(bytes, { width, height, seed, model: modelName })
   const slug = slugs[i] as string
-  try {
-    await failpoint('run.before_put')
-    const options = { isWanted: stillOurs, thumbnail, by: { id, attempt }, signal }
-    const stored = await retryFor(() => images.put(slug, png, options), STORE_FOR_MS, signal)
-    if (!stored) throw new TakenOver('the attempt was taken over')
-    await failpoint('run.after_put')
-  } catch (cause) {
-    if (cause instanceof TakenOver) throw cause
-    throw new StoreFault(`image ${slug} could not be stored`, { cause })
+  const options = { isWanted: stillOurs, thumbnail, by: { id, attempt }, signal }
+  const put = async () => {
+    try {
+      await failpoint('run.before_put')
+      const stored = await images.put(slug, png, options)
+      await failpoint('run.after_put')
+      return stored ? undefined : new TakenOver('the attempt was taken over')
+    } catch (cause) {
+      if (cause instanceof ImageTooLarge) return cause
+      const fault = storeFault(cause)
+      if (!signal?.aborted) onRefusal?.(fault)
+      throw fault
+    }
   }
+  const final = await retryFor(put, storeForMs, signal)
+  if (final) throw final
   const facts = { slug, seed, width, height, bytes: png.length, sha256, madeWith: withReadableVersion(madeWith) }
   return { ...facts, hasThumbnail: thumbnail !== undefined }
 }

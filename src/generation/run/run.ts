@@ -1,8 +1,14 @@
 import { linkedSignal } from '../../abort-signals.js'
 import { failpoint } from '../../failpoint.js'
 import type { Log } from '../../log.js'
-import { MAX_TRIES, publicReason } from '../failure-reason.js'
-import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
+import { MAX_TRIES, NOT_STORED, publicReason, TOO_LARGE_TO_STORE } from '../failure-reason.js'
+import {
+  type ActiveGenerationLock,
+  type GenerationQueue,
+  ImageTooLarge,
+  type PreviewBoard,
+  type ProgressBoard,
+} from '../shared-ports.js'
 import { BACKEND_FAULTS, BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, PutBackReason, RunStore } from './claim.js'
@@ -41,10 +47,12 @@ export interface Experience {
   lacksModel(): boolean
   /** The backend failed, for whatever reason. */
   failed(): void
+  /** The store has refused an image of this generation, which is put again until the attempt ends. */
+  notStored(fault: StoreFault): void
 }
 
-/** How the attempt ended, for the backend's loop; `down`: the server or the store is at fault, not the generation. */
-export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError | StoreFault }
+/** How the attempt ended, for the backend's loop; `down`: the server is at fault, not the generation. */
+export type RunOutcome = 'succeeded' | 'failed' | 'requeued' | 'lost' | { readonly down: BackendError }
 
 /** The generation may have crashed the worker: its lease is left to expire, so that the reconciler counts the death. */
 export class WorkerCrash extends Error {}
@@ -90,7 +98,12 @@ export async function runGeneration(
     const inferred = await infer(ports, backend, generation, stop, turn)
     await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
-    const images = await publish(ports, generation, inferred, lease.stillOurs, stop)
+    const images = await publish(ports, generation, inferred, {
+      stillOurs: lease.stillOurs,
+      signal: stop,
+      storeForMs: times.storeForMs,
+      onRefusal: experience.notStored,
+    })
     await failpoint('run.before_succeed')
     // The next notice of its end is our own.
     lease.ignoreEnds()
@@ -115,10 +128,11 @@ export async function runGeneration(
 
 async function afterFault(attempt: Attempt, error: unknown, experience: Experience): Promise<RunOutcome> {
   const { log, facts } = attempt
-  if (error instanceof StoreFault) {
+  if (error instanceof StoreFault || error instanceof ImageTooLarge) {
+    attempt.onFault?.(attempt.generation, 'store_failed')
     log.error({ ...facts, err: error }, 'images could not be stored')
-    await requeue(attempt, 'store_failed')
-    return { down: error }
+    // Not drawn again: the store would refuse the same images, and the GPU might draw them without end.
+    return fail(attempt, error instanceof ImageTooLarge ? TOO_LARGE_TO_STORE : NOT_STORED)
   }
   const fault = error instanceof BackendError ? error : undefined
   const kind = fault?.kind ?? 'internal'
@@ -211,7 +225,7 @@ async function lost(attempt: Attempt): Promise<RunOutcome> {
 }
 
 async function discard({ images, generation }: Attempt): Promise<void> {
-  for (const slug of generation.slugs) await images.remove(slug).catch(() => undefined)
+  await Promise.all(generation.slugs.map((slug) => images.remove(slug).catch(() => undefined)))
 }
 
 async function settle({ lock, queue, generation }: Attempt): Promise<void> {
