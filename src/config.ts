@@ -1,134 +1,21 @@
 import { z } from 'zod'
-import { storageName, storageOf, storageUrlProblem } from './images/storage.js'
-import { DEFAULT_PATH as OPENAI_PATH } from './inference/openai/declaration.js'
-import { TLS_MODES, tlsProblem } from './tls.js'
-
-const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
-
-const wholeNumber = (min: number, max: number) => {
-  const message = `must be a whole number from ${min} to ${max}`
-  return z
-    .string()
-    .regex(/^\d+$/, message)
-    .transform(Number)
-    .pipe(z.number(message).min(min, message).max(max, message))
-}
-
-const plainHttpUrl = z.string().refine(
-  (text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
-    // In https://https://host the host would be "https".
-    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
-    return isHttp && isOne && !/[?#]/.test(text) && !url.username && !url.password
-  },
-  {
-    message: 'must be an http:// or https:// URL without query or password, like https://easel.example',
-    abort: true,
-  },
-)
-
-const httpUrl = plainHttpUrl.transform((text) => text.replace(/\/+$/, ''))
-
-/** Pages, cookies and the paths of the interfaces begin at the root of their host. */
-const httpOrigin = plainHttpUrl
-  .refine(
-    (text) => /^\/*$/.test(new URL(text).pathname),
-    'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths',
-  )
-  .transform((text) => new URL(text).origin)
-
-const urlWith = (one: string, other: string) =>
-  z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
-    message: `must be a URL that begins with ${one}// or ${other}//`,
-    abort: true,
-  })
-
-/** A URL whose parameters say what TLS should be. */
-const withTls = (url: ReturnType<typeof urlWith>) =>
-  url.superRefine((text, context) => {
-    const message = tlsProblem(text)
-    if (message) context.addIssue({ code: 'custom', message })
-  })
-
-const postgresUrl = withTls(urlWith('postgres:', 'postgresql:'))
-  // What pg means by them today, and warns of in lines of its own.
-  .transform((text) => text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'))
-const webUrl = urlWith('http:', 'https:')
-
-const storageUrl = z.string().superRefine((url, context) => {
-  const problem = storageUrlProblem(url)
-  if (problem) context.addIssue({ code: 'custom', message: problem })
-})
-
-/** Comma-separated; blanks around an entry and empty entries don't count. */
-const list = (text: string): string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean)
-
-/** Addresses and networks, with commas between them. `none` is the default; as an entry it adds nothing. */
-const networks = (none: string, message: string) =>
-  z
-    .string()
-    .default(none)
-    .transform((text) => list(text).filter((entry) => entry !== none))
-    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message)))
-
-/** As browsers write it in their header Origin: in small letters, without a default port. Undefined: it is none. */
-function originOf(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isOrigin =
-    url?.host && !url.host.includes('*') && /^\/?$/.test(url.pathname + url.search + url.hash + url.username)
-  // Not url.origin, which is "null" for desktop programs, such as vscode-webview://id.
-  return isOrigin ? `${url.protocol}//${url.host}` : undefined
-}
-
-const origins = z
-  .string()
-  .default('')
-  .transform((text) => list(text).map(originOf))
-  .pipe(z.array(z.string('must be origins, like https://app.example,http://localhost:6274')))
-
-const BACKEND_SCHEMES = [
-  'preview',
-  ...['a1111', 'comfyui', 'openai', 'sdcpp'].flatMap((kind) => [`${kind}+http`, `${kind}+https`]),
-]
-
-/** Says what is wrong with an entry of INFERENCE_URL. */
-function checkBackend(entry: string, context: z.RefinementCtx): void {
-  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
-  const scheme = /^([a-z0-9+]+):/.exec(entry)?.[1]
-  if (!scheme) refuse('has an entry without a scheme; write each like preview: or a1111+http://host:7860')
-  else if (scheme === 'http' || scheme === 'https')
-    refuse(
-      `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
-    )
-  else if (!BACKEND_SCHEMES.includes(scheme))
-    refuse(`has an entry with the unknown scheme "${scheme}"; use ${BACKEND_SCHEMES.join(', ')}`)
-  else if (scheme !== 'preview' && !URL.canParse(entry.slice(entry.indexOf('+') + 1)))
-    refuse('has an entry without a host; write it like a1111+http://host:7860')
-}
-
-/** The server that an entry of INFERENCE_URL leads to: without kind, password, options, last slash and default path. */
-function serverOf(entry: string): string {
-  const url = entry.slice(entry.indexOf('+') + 1)
-  if (!URL.canParse(url)) return entry
-  const { origin, pathname } = new URL(url)
-  if (origin === 'null') return entry
-  const path = pathname.replace(/\/+$/, '')
-  return entry.startsWith('openai+') && path === OPENAI_PATH ? origin : origin + path
-}
-
-/**
- * To the letter: providers' issuers end with a slash or do not. Only the loopback address may do without https: whoever
- * reads along could sign in as anybody.
- */
-const issuerUrl = plainHttpUrl.refine((text) => {
-  const { protocol, hostname } = new URL(text)
-  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
-}, 'must begin with https://, except on localhost')
+import {
+  backendUrls,
+  flag,
+  httpOrigin,
+  httpUrl,
+  issuerUrl,
+  networks,
+  origins,
+  postgresUrl,
+  redisUrl,
+  storageUrl,
+  urlWith,
+  webUrl,
+  wholeNumber,
+} from './config-values.js'
+import { storageName, storageOf } from './images/storage.js'
+import { TLS_MODES } from './tls.js'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -138,17 +25,7 @@ const variables = z.object({
   APP_DATABASE_URL: postgresUrl.optional(),
   /** Read by pg itself, where a URL says nothing. */
   PGSSLMODE: z.enum(TLS_MODES, `must be one of ${TLS_MODES.join(', ')}`).optional(),
-  REDIS_URL: withTls(urlWith('redis:', 'rediss:'))
-    .refine(
-      (text) => !(new URL(text).protocol === 'rediss:' ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
-      'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without',
-    )
-    .refine(
-      (text) =>
-        (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),
-      'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
-    )
-    .optional(),
+  REDIS_URL: redisUrl.optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: wholeNumber(1, 65535).default(3000),
   METRICS_PORT: wholeNumber(1, 65535).optional(),
@@ -166,17 +43,7 @@ const variables = z.object({
   UPLOAD_SECRET: z.string().min(32, 'must have at least 32 characters').optional(),
   CDN_BASE_URL: httpUrl.optional(),
   CDN_PURGE_URL: webUrl.optional(),
-  INFERENCE_URL: z
-    .string()
-    .default('preview:')
-    .transform(list)
-    .pipe(
-      z
-        .array(z.string().superRefine(checkBackend))
-        .min(1, 'must name at least one backend, like preview:')
-        // A server does one inference at a time, so it may be named once, however its entries differ otherwise.
-        .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each GPU server only once'),
-    ),
+  INFERENCE_URL: backendUrls,
   INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
   GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),
   AFFINITY_MAX_DELAY_SECONDS: wholeNumber(0, 3600).default(15),

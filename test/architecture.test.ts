@@ -82,7 +82,16 @@ const CORE = [
 const ADAPTERS = ['db', 'redis', 'queue', 'inference', 'images', 'moderation', 'audit', 'outbound']
 const ENTRIES = ['server.ts', 'worker.ts', 'cli.ts', 'local.ts']
 /** What the entries are made of: here alone everything may be imported. */
-const PROCESS = ['entry.ts', 'config.ts', 'proxy.ts', 'command-name.ts', 'logger.ts', 'readiness.ts', 'health-port.ts']
+const PROCESS = [
+  'entry.ts',
+  'config.ts',
+  'config-values.ts',
+  'proxy.ts',
+  'command-name.ts',
+  'logger.ts',
+  'readiness.ts',
+  'health-port.ts',
+]
 const STARTS = ['start-server.ts', 'start-webhooks.ts', 'start-website.ts', 'start-worker.ts', 'wiring.ts']
 const WIRING = [...STARTS, ...PROCESS, 'cli', 'local']
 

@@ -3,23 +3,20 @@
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { HttpsProxyAgent } from 'https-proxy-agent'
-import { getProxyForUrl } from 'proxy-from-env'
 import { timeLimit } from '../abort-signals.js'
 import type { FileRequest, PublicFile } from '../generation/library/public-file.js'
 import type { StoreLacks } from '../generation/shared-ports.js'
 import { sha256Of } from './any-image-store.js'
 import { newProbeName, type ObjectFacts, type Objects, probeObjects } from './objects.js'
+import { connect, knownOf, TRIES } from './s3-client.js'
 import { bucketFailure, isConflict, isMissing, statusOf } from './s3-failure.js'
-import { conditionOf, FULL, LOOKS, type Look, learnWays, type StoredObject, type Way } from './s3-ways.js'
-import type { S3Access, S3Storage } from './storage.js'
+import { conditionOf, LOOKS, type Look, learnWays, type StoredObject, type Way } from './s3-ways.js'
+import type { S3Storage } from './storage.js'
 
 /** All tries of a call together; one of them may wait for a third of it for an answer. */
 const CALL_MS = 15_000
 /** A large image over a slow line. The answer to a put comes after all of it, so one try may take it all. */
 const TRANSFER_MS = 60_000
-const TRIES = 3
-const CONNECT_MS = 3000
 /** How long a presigned put may be begun. */
 const PRESIGNED_FOR_SECONDS = 120
 const CACHE_CONTROL = 'public, max-age=31536000, immutable'
@@ -34,48 +31,6 @@ export interface PresignedPut {
 }
 
 const NEVER = new AbortController().signal
-
-/** What this process knows of a storage, for all that name the same: its connections, and what the check has found. */
-interface Known {
-  client: Promise<S3Client> | undefined
-  way: Way
-  /** Undefined: nobody may look. */
-  look: Look | undefined
-}
-
-const known = new WeakMap<S3Access, Known>()
-
-function knownOf(storage: S3Access): Known {
-  const found = known.get(storage) ?? { client: undefined, way: FULL, look: LOOKS[0] }
-  known.set(storage, found)
-  return found
-}
-
-async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Promise<S3Client> {
-  // Else it prints on stderr, where the log is, that it will want a newer Node one day.
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
-  const { S3Client } = await import('@aws-sdk/client-s3')
-  // A store over http:// is in a network of ours.
-  const proxy = getProxyForUrl(endpoint ?? `https://s3.${region}.amazonaws.com`)
-  // A reader of /cdn holds one for as long as it reads, so there may be as many as readers, whom the server limits.
-  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
-  return new S3Client({
-    region,
-    forcePathStyle,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(key && { credentials: { accessKeyId: key.id, secretAccessKey: key.secret } }),
-    maxAttempts: TRIES,
-    // Each put has a checksum of its own, and older stores refuse the SDK's.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: CONNECT_MS,
-      throwOnRequestTimeout: true,
-      httpAgent: agent,
-      httpsAgent: proxy ? new HttpsProxyAgent(proxy, agent) : agent,
-    },
-  })
-}
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 interface Call {

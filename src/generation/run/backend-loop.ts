@@ -1,12 +1,12 @@
-import { setTimeout as after } from 'node:timers/promises'
 import { timeLimit } from '../../abort-signals.js'
 import { inferencePace } from '../inference-pace.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
 import { backendExperience } from './backend-experience.js'
 import type { BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
 import { type InferenceRun, inferenceRun } from './gpu-turn.js'
-import { StoreFault, storeFault } from './publish.js'
+import { StoreFault } from './publish.js'
 import { type RunOutcome, type RunPorts, runGeneration, WorkerCrash } from './run.js'
+import { storeWatch } from './store-watch.js'
 import { RUN_TIMES, type RunTimes } from './times.js'
 
 /** While more generations than this are being stored, the GPU waits: their images are in memory. */
@@ -15,9 +15,6 @@ const MAX_FINISHING = 4
 /** For how long a missing model is left out: longer than a generation waits for a backend that has it. */
 const LEFT_OUT_MS = 300_000
 const NEVER = new AbortController().signal
-/** The check of the store may take longer; meanwhile the backend must be announced. */
-const STORE_WITHIN_MS = 3000
-const STORE_SLOW = new StoreFault('The image store has not finished its check yet: it is slow, or does not answer.')
 const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
 
 const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
@@ -52,17 +49,13 @@ export function backendLoop(
   const leftOut = new Map<string, number>()
   const pace = inferencePace()
   const experience = backendExperience(times)
+  const store = storeWatch(images)
   let serves = UNKNOWN
   /** The model of the last inference, which the server therefore has loaded. */
   let loaded: string | undefined
   /** Why it was last down. */
   let lastError: string | undefined
   let up = false
-  /** Until the store's first check, images can't be stored for all we know. */
-  let storeFailed = true
-  let storeCheck: Promise<StoreFault | undefined> | undefined
-  /** Why the store last refused images that are still put again, by generation. */
-  const unstored = new Map<string, StoreFault>()
   let warnedOfOthers = false
   /** `serve` was called again: there may be work that the last claim did not see. */
   let again = false
@@ -143,7 +136,10 @@ export function backendLoop(
         return again && !leaveOut
       },
       failed: noteFailure,
-      notStored: (fault: StoreFault) => waitForStore(id, fault),
+      notStored: (fault: StoreFault) => {
+        // Nothing is drawn meanwhile: it could not be stored either.
+        if (store.refused(id, fault)) wentDown(fault)
+      },
     }
     const work = () => runGeneration(ports, backend, generation, leaving.signal, run, known, times)
     const ended = around(generation, backend.name, work)
@@ -154,7 +150,7 @@ export function backendLoop(
       )
       .finally(() => {
         unfinished.delete(ended)
-        unstored.delete(id)
+        store.ended(id)
         run.ended()
       })
     unfinished.add(ended)
@@ -177,31 +173,6 @@ export function backendLoop(
     }
     experience.noteEnd(generation, outcome === 'succeeded')
     if (outcome === 'succeeded' || outcome === 'failed') outages = 0
-  }
-
-  /** Nothing is drawn meanwhile: it could not be stored either. */
-  const waitForStore = (id: string, fault: StoreFault): void => {
-    const isNew = !unstored.has(id)
-    unstored.set(id, fault)
-    storeFailed = true
-    if (isNew) wentDown(fault)
-  }
-
-  /** @throws StoreFault while images can't be stored */
-  const checkStore = async (): Promise<void> => {
-    storeCheck ??= images.check().then(
-      () => undefined,
-      (cause) => storeFault(cause),
-    )
-    const fault = await Promise.race([storeCheck, after(STORE_WITHIN_MS, STORE_SLOW, { ref: false })])
-    // The next check of the backend reads what this one says in the end.
-    if (fault === STORE_SLOW) throw fault
-    const [refusal] = unstored.values()
-    // What is put again shows more than another check would.
-    if (!fault && refusal) throw refusal
-    storeCheck = undefined
-    if (fault) throw fault
-    storeFailed = false
   }
 
   const noteFailure = (): void => {
@@ -244,7 +215,7 @@ export function backendLoop(
     try {
       const capabilities = await backend.capabilities(limit.signal)
       limit.clear()
-      if (storeFailed) await checkStore()
+      await store.check()
       serves = withoutLeftOut(capabilities)
       up = true
       const models = capabilities.models?.length ?? 'any'

@@ -1,0 +1,53 @@
+/** The connections to an object store, by the AWS SDK. */
+import type { S3Client } from '@aws-sdk/client-s3'
+import { HttpsProxyAgent } from 'https-proxy-agent'
+import { getProxyForUrl } from 'proxy-from-env'
+import { FULL, LOOKS, type Look, type Way } from './s3-ways.js'
+import type { S3Access } from './storage.js'
+
+/** How often a call is tried in all. */
+export const TRIES = 3
+const CONNECT_MS = 3000
+
+/** What this process knows of a storage: its connections, and what the check has found. */
+interface Known {
+  client: Promise<S3Client> | undefined
+  way: Way
+  /** Undefined: nobody may look. */
+  look: Look | undefined
+}
+
+const known = new WeakMap<S3Access, Known>()
+
+/** The same for all that name the same storage. */
+export function knownOf(storage: S3Access): Known {
+  const found = known.get(storage) ?? { client: undefined, way: FULL, look: LOOKS[0] }
+  known.set(storage, found)
+  return found
+}
+
+export async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Promise<S3Client> {
+  // Else it prints on stderr, where the log is, that it will want a newer Node one day.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
+  const { S3Client } = await import('@aws-sdk/client-s3')
+  // A store over http:// is in a network of ours.
+  const proxy = getProxyForUrl(endpoint ?? `https://s3.${region}.amazonaws.com`)
+  // A reader of /cdn holds one for as long as it reads, so there may be as many as readers, whom the server limits.
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
+  return new S3Client({
+    region,
+    forcePathStyle,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(key && { credentials: { accessKeyId: key.id, secretAccessKey: key.secret } }),
+    maxAttempts: TRIES,
+    // Each put has a checksum of its own, and older stores refuse the SDK's.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      throwOnRequestTimeout: true,
+      httpAgent: agent,
+      httpsAgent: proxy ? new HttpsProxyAgent(proxy, agent) : agent,
+    },
+  })
+}
