@@ -265,8 +265,8 @@ describe('what OpenAI has and this server has not', () => {
     ['DELETE', '/v1/models/10', 405, /use GET, HEAD\.$/],
     ['GET', '/v1/models/10/x', 404, sentence],
     ['PUT', '/v1/images/generations/', 404, sentence],
-    ['GET', '/v1/%zz', 400, /not validly encoded/],
-    ['GET', '/v1/chat/%zz', 400, /not validly encoded/],
+    ['GET', '/v1/%zz', 400, /percent-encode it as UTF-8/],
+    ['GET', '/v1/chat/%zz', 400, /percent-encode it as UTF-8/],
   ])('is refused likewise: %s %s', async (method, path, status, message) => {
     const { body, ...answer } = await call(context.service.url, method, path, { key: (await user()).key })
     expect(answer.status).toBe(status)

@@ -82,15 +82,15 @@ describe('an error page', () => {
 
   it('tells nothing internal if the server itself has failed', async () => {
     const { db } = context.service
-    await db.pool.query('ALTER TABLE images RENAME COLUMN removed_at TO elsewhere')
+    await db.pool.query('ALTER TABLE images RENAME TO kept; CREATE VIEW images AS SELECT * FROM kept WHERE 1 / 0 = 0')
     try {
       const { status, headers, text } = await ask('GET', `/image/${'a'.repeat(22)}`)
       expect(status).toBe(500)
       expect(text).toContain('The fault is ours.')
       expect(text).toContain(`<code>${headers.get('x-request-id')}</code>`)
-      expect(text).not.toMatch(/removed_at|column|SELECT|postgres| at /i)
+      expect(text).not.toMatch(/removed_at|division|SELECT|postgres| at /i)
     } finally {
-      await db.pool.query('ALTER TABLE images RENAME COLUMN elsewhere TO removed_at')
+      await db.pool.query('DROP VIEW images; ALTER TABLE kept RENAME TO images')
     }
   })
 })
