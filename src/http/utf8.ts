@@ -69,15 +69,17 @@ function brokenText(json: string, value: unknown): AppError | null {
     if (it === null || typeof it !== 'object') continue
     for (const [name, inner] of Object.entries(it)) {
       const place = path === '' ? name : `${path}.${name}`
-      if (!name.isWellFormed()) return loneSurrogate('A field name', place)
+      if (!name.isWellFormed()) return loneSurrogate(place, 'A field name')
       rest.push([place, inner])
     }
   }
   return null
 }
 
-/** @param subject what the sentence is about, where that is not the path */
-function loneSurrogate(subject: string, path = subject): AppError {
-  const [name, parameter] = [subject, path].map((text) => text.slice(0, 100).toWellFormed() || 'body')
-  return invalidParameter(parameter ?? '', `${name} must be valid Unicode text: it has half a surrogate pair.`)
+const FIELD = /^[a-z_][\w.]{0,99}$/i
+
+/** @param subject what the sentence is about: the field, where its name can begin a sentence */
+function loneSurrogate(path: string, subject = FIELD.test(path) ? path : 'A value'): AppError {
+  const parameter = path.slice(0, 100).toWellFormed() || 'body'
+  return invalidParameter(parameter, `${subject} must be valid Unicode text: it has half a surrogate pair.`)
 }

@@ -29,7 +29,8 @@ export async function hasPreviousRelease(): Promise<boolean> {
 }
 
 /**
- * Its server, worker and command line, over today's packages.
+ * Its server, worker and command line, over today's packages. What it alone needs, @fastify/formbody, is a package of
+ * development until the next release.
  * @returns where a script of it is, like `compiled` of services.ts
  */
 export async function bundlePreviousRelease(directory: string): Promise<(script: string) => string> {
