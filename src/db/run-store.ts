@@ -27,10 +27,6 @@ const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
 const KIND = sql`${g.filename}, ${g.sampler},
   generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
 
-/** Whether this backend serves the kind `k`: it has the model, which is not paused, and the sampler, and meets all needs. */
-const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
-  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0`
-
 /** It has no retry delay left, and its deadline has not passed. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
 
@@ -45,16 +41,23 @@ const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
   SELECT FROM ${putBackAttempts} AS ended WHERE ended.generation_id = ${id} AND ended.worker = ${worker}
      AND ended.backend = ${name} AND ended.reason IN ${FAULTS})`
 
+/** Another backend `b` that is alive, draws without failing, and could serve the kind `k`. */
+const OTHER_FOR_KIND = sql`FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up} AND NOT ${b.failing}
+  AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${param('worker')}::text, ${param('backend')}::text)
+  AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers}) AND k.needs & ${UNMET_BY_OTHER} = 0`
+
 /**
- * Whether the generation of that ID and attempt, of the kind `k`, is not excepted, nor left to another backend: this one has not failed
- * with it and does not yield, or no live one that has not failed with it, and draws, could serve it.
+ * Whether this backend takes the kind `k`: it has the model, which is not paused, and the sampler, meets all needs, and
+ * does not leave the kind to another backend.
  */
+const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
+  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0
+  AND NOT (${param('yields')}::boolean AND EXISTS (SELECT ${OTHER_FOR_KIND}))`
+
+/** Whether a generation of the kind `k` is not excepted, nor failed here and left to another backend that has not failed it. */
 const notLeft = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[]) AND NOT (
-  (${param('yields')}::boolean OR ${attempt} > 1 AND ${failedAt(id, sql`${param('worker')}::text`, sql`${param('backend')}::text`)})
-  AND EXISTS (SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up} AND NOT ${b.failing}
-    AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${param('worker')}::text, ${param('backend')}::text)
-    AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers})
-    AND k.needs & ${UNMET_BY_OTHER} = 0 AND NOT (${attempt} > 1 AND ${failedAt(id, b.worker, b.name)})))`
+  ${attempt} > 1 AND ${failedAt(id, sql`${param('worker')}::text`, sql`${param('backend')}::text`)}
+  AND EXISTS (SELECT ${OTHER_FOR_KIND} AND NOT ${failedAt(id, b.worker, b.name)}))`
 
 /** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
+import { backendRegistry } from '../../src/db/backend-store.js'
 import { createDatabase } from '../../src/db/client.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { Serves } from '../../src/generation/run/claim.js'
@@ -59,6 +60,11 @@ const CASES = [
     holds: { ...HOLDS_B, maxDelayMs: 0 },
     place: 0,
   },
+  {
+    where: 'another backend should draw all but the last one',
+    other: SAMPLERS.filter((sampler) => sampler !== 'deis'),
+    place: 1000,
+  },
   // The last one, because a rollback does not undo all that ANALYZE changes.
   { where: 'the first one fits', serves: { models: ['f'] }, place: 0, analyzed: true },
 ]
@@ -66,7 +72,7 @@ const CASES = [
 it.each(CASES.map((given) => [given.where, given] as const))(
   'a claim does not read the whole queue where %s',
   async (_where, given) => {
-    const { others, loaded, holds, analyzed, place } = given
+    const { others, loaded, holds, analyzed, other, place } = given
     // A connection counts its own rows while a transaction is open.
     const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
     const rowsRead = async (): Promise<number> => {
@@ -82,8 +88,9 @@ it.each(CASES.map((given) => [given.where, given] as const))(
       if (loaded)
         await one.pool.query(`UPDATE generations SET filename = $1 WHERE id = ANY ($2)`, [B, waiting.slice(loaded, -1)])
       if (analyzed) await one.pool.query('ANALYZE generations')
+      if (other) await backendRegistry(one).announce('w2', 'preview:', true, { ...ANYTHING, samplers: other })
       const before = await rowsRead()
-      const by = { worker: 'w1', backend: 'preview:' }
+      const by = { worker: 'w1', backend: 'preview:', yields: other !== undefined }
       const claimed = await runStore(one, { refundFailed: true }).claim(by, { ...ANYTHING, ...given.serves }, holds)
       const read = (await rowsRead()) - before
       await one.pool.query('ROLLBACK')
