@@ -2,12 +2,16 @@ import sharp from 'sharp'
 import type { Drawing } from '../generation/generation.js'
 import { decodable } from '../image-bytes.js'
 import type { Bad } from './backend-failure.js'
+import { kindOfBytes } from './misfit.js'
 
 type Size = Pick<Drawing, 'width' | 'height'>
 
 /** Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it. */
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {
-  const bytes = Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')
+  if (/^https?:/.test(base64)) throw bad('sent the address of an image instead of its data')
+  const data = base64.replace(/^data:[^,]*,/, '')
+  if (!BASE64.test(data)) throw bad('sent an image that is not base64')
+  const bytes = Buffer.from(data, 'base64')
   const { comments } = await requireSize(bytes, asked, bad)
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
 }
@@ -15,12 +19,21 @@ export async function drawnImage(base64: string, asked: Size, bad: Bad) {
 /** Reads the image's header and checks its size. The pixels are decoded later, to be stored. */
 export async function requireSize(bytes: Buffer, asked: Size, bad: Bad) {
   const header = await headerOf(bytes).catch((error) => {
-    throw bad('sent an image that cannot be read', error)
+    throw bad(`sent an image that cannot be read: ${whyUnreadable(bytes, error)}`)
   })
   if (header.width !== asked.width || header.height !== asked.height)
     throw bad(`drew ${header.width}x${header.height} instead of ${asked.width}x${asked.height}`)
   return header
 }
+
+const BASE64 = /^[\w+/\s-]*=*\s*$/
+
+const IMAGE = /^(\x89PNG|\xff\xd8\xff|RIFF....WEBP)/s
+
+const whyUnreadable = (bytes: Buffer, error: unknown): string =>
+  IMAGE.test(bytes.toString('latin1', 0, 12))
+    ? `it is damaged, or cut off after ${bytes.length} bytes (${error instanceof Error ? error.message : error})`
+    : `it is ${kindOfBytes(bytes)} instead of a PNG, JPEG or WebP`
 
 const headerOf = async (bytes: Buffer) => sharp(decodable(bytes)).metadata()
 

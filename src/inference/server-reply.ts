@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Drawing } from '../generation/generation.js'
 import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
+import { htmlTitleOf, misfit } from './misfit.js'
 import { saysOutOfMemory } from './out-of-memory.js'
 import type { HttpReply } from './server-http.js'
 
@@ -33,9 +34,6 @@ function messagesIn(value: unknown, depth = 0): string[] {
     messagesIn(part, depth + 1).map((words) => place + words),
   )
 }
-
-const htmlTitleOf = (text: string): string | undefined =>
-  /^\s*<[\s\S]{0,2000}?<title[^>]*>\s*([^<]{1,100}?)\s*<\/title>/i.exec(text)?.[1]
 
 /** What a subscriber wrote. It is private: no message may quote it. */
 type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
@@ -78,10 +76,11 @@ export function replyFailure(server: string, status: number, text = '', prompts?
 /** Validates a reply's JSON. @throws BackendError: replyFailure of another status; `bad_output` for another form */
 export function jsonReply<T>(server: string, reply: HttpReply, form: z.ZodType<T>, prompts?: Prompts, status = 200): T {
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
-  const body = parsedJson(reply.text, z.unknown())
-  // Without the parser's error, which quotes the reply.
-  if (body === undefined) throw failure('bad_output', `${server} answered with something that is not JSON`)
-  const parsed = form.safeParse(body)
-  if (!parsed.success) throw failure('bad_output', `${server} answered with something unexpected`, parsed.error)
-  return parsed.data
+  const body = parsedJson(reply.text, form)
+  if (body === undefined) throw failure('bad_output', `${server} answered with ${misfitOf(reply.text, form, prompts)}`)
+  return body
 }
+
+/** Why the text is not of this form, as one clause. */
+export const misfitOf = (text: string, form: z.ZodType, prompts?: Prompts): string =>
+  misfit(text, form, (words) => publicWords(words, prompts))

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import type { InferenceRequest } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import type { Asked } from '../server-backend.js'
+import { misfitOf, parsedJson } from '../server-reply.js'
 import { type A1111Server, bareName, type ServerModel } from './discovery.js'
 
 /** One txt2img call; its seeds are consecutive. */
@@ -55,7 +57,7 @@ type ReplyInfo = z.infer<typeof replyInfo>
 export async function readReply(text: string, asked: A1111Asked) {
   const { server, sampler, seeds } = asked
   const bad = badOutput(server.name)
-  const { images, info } = parseReply(text, bad)
+  const { images, info } = parseReply(text, asked.request, bad)
   if (info.all_seeds.length !== seeds.length || info.all_seeds.some((seed, n) => seed !== seeds[n]))
     throw bad(`drew the seeds ${info.all_seeds.slice(0, 8)} instead of ${seeds}`)
   const first = info.index_of_first_image ?? 0 // a grid may come before the batch, and images of extensions after it
@@ -75,13 +77,12 @@ export async function readReply(text: string, asked: A1111Asked) {
   return drawn.map(({ bytes }, n) => ({ bytes, seed: seeds[n] as number, madeWith }))
 }
 
-function parseReply(text: string, bad: Bad) {
-  try {
-    const { images, info } = txt2imgReply.parse(JSON.parse(text))
-    return { images, info: replyInfo.parse(JSON.parse(info)) }
-  } catch (error) {
-    throw bad('answered with something that is no txt2img reply', error instanceof z.ZodError ? error : undefined)
-  }
+function parseReply(text: string, request: InferenceRequest, bad: Bad) {
+  const reply = parsedJson(text, txt2imgReply)
+  if (!reply) throw bad(`answered txt2img with ${misfitOf(text, txt2imgReply, request)}`)
+  const info = parsedJson(reply.info, replyInfo)
+  if (!info) throw bad(`answered txt2img with an "info" that is ${misfitOf(reply.info, replyInfo, request)}`)
+  return { images: reply.images, info }
 }
 
 function requireModel(info: ReplyInfo, said: Fields, { server, model }: A1111Asked): void {
