@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import { backendRegistry } from './db/backend-store.js'
 import { generationEnds } from './db/generation-views.js'
+import { modelStore } from './db/model-store.js'
 import { workerCall } from './db/notices.js'
 import { runStore } from './db/run-store.js'
 import type { Running } from './entry.js'
@@ -44,8 +45,9 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl }), log)
     : await openImageStore(config, log)
   const { tracing, metrics } = options
+  const wanted = async () => (await modelStore(foundation.db).listEnabled()).map(({ filename }) => filename)
   const backends = config.inferenceUrls
-    .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log }))
+    .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted }))
     .map((backend) => metrics?.backend(backend) ?? backend)
     .map((backend) => tracing?.backend(backend) ?? backend)
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })

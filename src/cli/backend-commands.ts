@@ -48,9 +48,9 @@ async function checkBackendAt(find: FindConfig, url: string, { model, output, st
   const path = resolve(output ?? (await usualPath()))
   // Checked before minutes are spent on an image that can't be kept.
   await writing(path, access(dirname(path), constants.W_OK))
-  const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS })
+  const wanted = model ?? (await catalogFiles(find))
+  const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS, wanted: async () => wanted })
   try {
-    const wanted = model ?? (await catalogFiles(find))
     const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
     if (check.image) await writing(path, writeFile(path, check.image.png))
     return answerOf({ name: backend.name, wanted, path, ...check }, strict)

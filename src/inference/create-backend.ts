@@ -5,7 +5,7 @@ import { createOpenAiBackend } from './openai/openai-backend.js'
 import { createPreviewBackend } from './preview/preview-backend.js'
 import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
 
-type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger'>
+type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger' | 'wanted'>
 
 const KINDS = new Map<string, (url: string, options: BackendOptions) => InferenceBackend>([
   ['a1111', createA1111Backend],

@@ -163,6 +163,13 @@ describe('backend check', () => {
     expect(stderr).not.toContain('secret')
   })
 
+  it('has a server look again for a model that was added after its start', async () => {
+    const server = await givenServer({ models: ['old.safetensors'], added: ['new.safetensors'] })
+    const { code, stdout } = await check(server.inferenceUrl, '--model', 'new.safetensors')
+    expect(stdout).toContain('models: 1 of 1\n')
+    expect(code).toBe(0)
+  })
+
   it('asks the server for nothing if the image could not be written to its file', async () => {
     const server = await givenServer({ models: ['mine.safetensors'] })
     const path = join(directory, 'nowhere', 'image.png')

@@ -8,7 +8,8 @@ import { cutOff, drawingCall } from '../drawing-call.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp, within } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
-import { type A1111Server, discover, PROGRESS_PATH } from './discovery.js'
+import { type A1111Server, PROGRESS_PATH } from './discovery.js'
+import { modelRefresh } from './model-refresh.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
 const TIMES = {
@@ -18,7 +19,12 @@ const TIMES = {
   cancelGraceMs: 5_000,
 }
 
-export type A1111Options = Limits & Partial<typeof TIMES> & { readonly logger?: Pick<Logger, 'info'> | undefined }
+export type A1111Options = Limits &
+  Partial<typeof TIMES> & {
+    readonly logger?: Pick<Logger, 'info'> | undefined
+    /** The model files that a server should have: one that lacks some is told to look again at its files. */
+    readonly wanted?: () => Promise<readonly string[]>
+  }
 
 /**
  * One server with AUTOMATIC1111's API: A1111, Forge or SD.Next. No other client may use the server: its progress and
@@ -27,20 +33,21 @@ export type A1111Options = Limits & Partial<typeof TIMES> & { readonly logger?: 
 export function createA1111Backend(url: string, options: A1111Options) {
   const http = createServerHttp(parseServerUrl(url))
   const abandoned = new Set<string>()
+  const { withRefresh, notDuring } = modelRefresh(http, options.wanted)
   return serverBackend({
     http,
     limits: options,
     remembers: true,
     runsOf: consecutiveRuns,
     async discover(signal, known?: A1111Server) {
-      const server = await discover(http, signal)
+      const server = await withRefresh(signal)
       if (server.dialect !== known?.dialect)
         options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
       return server
     },
     offers: ({ models, ambiguous }) => ({ models: [...new Set(models.map(({ filename }) => filename))], ambiguous }),
     modelOf: ({ models }, filename) => models.find((model) => model.filename === filename),
-    infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options, abandoned }),
+    infer: (asked, call) => notDuring(() => infer(http, asked, call, { ...TIMES, ...options, abandoned })),
   })
 }
 

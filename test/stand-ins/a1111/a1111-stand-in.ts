@@ -16,6 +16,8 @@ export interface StandInOptions {
   readonly dialect?: StandInDialect
   /** File names of its checkpoints; the first one is loaded. */
   readonly models?: readonly string[]
+  /** Checkpoints that were added since it started: it lists them when it has been told to look again. */
+  readonly added?: readonly string[]
   /** `user:password`, as `--api-auth` takes it. */
   readonly auth?: string
   readonly latencyMs?: number
@@ -70,6 +72,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     models: filenames = ['ponyDiffusionV6XL.safetensors', 'sd_xl_base_1.0.safetensors'],
   } = options
   const models = filenames.map(toModel)
+  const added = (options.added ?? []).map(toModel)
   const settings: StandInSettings = {
     fault: 'none',
     times: Number.POSITIVE_INFINITY,
@@ -110,7 +113,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     const showsImage = request.url?.includes('skip_current_image=false') ?? false
     const reply = isTxt2img
       ? await gpu.txt2img(sent, typeof fault === 'string' ? fault : 'none')
-      : answer(`${request.method} ${path}`, body, { dialect, models, gpu, showsImage })
+      : answer(`${request.method} ${path}`, body, { dialect, models, added, gpu, showsImage })
     if (fault === 'drop_mid_reply') return cutOff(response, JSON.stringify(reply.body))
     return json(response, reply)
   }

@@ -5,7 +5,9 @@ const NOT_FOUND: Reply = { status: 404, body: { detail: 'Not Found' } }
 
 interface Asked {
   readonly dialect: StandInDialect
-  readonly models: readonly StandInModel[]
+  readonly models: StandInModel[]
+  /** On its disk, and not listed yet. */
+  readonly added: StandInModel[]
   readonly gpu: Gpu
   /** Whether the progress is asked for with the image. */
   readonly showsImage: boolean
@@ -15,7 +17,7 @@ interface Asked {
 export function answer(
   route: string,
   body: Record<string, unknown> | undefined,
-  { dialect, models, gpu, showsImage }: Asked,
+  { dialect, models, added, gpu, showsImage }: Asked,
 ): Reply {
   const ok = (reply: unknown): Reply => ({ status: 200, body: reply })
   const schedules = scheduleListing(dialect)
@@ -33,6 +35,9 @@ export function answer(
   switch (route) {
     case 'POST /sdapi/v1/options':
       gpu.load(body?.sd_model_checkpoint)
+      return ok(null)
+    case 'POST /sdapi/v1/refresh-checkpoints':
+      models.push(...added.splice(0))
       return ok(null)
     case 'GET /sdapi/v1/progress':
       return ok(gpu.progress(showsImage))
