@@ -79,7 +79,8 @@ async function entryOf(url: string): Promise<string> {
   const found = await recognize({ ...address, name: address.base }, timeout).catch((error: Error) => {
     throw timeout.aborted ? new OperatorError('No server answered there in time: check the address.') : error
   })
-  if (found) return `${found.kind}+${url}`
+  if (found?.kind) return `${found.kind}+${url}`
+  if (found) throw new OperatorError(`${address.base} is ${found.software}.`)
   throw new OperatorError(
     'No server that Easel can use answers there: check the address, and that the server runs with its API on.',
   )

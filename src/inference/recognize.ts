@@ -5,19 +5,23 @@ import { failure } from './backend-failure.js'
 import { createServerHttp, type ServerAddress, type ServerHttp, type Work } from './server-http.js'
 import { parsedJson, replyFailure } from './server-reply.js'
 
-/** A path that only this kind of server answers; sd-server, which has the others' APIs too, comes first. */
+const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
+
+/** KoboldCpp imitates a part of each of the other APIs: too little to follow, to stop or to check what it draws. */
+const KOBOLD = 'KoboldCpp, which Easel cannot use: serve the model with ComfyUI or with stable-diffusion.cpp instead'
+
+/** A path that only this kind of server answers; those that have the others' APIs too come first. */
 const MARKS = [
+  { kind: undefined, software: KOBOLD, path: '/api/extra/version', form: z.object({ result: z.literal('KoboldCpp') }) },
   { kind: 'sdcpp', software: 'stable-diffusion.cpp', path: '/sdcpp/v1/capabilities' },
   { kind: 'comfyui', software: 'ComfyUI', path: '/object_info/KSampler' },
   { kind: 'a1111', software: "a server with AUTOMATIC1111's API", path: '/sdapi/v1/sd-models' },
   { kind: 'openai', software: "a server with OpenAI's image API", path: '/v1/models' },
 ]
 
-const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])
-
 /**
  * Finds out what kind of server answers at an address; undefined where it is none that we know. `entry` is for
- * INFERENCE_URL, without credentials and options.
+ * INFERENCE_URL, without credentials and options; it and `kind` are undefined for one that Easel cannot use.
  * @throws BackendError when it can't be reached or wants a password; the signal's reason when it aborted
  */
 export async function recognize(address: ServerAddress, signal: AbortSignal) {
@@ -26,8 +30,8 @@ export async function recognize(address: ServerAddress, signal: AbortSignal) {
   try {
     const replies = await Promise.all(MARKS.map(({ path }) => http.get(path, signal)))
     // A 200 with HTML is from another kind of web server.
-    const mark = MARKS.find((_, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, listing))
-    if (mark) return { kind: mark.kind, software: mark.software, entry: `${mark.kind}+${base}` }
+    const mark = MARKS.find(({ form = listing }, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, form))
+    if (mark) return { ...mark, entry: mark.kind && `${mark.kind}+${base}` }
     const unauthorized = replies.find(({ status }) => status === 401 || status === 403)
     if (unauthorized) throw replyFailure(address.name, unauthorized.status)
     return undefined
@@ -56,7 +60,8 @@ export async function probe<T>(http: ServerHttp, timeoutMs: number, signal: Abor
     if (!NOT_OF_KIND.includes(error.kind)) throw failure('unavailable', error.message, error)
     const found = await recognize(http.address, limit.signal).catch(() => undefined)
     const isOther = found !== undefined && !http.name.startsWith(`${found.kind}+`)
-    const message = isOther ? `${http.name} is ${found.software}: write ${found.entry}` : error.message
+    const instead = found?.entry ? `: write ${found.entry}` : ''
+    const message = isOther ? `${http.name} is ${found.software}${instead}` : error.message
     throw failure('unusable', message, error)
   } finally {
     limit.clear()

@@ -8,6 +8,7 @@ import { type StandInOptions, startA1111StandIn } from '../stand-ins/a1111/a1111
 import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { startSdCppStandIn } from '../stand-ins/sdcpp/sdcpp-stand-in.js'
+import { givenKoboldCpp } from '../support/koboldcpp.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-check-'))
 const output = join(directory, 'image.png')
@@ -161,6 +162,15 @@ describe('backend check', () => {
     expect(stderr).toMatch(/^error: [^\n]+\n$/)
     expect(stderr.trim()).toMatch(sentence)
     expect(stderr).not.toContain('secret')
+  })
+
+  it('says that a server is KoboldCpp, which imitates others and cannot be used', async () => {
+    const url = await givenKoboldCpp()
+    for (const address of [url, `a1111+${url}`]) {
+      const { code, stderr } = await check(address)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^error: \S+ is KoboldCpp, which Easel cannot use: serve the model with [^\n]+\.\n$/)
+    }
   })
 
   it('has a server look again for a model that was added after its start', async () => {

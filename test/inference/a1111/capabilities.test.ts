@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createBackend } from '../../../src/inference/create-backend.js'
+import { givenKoboldCpp } from '../../support/koboldcpp.js'
 import { until } from '../../support/until.js'
 import { failureOf, PONY, SDXL } from '../given.js'
 import { givenBackend } from './given.js'
@@ -41,6 +43,18 @@ describe('a server that was started before a model of the catalog was added', ()
     await drawn
     expect([standIn, other.standIn, silent.standIn, busy.standIn].map(refreshes)).toEqual([0, 0, 0, 0])
   })
+})
+
+it('calls KoboldCpp, which imitates this API and others, by its name', async () => {
+  const url = await givenKoboldCpp()
+  for (const kind of ['a1111', 'comfyui', 'sdcpp']) {
+    const backend = createBackend(`${kind}+${url}`, { timeoutMs: 60_000 })
+    onTestFinished(() => backend.close())
+    expect(await failureOf(backend.capabilities(new AbortController().signal))).toMatchObject({
+      kind: 'unusable',
+      message: expect.stringMatching(/ is KoboldCpp, which Easel cannot use: serve the model with/),
+    })
+  }
 })
 
 it('refuses stable-diffusion.cpp, where nothing can be canceled through this API, and names the scheme to use', async () => {
