@@ -179,8 +179,8 @@ async function readResult(name: string, ended: Job, asked: SdCppAsked) {
   const { request, sampler, seeds } = asked
   if (ended.status === 'cancelled') throw failure('backend_fault', `${name}: the job was canceled by someone else`)
   if (ended.status === 'failed') {
-    const words = publicWords(ended.error?.message ?? '', request)
-    throw failure(saysOutOfMemory(words) ? 'oom' : 'backend_fault', `${name} failed: ${words}`)
+    const words = ended.error?.message ?? ''
+    throw failure(saysOutOfMemory(words) ? 'oom' : 'backend_fault', `${name} failed: ${publicWords(words, request)}`)
   }
   const bad = badOutput(name)
   const images = (ended.result?.images ?? []).toSorted((one, other) => one.index - other.index)
