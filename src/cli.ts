@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** Entry point: the operator's command line. */
+import { confirmer } from './cli/confirm.js'
 import { passwordReader } from './cli/read-password.js'
 import { runCli } from './cli/run-cli.js'
 import { COMMAND } from './command-name.js'
@@ -10,6 +11,7 @@ const exitCode = await runCli(process.argv.slice(2), process.env, {
   stdout: process.stdout,
   stderr: process.stderr,
   readPassword: passwordReader(process.stdin, process.stderr),
+  confirm: confirmer(process.stdin, process.stderr),
   command: COMMAND,
 })
 // All is closed and written by now (pipes and files are written at once here); a client's timer would still hold us up.

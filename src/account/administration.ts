@@ -84,6 +84,14 @@ export interface Administration {
   }
 }
 
+/** More credits at once than this are likely a slip: whoever gives them confirms it. */
+export const LARGE_GRANT = 1_000_000
+
+const DAY_MS = 86_400_000
+
+/** The last moment of a day in UTC, to the millisecond. @param day its first moment */
+export const endOfDay = (day: Date): Date => new Date(day.getTime() + DAY_MS - 1)
+
 /** A new subscription's end unless one is given. */
 export function inOneYear(): Date {
   const date = new Date()

@@ -1,5 +1,6 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
+import { endOfDay, LARGE_GRANT } from '../account/administration.js'
 import { MAX_REASON_LENGTH } from '../account/operator-actions.js'
 import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
 import type { Database } from '../db/client.js'
@@ -16,14 +17,45 @@ export const wholeNumber = (name: string, min: number, max: number) => (text: st
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/
 
-/** A date is its first moment in UTC, and so is a time without an offset. */
-export const moment = (name: string) => (text: string) => {
+/** A date is its first moment in UTC; a time without an offset is one in UTC, too. */
+function readMoment(name: string, text: string): { readonly at: Date; readonly isDay: boolean } {
   const [, date, time, offset] = MOMENT.exec(text) ?? []
   const value = new Date(time && !offset ? `${text}Z` : text)
   // Date takes 30 February for 2 March, and Postgres the year 0 for one before Christ, which nothing reads.
   if (date !== undefined && date >= '1970' && z.iso.date().safeParse(date).success && !Number.isNaN(value.getTime()))
-    return value
+    return { at: value, isDay: !time }
   throw new OperatorError(`${name} must be an ISO date like 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}".`)
+}
+
+/** Where a range begins: a date is its first moment. */
+export const since = (name: string) => (text: string) => readMoment(name, text).at
+
+/** What all of a range lies before: a date is the first moment after it, so that the range has the whole day. */
+export const before = (name: string) => (text: string) => {
+  const { at, isDay } = readMoment(name, text)
+  return isDay ? new Date(endOfDay(at).getTime() + 1) : at
+}
+
+/** When something is to end: a date is the last moment of that day. Nothing may end in the past. */
+export const end = (name: string) => (text: string) => {
+  const { at, isDay } = readMoment(name, text)
+  const value = isDay ? endOfDay(at) : at
+  if (value.getTime() > Date.now()) return value
+  throw new OperatorError(`${name} ${text} is over: give a later date.`)
+}
+
+/** Asks whoever types the command; false where nobody can answer. */
+export type Confirm = (question: string) => Promise<boolean>
+
+/** `option(...YES)`: for `requireMeant`. */
+export const YES = ['--yes', `do not ask about more than ${LARGE_GRANT} credits`] as const
+
+/** @throws OperatorError unless these credits are few, or a person or `--yes` says that they are meant */
+export async function requireMeant(credits: number, yes: boolean, confirm: Confirm): Promise<void> {
+  if (credits <= LARGE_GRANT || yes || (await confirm(`Give ${credits} credits?`))) return
+  throw new OperatorError(
+    `${credits} credits are more than ${LARGE_GRANT} at once, so nothing was done: add --yes if that is what you mean.`,
+  )
 }
 
 /** As the table's own check has it. */

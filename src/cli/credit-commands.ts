@@ -1,11 +1,21 @@
 import type { Command } from 'commander'
 import { operatorCreditStore } from '../db/credit-store.js'
-import { MAX_CREDITS, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
+import {
+  type Confirm,
+  MAX_CREDITS,
+  REASON,
+  type ReasonOption,
+  requireMeant,
+  requireUser,
+  wholeNumber,
+  words,
+  YES,
+} from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { jsonOf, plural, table } from './output.js'
 
-export function creditCommands(program: Command, run: Runner): void {
+export function creditCommands(program: Command, run: Runner, confirm: Confirm): void {
   const credits = program.command('credits').description('what users can spend')
   credits
     .command('grant <username>')
@@ -17,15 +27,19 @@ export function creditCommands(program: Command, run: Runner): void {
       'your own reference, like an invoice number; a repeat with the same one grants nothing',
       words('--ref', 200),
     )
+    .option(...YES)
     .option(...REASON)
-    .action(run(grantCredits))
+    .action(run(grantCredits(confirm)))
   credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
 }
 
-type GrantOptions = ReasonOption & { readonly note?: string; readonly ref?: string }
+type GrantOptions = ReasonOption & { readonly note?: string; readonly ref?: string; readonly yes?: boolean }
 
-async function grantCredits({ db, recorded }: Operator, name: string, n: number, { note, ref, reason }: GrantOptions) {
+const grantCredits = (confirm: Confirm) => async (operator: Operator, name: string, n: number, given: GrantOptions) => {
+  const { db, recorded } = operator
+  const { note, ref, yes = false, reason } = given
   const { id, username } = await requireUser(db, name)
+  await requireMeant(n, yes, confirm)
   const granted = await recorded(
     reason,
     (on) => operatorCreditStore(on).grant(id, n, { note, ref }),
@@ -36,7 +50,7 @@ async function grantCredits({ db, recorded }: Operator, name: string, n: number,
     throw new OperatorError(`User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`)
   if (granted.outcome === 'ref_taken')
     throw new OperatorError(
-      `"${ref}" is the reference of ${plural(granted.amount, 'credit')} granted to ${username} before, so nothing was granted: give another --ref.`,
+      `"${ref}" is the reference of ${plural(granted.amount, 'credit')} granted to ${granted.username} before, so nothing was granted: give another --ref.`,
     )
   const { outcome, balance: credits } = granted
   const before = outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''

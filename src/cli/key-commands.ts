@@ -5,7 +5,7 @@ import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
 import type { Config } from '../config.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
 import type { Database } from '../db/client.js'
-import { moment, REASON, type ReasonOption, requireUser, wholeNumber, words } from './arguments.js'
+import { before, REASON, type ReasonOption, requireUser, since, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
@@ -84,8 +84,8 @@ export function usageCommand(program: Command, run: Runner): void {
   program
     .command('usage <username>')
     .description('images made with developer keys, per key and model')
-    .option('--since <date>', 'from this moment on', moment('--since'))
-    .option('--until <date>', 'before this moment', moment('--until'))
+    .option('--since <date>', 'from this day or moment on', since('--since'))
+    .option('--until <date>', 'to the end of this day, or before this moment', before('--until'))
     .action(run(showUsage))
 }
 

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { withCommand } from '../command-name.js'
 import { useProxy } from '../proxy.js'
 import { version } from '../release.js'
+import type { Confirm } from './arguments.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
 import { creditCommands } from './credit-commands.js'
@@ -24,6 +25,7 @@ interface CliSurroundings {
   readonly stdout: Output
   readonly stderr: Output
   readonly readPassword?: ReadPassword
+  readonly confirm?: Confirm
   /** Where `npm start` keeps the one-machine stack. */
   readonly localDirectory?: string
   /** How a person calls it. */
@@ -34,8 +36,10 @@ interface CliSurroundings {
 export async function runCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { stdout, stderr, readPassword = async () => '', localDirectory = '.easel', command = 'easel' }: CliSurroundings,
+  { stdout, stderr, ...surroundings }: CliSurroundings,
 ): Promise<number> {
+  const { readPassword = async () => '', confirm = async () => false } = surroundings
+  const { localDirectory = '.easel', command = 'easel' } = surroundings
   let exitCode = 0
   const complain = (line: string) => stderr.write(`${withCommand(line, command)}\n`)
   const program = new Command(command)
@@ -65,9 +69,9 @@ export async function runCli(
       print(await withOperator(config, (operator) => work(operator, ...args)))
     }
   migrateCommand(program, run, complain)
-  userCommands(program, run, readPassword)
+  userCommands(program, run, { readPassword, confirm })
   subscriptionCommands(program, run)
-  creditCommands(program, run)
+  creditCommands(program, run, confirm)
   keyCommands(program, run)
   modelCommands(program, run)
   jobCommands(program, run)

@@ -13,16 +13,19 @@ import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
 import { createImageStore } from '../images/open-image-store.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import {
+  type Confirm,
   emailAddress,
+  end,
   MAX_CREDITS,
-  moment,
   newUsername,
   REASON,
   type ReasonOption,
+  requireMeant,
   requireUser,
   subscriptionStatus,
   wholeNumber,
   words,
+  YES,
 } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { cancelAsOperator } from './job-commands.js'
@@ -30,7 +33,13 @@ import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 import { type ReadPassword, signInCommands } from './sign-in-commands.js'
 
-export function userCommands(program: Command, run: Runner, readPassword: ReadPassword): void {
+/** What commands ask of whoever types them. */
+interface Asking {
+  readonly readPassword: ReadPassword
+  readonly confirm: Confirm
+}
+
+export function userCommands(program: Command, run: Runner, { readPassword, confirm }: Asking): void {
   const user = program.command('user').description('who may generate')
   user
     .command('create')
@@ -38,11 +47,12 @@ export function userCommands(program: Command, run: Runner, readPassword: ReadPa
     .argument('<username>', 'letters, digits and . _ @ + -', newUsername)
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
     .option('--plan <name>', 'start an active subscription to this plan', words('--plan', 100))
-    .option('--until <date>', 'its end (default: in one year)', moment('--until'))
+    .option('--until <date>', 'its end, a day or a moment (default: in one year)', end('--until'))
     .option('--email <address>', 'where sign-in links for the website are sent', emailAddress)
     .option('--operator', 'may open the operator pages of the website')
+    .option(...YES)
     .option(...REASON)
-    .action(run(createUser))
+    .action(run(createUser(confirm)))
   user
     .command('show <username>')
     .description('show a user; if nobody has the name now, the last one who had it')
@@ -70,7 +80,7 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .description('start or change a subscription; what is not given stays unchanged')
     .option('--plan <name>', 'the plan', words('--plan', 100))
     .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
-    .option('--until <date>', 'its end (default for a new subscription: in one year)', moment('--until'))
+    .option('--until <date>', 'its end, a day or a moment (default for a new one: in one year)', end('--until'))
     .option('--none', 'remove the subscription')
     .option(...REASON)
     .action(run(setSubscription))
@@ -81,11 +91,14 @@ type CreateOptions = SubscriptionOptions & {
   readonly credits?: number
   readonly email?: string
   readonly operator?: boolean
+  readonly yes?: boolean
 }
 
-async function createUser({ db, recorded }: Operator, username: string, options: CreateOptions) {
-  const { credits = 0, plan, until, email, operator, reason } = options
+const createUser = (confirm: Confirm) => async (operating: Operator, username: string, options: CreateOptions) => {
+  const { db, recorded } = operating
+  const { credits = 0, plan, until, email, operator, yes = false, reason } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
+  await requireMeant(credits, yes, confirm)
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
   const website = { email, role: operator ? 'operator' : 'subscriber' } as const
   const created = await recorded(
@@ -216,7 +229,14 @@ async function setSubscription({ db, recorded }: Operator, name: string, options
     (it) => it && [`set the subscription: ${it.plan}, ${it.status}, until ${dayOf(it.endDate)}`, username],
   )
   if (!subscription) throw new OperatorError(`User "${username}" has no subscription yet: give --plan to begin one.`)
-  return { json: { username, subscription }, text: facts({ username, ...subscriptionFacts(subscription) }) }
+  return {
+    json: { username, subscription },
+    text: facts({ username, ...subscriptionFacts(subscription) }),
+    remark:
+      subscription.status === 'expired'
+        ? `warning: This subscription ended on ${dayOf(subscription.endDate)}, so nothing can be generated with it: give --until, too.`
+        : undefined,
+  }
 }
 
 const dayOf = (moment: Date) => moment.toISOString().slice(0, 10)

@@ -1,9 +1,9 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { LedgerStore } from '../generation/library/history.js'
 import { pageOf } from '../page.js'
-import { type Database, violatedConstraint } from './client.js'
+import { type Database, violatedConstraint, withTransaction } from './client.js'
 import { creditLedger as l, users as u } from './schema.js'
-import { assign, given, insertInto, param, pick, statement } from './statement.js'
+import { assign, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 export const LEDGER_ENTRY = pick(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
 
@@ -25,11 +25,21 @@ type GrantOutcome =
   | { readonly outcome: 'granted' | 'granted_before'; readonly balance: number }
   | { readonly outcome: 'too_many' }
   | { readonly outcome: 'user_deleted' }
-  /** The reference is that of another grant to this user, of this amount. */
-  | { readonly outcome: 'ref_taken'; readonly amount: number }
+  /** The reference is that of another grant, of this amount to this user. */
+  | { readonly outcome: 'ref_taken'; readonly amount: number; readonly username: string }
 
+const GRANTED = { ...pick(l, 'userId', 'delta'), ...pick(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`
 const AMOUNT = sql`${param('amount')}::bigint`
+
+// One grant of a reference at a time, whoever it is for: the unique index knows it only with its user.
+const LOCK_REF = statement('lock_credit_ref')`
+  SELECT pg_advisory_xact_lock(hashtextextended(${param('ref')}, 0))`
+
+// Earlier releases gave one reference to several users: a repeat is compared with the user's own grant.
+const OF_REF = statement<RowOf<typeof GRANTED>>('grant_of_credit_ref')`
+  SELECT ${named(GRANTED)} FROM ${l} JOIN ${u} ON ${u.id} = ${l.userId} WHERE ${l.ref} = ${param('ref')}
+   ORDER BY ${l.userId} = ${USER} DESC, ${l.id} LIMIT 1`
 
 // The statement that moves the balance also writes the ledger's row.
 const GRANT = statement<{ balance: number }>('grant_credits')`
@@ -45,34 +55,33 @@ const GRANT = statement<{ balance: number }>('grant_credits')`
     ...given(l, 'note', 'ref'),
   })} FROM paid RETURNING ${l.balance}`
 
-export const operatorCreditStore = ({ orm, pool }: Database) => ({
-  /** The same reference grants once: a repeat of the same amount to the same user changes nothing. */
+export const operatorCreditStore = (db: Database) => ({
+  /** The same reference grants once: a repeat of the same amount to the same user changes nothing, any other is refused. */
   async grant(
     userId: string,
     amount: number,
     reason: { readonly note: string | undefined; readonly ref: string | undefined },
   ): Promise<GrantOutcome> {
+    const { ref } = reason
     try {
-      const granted = await GRANT.first(pool, { userId, amount, ...reason })
-      return granted ? { outcome: 'granted', balance: granted.balance } : { outcome: 'user_deleted' }
+      return await withTransaction(db, async (_tx, client) => {
+        if (ref !== undefined) await LOCK_REF.run(client, { ref })
+        const first = ref === undefined ? undefined : await OF_REF.first(client, { ref, userId })
+        if (first?.userId === userId && first.delta === amount)
+          return { outcome: 'granted_before', balance: first.credits }
+        if (first) return { outcome: 'ref_taken', amount: first.delta, username: first.username }
+        const granted = await GRANT.first(client, { userId, amount, ...reason })
+        return granted ? { outcome: 'granted', balance: granted.balance } : { outcome: 'user_deleted' }
+      })
     } catch (error) {
-      const constraint = violatedConstraint(error)
-      if (constraint === 'users_credits_check') return { outcome: 'too_many' }
-      if (constraint !== 'credit_ledger_ref') throw error
-      const [first] = await orm
-        .select({ amount: l.delta, ...pick(u, 'credits') })
-        .from(l)
-        .innerJoin(u, eq(u.id, l.userId))
-        .where(and(eq(l.userId, userId), eq(l.ref, reason.ref as string)))
-      if (!first) throw error
-      if (first.amount === amount) return { outcome: 'granted_before', balance: first.credits }
-      return { outcome: 'ref_taken', amount: first.amount }
+      if (violatedConstraint(error) === 'users_credits_check') return { outcome: 'too_many' }
+      throw error
     }
   },
 
   /** Oldest first. */
   history: (userId: string) =>
-    orm
+    db.orm
       .select({ ...LEDGER_ENTRY, ref: l.ref })
       .from(l)
       .where(eq(l.userId, userId))

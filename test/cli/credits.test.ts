@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { runCli } from '../../src/cli/run-cli.js'
 import { creditsOf, givenGeneration, givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
 
@@ -43,10 +44,51 @@ describe('credits grant', () => {
     expect(await creditsOf(easel.db, user)).toBe(5)
   })
 
-  it('grants the same reference to another user', async () => {
-    for (const user of [await givenUser(easel.db, { credits: 0 }), await givenUser(easel.db, { credits: 0 })]) {
-      expect(await easel.json(`credits grant ${user.username} 5 --ref shared`)).toMatchObject({ credits: 5 })
-    }
+  it('refuses a reference that was given to another user, also to one who is deleted or granted to at once', async () => {
+    const [first, second] = [await givenUser(easel.db, { credits: 0 }), await givenUser(easel.db, { credits: 0 })]
+    await easel.json(`credits grant ${first.username} 5 --ref shared`)
+    const taken = `"shared" is the reference of 5 credits granted to ${first.username} before, so nothing was granted: give another --ref.`
+    expect(await easel.error(`credits grant ${second.username} 5 --ref shared`)).toBe(taken)
+    await easel.json(`user delete ${first.username}`)
+    expect(await easel.error(`credits grant ${second.username} 5 --ref shared`)).toBe(taken)
+    const others = await Promise.all(Array.from({ length: 6 }, () => givenUser(easel.db, { credits: 0 })))
+    const ran = await Promise.all(others.map((it) => easel.run(`credits grant ${it.username} 5 --ref at-once`)))
+    expect(ran.map((it) => it.code).sort()).toEqual([0, 1, 1, 1, 1, 1])
+    const balances = await Promise.all(others.map((it) => creditsOf(easel.db, it)))
+    expect(balances.sort()).toEqual([0, 0, 0, 0, 0, 5])
+  })
+
+  it('repeats a grant whose reference others have, too, from the time when that was allowed', async () => {
+    const users = [await givenUser(easel.db, { credits: 0 }), await givenUser(easel.db, { credits: 0 })]
+    for (const { id } of users)
+      await easel.db.pool.query(
+        `INSERT INTO credit_ledger (user_id, kind, delta, balance, ref) VALUES ($1, 'grant', 5, 5, 'old')`,
+        [id],
+      )
+    for (const user of users)
+      expect(await easel.json(`credits grant ${user.username} 5 --ref old`)).toMatchObject({ granted: false })
+  })
+
+  it('wants more than a million credits confirmed: on a terminal, or by --yes', async () => {
+    const user = await givenUser(easel.db, { credits: 0 })
+    const refusal =
+      '1000001 credits are more than 1000000 at once, so nothing was done: add --yes if that is what you mean.'
+    expect(await easel.error(`credits grant ${user.username} 1000001`)).toBe(refusal)
+    expect(await easel.error('user create rich --credits 1000001')).toBe(refusal)
+    expect(await easel.error('user show rich')).toMatch(/^No user/)
+    expect(await creditsOf(easel.db, user)).toBe(0)
+    const asked: string[] = []
+    const answering = (yes: boolean) => async (question: string) => asked.push(question) > 0 && yes
+    const line = ['credits', 'grant', user.username, '1000001']
+    const surroundings = { stdout: { write: () => undefined }, stderr: { write: () => undefined } }
+    expect(await runCli(line, easel.env, { ...surroundings, confirm: answering(false) })).toBe(1)
+    expect(await creditsOf(easel.db, user)).toBe(0)
+    expect(await runCli(line, easel.env, { ...surroundings, confirm: answering(true) })).toBe(0)
+    expect(asked).toEqual(Array(2).fill('Give 1000001 credits?'))
+    await easel.json(`credits grant ${user.username} 1000001 --yes`)
+    await easel.json(`credits grant ${user.username} 1000000`)
+    expect(await creditsOf(easel.db, user)).toBe(3_000_002)
+    expect(await easel.json('user create rich --credits 1000001 --yes')).toMatchObject({ credits: 1_000_001 })
   })
 
   it('loses no grant of many at once', async () => {
@@ -63,7 +105,7 @@ describe('credits grant', () => {
         `N must be a whole number from 1 to 9007199254740991, not "${n}".`,
       )
     }
-    expect(await easel.error(`credits grant ${username} 9007199254740991`)).toBe(
+    expect(await easel.error(`credits grant ${username} 9007199254740991 --yes`)).toBe(
       `User "${username}" would hold more than 9007199254740991 credits: grant fewer.`,
     )
     expect(await easel.error(['credits', 'grant', username, '1', '--ref', ''])).toBe(

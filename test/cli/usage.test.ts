@@ -39,16 +39,18 @@ describe('usage', () => {
     expect(lines[1]).toMatch(/ +- +NoobAI-XL +v1\.1 +1 +5$/)
   })
 
-  it('counts from --since until before --until', async () => {
+  it('counts from --since until --until: of a date, the whole day in UTC', async () => {
     const user = await developer()
-    for (const day of ['2026-04-30', '2026-05-01', '2026-05-31', '2026-06-01']) {
+    for (const at of ['04-30T23:59:59.999999Z', '05-01T00:00:00Z', '05-31T23:59:59.999999Z', '06-01T00:00:00Z']) {
       const { id } = await givenSucceeded(easel, user)
-      await easel.db.pool.query('UPDATE usage SET created_at = $2 WHERE generation_id = $1', [id, `${day}T00:00:00Z`])
+      await easel.db.pool.query('UPDATE usage SET created_at = $2 WHERE generation_id = $1', [id, `2026-${at}`])
     }
     const images = async (options: string) => (await easel.json(`usage ${user.username} ${options}`))[0]?.images
-    expect(await images('--since 2026-05-01 --until 2026-06-01')).toBe(2)
+    expect(await images('--since 2026-05-01 --until 2026-05-31')).toBe(2)
+    expect(await images('--since 2026-05-01 --until 2026-05-01')).toBe(1)
+    expect(await images('--since 2026-05-01 --until 2026-06-01T00:00:00Z')).toBe(2)
     expect(await images('--since 2026-05-01')).toBe(3)
-    expect(await images('--until 2026-05-31T00:00:01Z')).toBe(3)
+    expect(await images('--until 2026-05-31T00:00:01Z')).toBe(2)
     expect(await easel.text(`usage ${user.username} --until 2020-01-01`)).toBe(
       'No images were made with developer keys in that time.',
     )
@@ -58,7 +60,7 @@ describe('usage', () => {
   it('refuses a time that is none', async () => {
     const { username } = await developer()
     expect(await easel.error(`usage ${username} --since may`)).toMatch(/^--since must be an ISO date/)
-    expect(await easel.error(`usage ${username} --since 2026-05-02 --until 2026-05-02`)).toBe(
+    expect(await easel.error(`usage ${username} --since 2026-05-02 --until 2026-05-01`)).toBe(
       '--since must be before --until.',
     )
     expect(await easel.error('usage nobody')).toBe('No user "nobody": "easel user list" shows all.')

@@ -36,7 +36,7 @@ describe('user create', () => {
     expect(days).toBeGreaterThan(364.9)
     expect(days).toBeLessThan(366.1)
     expect(await easel.json('user create soon --plan Pro --until 2091-05-06')).toMatchObject({
-      subscription: { status: 'active', endDate: '2091-05-06T00:00:00.000Z' },
+      subscription: { status: 'active', endDate: '2091-05-06T23:59:59.999Z' },
     })
   })
 
@@ -47,10 +47,27 @@ describe('user create', () => {
     expect(await until('offset', '2091-05-06T07:08+02:00')).toBe('2091-05-06T05:08:00.000Z')
   })
 
-  it('shows a subscription whose end has passed as expired', async () => {
-    expect(await easel.json('user create late --plan Pro --until 2020-01-01')).toMatchObject({
-      subscription: { status: 'expired' },
+  it('refuses an end that is over; today ends tonight', async () => {
+    const day = (at: number) => new Date(at).toISOString().slice(0, 10)
+    await easel.json('user create ending --plan Pro')
+    for (const over of ['2020-01-01', day(Date.now() - 86_400_000), new Date(Date.now() - 1000).toISOString()]) {
+      const refusal = `--until ${over} is over: give a later date.`
+      expect(await easel.error(`user create late --plan Pro --until ${over}`)).toBe(refusal)
+      expect(await easel.error(`subscription set ending --until ${over}`)).toBe(refusal)
+    }
+    expect(await easel.json(`user create tonight --plan Pro --until ${day(Date.now())}`)).toMatchObject({
+      subscription: { status: 'active' },
     })
+  })
+
+  it('shows a subscription whose end has passed as expired, and says so when it is changed', async () => {
+    await easel.json('user create over --plan Pro')
+    await easel.db.pool.query(`UPDATE subscriptions SET end_date = '2020-01-01' WHERE user_id =
+      (SELECT id FROM users WHERE username = 'over')`)
+    expect(await easel.json('user show over')).toMatchObject({ subscription: { status: 'expired' } })
+    expect((await easel.run('subscription set over --status active')).stderr).toBe(
+      'warning: This subscription ended on 2020-01-01, so nothing can be generated with it: give --until, too.\n',
+    )
   })
 
   it('refuses a name that exists in any case, and leaves nothing behind', async () => {
@@ -90,7 +107,7 @@ describe('user show and list', () => {
       id: expect.any(String),
       username: 'CamelCase',
       credits: 3,
-      subscription: { status: 'active', plan: 'Pro', endDate: '2091-01-01T00:00:00.000Z' },
+      subscription: { status: 'active', plan: 'Pro', endDate: '2091-01-01T23:59:59.999Z' },
       email: null,
       role: 'subscriber',
       created_at: expect.any(String),
@@ -132,19 +149,19 @@ describe('subscription set', () => {
     await easel.json('user create sub')
     expect(await easel.json('subscription set SUB --plan Basic --until 2091-01-01')).toEqual({
       username: 'sub',
-      subscription: { status: 'active', plan: 'Basic', endDate: '2091-01-01T00:00:00.000Z' },
+      subscription: { status: 'active', plan: 'Basic', endDate: '2091-01-01T23:59:59.999Z' },
     })
     expect(await easel.json('subscription set sub --status canceled')).toMatchObject({
-      subscription: { status: 'canceled', plan: 'Basic', endDate: '2091-01-01T00:00:00.000Z' },
+      subscription: { status: 'canceled', plan: 'Basic', endDate: '2091-01-01T23:59:59.999Z' },
     })
     expect(await easel.json('subscription set sub --plan Pro')).toMatchObject({
       subscription: { status: 'canceled', plan: 'Pro' },
     })
     expect(await easel.json('subscription set sub --until 2092-01-01')).toMatchObject({
-      subscription: { status: 'canceled', plan: 'Pro', endDate: '2092-01-01T00:00:00.000Z' },
+      subscription: { status: 'canceled', plan: 'Pro', endDate: '2092-01-01T23:59:59.999Z' },
     })
     expect(await easel.text('subscription set sub --status active')).toBe(
-      'username  sub\nplan      Pro\nstatus    active\nuntil     2092-01-01T00:00:00Z',
+      'username  sub\nplan      Pro\nstatus    active\nuntil     2092-01-01T23:59:59Z',
     )
   })
 

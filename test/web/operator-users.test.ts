@@ -198,6 +198,31 @@ describe('granting credits', () => {
     expect(await creditsOf(db, user)).toBe(1)
     expect(await recordedOf(user)).toEqual([])
   })
+
+  it('wants more than a million credits confirmed by a box, which the form has only then', async () => {
+    const { db } = context.service
+    const user = await givenUser(db, { credits: 0 })
+    const box = 'name="meant" type="checkbox"'
+    expect((await see(pageOf(user))).html).not.toContain(box)
+    const { status, html } = await act(user, 'credits', { amount: '1000001' })
+    expect(status).toBe(400)
+    expect(html).toContain('That is more than 1,000,000 credits at once: tick the box if you mean it.')
+    expect(html).toContain(box)
+    expect(await recordedOf(user)).toEqual([])
+    expect((await act(user, 'credits', { amount: '1000001', meant: 'yes' })).status).toBe(303)
+    expect((await act(user, 'credits', { amount: '1000000' })).status).toBe(303)
+    expect(await creditsOf(db, user)).toBe(2_000_001)
+    expect((await act(user, 'credits', { amount: '9007199254740991', meant: 'yes' })).html).toContain('grant fewer')
+  })
+
+  it('is refused for another user with a form that was sent before', async () => {
+    const { db } = context.service
+    const [user, other] = [await givenUser(db, { credits: 0 }), await givenUser(db, { credits: 0 })]
+    const sent = { amount: '32', ref: newToken() }
+    expect((await act(user, 'credits', sent)).status).toBe(303)
+    expect((await act(other, 'credits', sent)).html).toContain('This form was sent before, with other values')
+    expect(await creditsOf(db, other)).toBe(0)
+  })
 })
 
 describe('an operator', () => {
@@ -254,6 +279,26 @@ describe('an operator', () => {
     expect((await act(user, 'subscription/remove')).status).toBe(303)
     expect(await shown()).toBeNull()
     expect(await recordedOf(user)).toHaveLength(3)
+  })
+
+  it('ends a subscription with its last day in UTC, and with no day that is over', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db)
+    const shown = async () => (await call(url, 'GET', '/api/v1/account', { key: user.key })).body.subscription
+    const plan = { plan: 'Studio', status: 'active' }
+    const today = new Date().toISOString().slice(0, 10)
+    for (const end_date of ['2091-05-06', today]) {
+      expect((await act(user, 'subscription', { ...plan, end_date })).status).toBe(303)
+      expect(await shown()).toMatchObject({ status: 'active', endDate: `${end_date}T23:59:59.999Z` })
+    }
+    const { status, html } = await act(user, 'subscription', { ...plan, end_date: '2020-01-01' })
+    expect(status).toBe(400)
+    expect(html).toContain('The end is over: choose today (in UTC) or a later date.')
+    await db.pool.query(`UPDATE subscriptions SET end_date = '2020-01-01T12:00:00Z' WHERE user_id = $1`, [user.id])
+    for (const end_date of ['2020-01-01', ''])
+      expect((await act(user, 'subscription', { ...plan, end_date })).status).toBe(400)
+    expect((await act(user, 'subscription', { ...plan, status: 'canceled', end_date: '2020-01-01' })).status).toBe(303)
+    expect(await shown()).toMatchObject({ status: 'expired', endDate: '2020-01-01T12:00:00.000Z' })
   })
 
   it('makes a user an operator and a subscriber again, but changes no role of their own', async () => {

@@ -1,11 +1,11 @@
 /** What an operator does to one account: each act reads its form, does it, and says what is to be recorded. */
 import { z } from 'zod'
-import { type AdministeredAccount, inOneYear } from '../../account/administration.js'
+import { type AdministeredAccount, endOfDay, inOneYear, LARGE_GRANT } from '../../account/administration.js'
 import { cancelAll, endAccount } from '../../account/end-account.js'
 import { newToken, type SignedIn } from '../../account/session.js'
 import { cancelGeneration, clearLeftovers } from '../../generation/cancel.js'
 import { CANCELED } from '../../generation/failure-reason.js'
-import { counted } from '../numbers.js'
+import { counted, number } from '../numbers.js'
 import type { OperatorStores, WebsitePorts } from '../ports.js'
 import { line, readForm, reason } from './operator-forms.js'
 
@@ -58,13 +58,17 @@ const nothing = z.unknown()
 const one = z.object({ id: text })
 
 const AMOUNT = `The amount must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`
-const grant = z.object({
-  amount: text
-    .refine((it) => /^\d{1,16}$/.test(it) && Number(it) >= 1 && Number(it) <= Number.MAX_SAFE_INTEGER, AMOUNT)
-    .transform(Number),
-  reason,
-  ref: text.transform((it) => (/^[\w-]{43}$/.test(it) ? it : newToken())),
-})
+const LARGE = `That is more than ${number(LARGE_GRANT)} credits at once: tick the box if you mean it.`
+const grant = z
+  .object({
+    amount: text
+      .refine((it) => /^\d{1,16}$/.test(it) && Number(it) >= 1 && Number(it) <= Number.MAX_SAFE_INTEGER, AMOUNT)
+      .transform(Number),
+    reason,
+    ref: text.transform((it) => (/^[\w-]{43}$/.test(it) ? it : newToken())),
+    meant: text,
+  })
+  .refine(({ amount, meant }) => amount <= LARGE_GRANT || meant === 'yes', LARGE)
 
 const DATE = 'The end must be a date like 2027-01-31.'
 const subscription = z.object({
@@ -75,6 +79,9 @@ const subscription = z.object({
   ),
   end_date: text.refine((it) => it === '' || (z.iso.date().safeParse(it).success && it >= '1970'), DATE),
 })
+
+const OVER = 'The end is over: choose today (in UTC) or a later date.'
+const isOver = (end: Date | undefined) => end !== undefined && end.getTime() <= Date.now()
 
 const EMAIL = 'The email address must look like name@example.com; leave it empty to remove it.'
 const email = z.object({
@@ -90,15 +97,17 @@ export const ACTS = {
       return { problem: `${account.username} would hold more than ${Number.MAX_SAFE_INTEGER} credits: grant fewer.` }
     if (outcome === 'user_deleted') return { problem: GONE }
     if (outcome === 'ref_taken')
-      return { problem: 'This form was sent before with another amount: load this page again to grant more.' }
+      return { problem: 'This form was sent before, with other values: load this page again to grant more.' }
     const isNew = outcome === 'granted'
     return { done: outcome, action: isNew ? `granted ${counted(amount, 'credit')}` : undefined }
   }),
 
   subscription: act(subscription, async ({ stores, account }, { plan, status, end_date }) => {
     // The form knows only the day: the same day keeps the moment.
-    const isKept = end_date === '' || end_date === account.subscription?.endDate.toISOString().slice(0, 10)
-    const endDate = isKept ? undefined : new Date(end_date)
+    const current = account.subscription?.endDate
+    const isKept = end_date === '' || end_date === current?.toISOString().slice(0, 10)
+    const endDate = isKept ? undefined : endOfDay(new Date(end_date))
+    if (isOver(endDate) || (status === 'active' && isOver(endDate ?? current))) return { problem: OVER }
     const set = await stores.administration.subscriptions.set(account.id, { plan, status, endDate }, inOneYear())
     const until = set?.endDate.toISOString().slice(0, 10)
     return { done: 'subscribed', action: `set the subscription: ${plan}, ${status}, until ${until}` }

@@ -1,9 +1,10 @@
 import type { Subscription } from '../../account/account.js'
-import type { AdministeredAccount } from '../../account/administration.js'
+import { type AdministeredAccount, LARGE_GRANT } from '../../account/administration.js'
 import { MAX_REASON_LENGTH } from '../../account/operator-actions.js'
 import { MAX_EMAIL_LENGTH } from '../account-fields.js'
 import { Fact } from '../fact.js'
 import { Moment } from '../moment.js'
+import { number } from '../numbers.js'
 import { Act } from './act.js'
 import { ReasonField } from './operator-layout.js'
 
@@ -46,6 +47,11 @@ export const GrantForm = ({ path, values }: { path: string; values: GrantValues 
         The user sees it in their credit history.
       </span>
     </div>
+    {Number(values.amount) > LARGE_GRANT && (
+      <label class="row">
+        <input name="meant" type="checkbox" value="yes" /> I mean more than {number(LARGE_GRANT)} credits
+      </label>
+    )}
     <button class="primary" type="submit">
       Grant credits
     </button>
