@@ -64,7 +64,8 @@ export function accountMails({ credentials, send, counter, log }: Ports, baseUrl
         const { url } = await newSignInLink(credentials, accountId, baseUrl)
         const text = `Hello ${username},
 
-this link signs you in to Easel at ${host}. It works once, for ${LINK_MINUTES} minutes:
+this link signs you in to Easel at ${host}. It works once, and ends in
+${LINK_MINUTES} minutes:
 
 ${url}
 
@@ -83,7 +84,7 @@ you, ignore it: without the link nobody can do anything.
         const text = `Hello,
 
 somebody made an account on Easel at ${host} with this mail address. If that was you, confirm
-the address within ${LINK_MINUTES} minutes:
+the address with this link. It works once, and ends in ${LINK_MINUTES} minutes:
 
 ${baseUrl}/confirm-email?token=${token}
 

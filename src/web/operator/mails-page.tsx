@@ -1,5 +1,5 @@
 import type { UnsentMail } from '../../account/account-mails.js'
-import type { SignedIn } from '../../account/session.js'
+import { LINK_MINUTES, type SignedIn } from '../../account/session.js'
 import { Moment } from '../moment.js'
 import { OperatorLayout } from './operator-layout.js'
 
@@ -8,7 +8,8 @@ export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; s
   <OperatorLayout title="Mails to pass on" signedIn={signedIn} path="/operator/mails">
     <p class="quiet">
       These mails were not sent, because <code>SMTP_URL</code> is not set. Send them yourself to whom they are for: a
-      link signs whoever opens it in to that account. They go after a day.
+      link signs whoever opens it in to that account. They go after a day, but their links end in {LINK_MINUTES}{' '}
+      minutes: <code>easel user sign-in-link NAME --valid 12h</code> makes one that lasts.
     </p>
     {mails.length === 0 ? (
       <section class="card empty">
@@ -23,6 +24,7 @@ export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; s
             </h2>
             <span class="quiet small">
               <Moment at={createdAt} />
+              {createdAt.getTime() + LINK_MINUTES * 60_000 <= Date.now() && <span class="badge bad">link ended</span>}
             </span>
           </div>
           <p>{subject}</p>

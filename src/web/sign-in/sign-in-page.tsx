@@ -20,7 +20,7 @@ interface SignInPageProps extends SignInForm {
   readonly signUpIsOpen: boolean
 }
 
-const SENT = `If there is an account with that name or address, a link is on its way. It works once, for ${LINK_MINUTES} minutes.`
+const SENT = `If there is an account with that name or address, a link is on its way. It works once, and ends in ${LINK_MINUTES} minutes.`
 
 /** Sign in with a password, have a link sent, or go to the identity provider. */
 export const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen }: SignInPageProps) => (

@@ -8,7 +8,7 @@ import { sessionOf } from '../session-cookie.js'
 import { AddEmailPage, ConfirmEmailPage } from './confirm-email-page.js'
 import { emailAddress } from './sign-up-routes.js'
 
-const SENT = `A link is on its way. It works once, for ${LINK_MINUTES} minutes.`
+const SENT = `A link is on its way. It works once, and ends in ${LINK_MINUTES} minutes.`
 const WINDOW_MS = 15 * 60_000
 const MAILS_PER_NETWORK = 10
 
