@@ -1,13 +1,17 @@
 import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import { pageOf } from '../page.js'
 import type { EndpointStore } from '../webhooks/ports.js'
+import { FAILING } from '../webhooks/retry-schedule.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../webhooks/webhook.js'
 import { type Database, withTransaction } from './client.js'
 import { users } from './schema.js'
 import { assign, given, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets as s } from './webhook-schema.js'
 
-const VIEW = named(pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'))
+const VIEW = named({
+  ...pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'),
+  pausedUntil: sql`CASE WHEN ${e.notBefore} > now() AND ${e.disabledAt} IS NULL THEN ${e.notBefore} END`,
+})
 const ACCOUNT = sql`${param('accountId')}::uuid`
 const OF_ACCOUNT = sql`${e.userId} = ${ACCOUNT} AND ${e.kind} = 'account' AND ${e.deletedAt} IS NULL`
 const OWNED = sql`${OF_ACCOUNT} AND ${e.id} = ${param('id')}`
@@ -53,20 +57,27 @@ const ADD_TEST = statement('add_test_webhook')`
   )
   SELECT pg_notify('webhook_due', seq::text) FROM stored`
 
+/** As the claim has it (migrations/0016_webhook_due.sql): one of its two places must be free, or both while it fails. */
+const PLACE_FREE = sql`CASE WHEN ${e.failures} < ${FAILING} THEN least(${e.slot1Until}, ${e.slot2Until})
+  ELSE greatest(${e.slot1Until}, ${e.slot2Until}) END`
+/** What is due now is tried within about a second. */
+const NEXT_AT = sql<Date | null>`CASE WHEN ${d.status} = 'pending' AND ${e.disabledAt} IS NULL
+  THEN greatest(${d.nextAt}, ${e.notBefore}, ${PLACE_FREE}, now() + interval '1 second') END`
+
 const LOGGED = {
+  nextAt: NEXT_AT,
   ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
-  ...pick(d, 'createdAt', 'nextAt', 'finishedAt'),
+  ...pick(d, 'createdAt', 'finishedAt'),
 }
 type Logged = RowOf<typeof LOGGED>
 
 const LOG = statement<Logged>('log_of_webhook_endpoint')`
-  SELECT ${named(LOGGED)} FROM ${d}
+  SELECT ${named(LOGGED)} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
    WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
    ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`
 
-const toRecord = ({ seq: _, nextAt, finishedAt, ...record }: Logged): DeliveryRecord => ({
+const toRecord = ({ seq: _, finishedAt, ...record }: Logged): DeliveryRecord => ({
   ...record,
-  nextAt: record.status === 'pending' ? nextAt : null,
   deliveredAt: record.status === 'delivered' ? finishedAt : null,
 })
 

@@ -21,6 +21,8 @@ export interface WebhookEndpoint {
   readonly events: readonly WebhookEvent[]
   readonly createdAt: Date
   readonly disabledReason: string | null
+  /** After failed tries: nothing is sent before then. Null: nothing holds it back. */
+  readonly pausedUntil: Date | null
 }
 
 /** One try of one event at one endpoint, claimed by this process. */
@@ -53,6 +55,7 @@ export interface DeliveryRecord extends Pick<ClaimedDelivery, 'eventId' | 'type'
   readonly lastStatus: number | null
   readonly lastError: DeliveryFault | null
   readonly createdAt: Date
+  /** Never before now; null: there will be none. */
   readonly nextAt: Date | null
   readonly deliveredAt: Date | null
 }

@@ -106,6 +106,16 @@ describe('a webhook endpoint', () => {
     expect((await get('/webhooks')).html).not.toContain(HOOK)
   })
 
+  it('that is paused after failed tries says until when', async () => {
+    const { user, get } = await given()
+    const { id } = await givenWebhook(context.service, user, HOOK)
+    expect((await get(`/webhooks/${id}`)).html).toContain('>enabled<')
+    const paused = `UPDATE webhook_endpoints SET not_before = now() + interval '5 minutes' WHERE id = $1`
+    await context.service.db.pool.query(paused, [id])
+    expect((await get('/webhooks')).html).toContain('>paused<')
+    expect((await get(`/webhooks/${id}`)).html).toContain('Paused after failed tries: nothing is sent before <time')
+  })
+
   it('that is disabled says why, and offers no test', async () => {
     const { user, get, post } = await given()
     const { db } = context.service

@@ -120,6 +120,40 @@ describe('an endpoint', () => {
     await until(async () => (await logOf(service, user, webhook))[0].status === 'delivered', 'its delivery')
   })
 
+  it('has a next try that is never in the past, and says when it is paused', async () => {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const receiver = await givenReceiver(500)
+    const webhook = await givenWebhook(service, user, receiver.url)
+    await givenEnded(service, user)
+    const next = async () => {
+      const [{ next_try_at }] = await logOf(service, user, webhook)
+      return next_try_at && Date.parse(next_try_at) - Date.now()
+    }
+    const pausedUntil = async () => (await api(user, 'GET', `/api/v1/webhooks/${webhook.id}`)).body.paused_until
+    const set = (what: string) =>
+      service.db.pool.query(`UPDATE webhook_endpoints SET ${what} WHERE id = $1`, [webhook.id])
+    await until(async () => (await logOf(service, user, webhook))[0].last_status === 500, 'the first try')
+    await set(`not_before = now() + interval '1 hour', due_at = now() + interval '1 hour'`)
+    const due = 'UPDATE webhook_deliveries SET next_at = $2 WHERE endpoint_id = $1'
+    await service.db.pool.query(due, [webhook.id, new Date(Date.now() - 60_000)])
+    expect(await next()).toBeGreaterThan(3_500_000)
+    expect(Date.parse(await pausedUntil())).toBeGreaterThan(Date.now() + 3_500_000)
+    // Both of its places are taken, then one.
+    const taken = `now() + interval '1 hour'`
+    await set(`not_before = '-infinity', slot_1_until = ${taken}, slot_2_until = ${taken}, due_at = ${taken}`)
+    expect(await next()).toBeGreaterThan(3_500_000)
+    expect(await pausedUntil()).toBeNull()
+    await set(`slot_2_until = '-infinity'`)
+    expect(await next()).toBeGreaterThan(0)
+    expect(await next()).toBeLessThan(60_000)
+    await set(`failures = 5`)
+    expect(await next()).toBeGreaterThan(3_500_000)
+    await set(`disabled_at = now(), disabled_reason = 'It is gone.', not_before = ${taken}`)
+    expect(await next()).toBeNull()
+    expect(await pausedUntil()).toBeNull()
+  })
+
   it('is sent an event again when its first pause of 5 seconds is over', async () => {
     const { service } = context
     const user = await givenUser(service.db)

@@ -42,6 +42,7 @@ const EXAMPLE_WEBHOOK = {
   events: ['generation.succeeded', 'generation.failed'],
   status: 'enabled',
   disabled_reason: null,
+  paused_until: null,
   created_at: EXAMPLE.submittedAt,
 } as const
 
@@ -53,6 +54,7 @@ const webhook = z
     events: z.array(z.enum(WEBHOOK_EVENTS)),
     status: z.enum(['enabled', 'disabled']),
     disabled_reason: z.string().nullable().describe('Why nothing is sent there any more'),
+    paused_until: z.iso.datetime().nullable().describe('After failed tries: nothing is sent there before; else null'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Webhook', examples: [EXAMPLE_WEBHOOK] })
@@ -91,7 +93,7 @@ export const delivery = z.object({
   last_status: z.int().nullable().describe('The HTTP status of the last try; null when it was not answered'),
   last_error: z.enum(DELIVERY_FAULTS).nullable(),
   created_at: z.iso.datetime(),
-  next_try_at: z.iso.datetime().nullable().describe('null when there will be none'),
+  next_try_at: z.iso.datetime().nullable().describe('Not in the past; null when there will be none'),
   delivered_at: z.iso.datetime().nullable(),
 })
 

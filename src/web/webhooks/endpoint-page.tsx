@@ -94,6 +94,11 @@ export const Deliveries = ({ endpoint, deliveries, older, later }: DeliveriesVie
   return (
     <div id="deliveries" class="card" {...(waiting && live)}>
       <h2>Deliveries</h2>
+      {endpoint.pausedUntil && (
+        <p class="hint">
+          Paused after failed tries: nothing is sent before <Moment at={endpoint.pausedUntil} />.
+        </p>
+      )}
       {deliveries.length === 0 ? (
         <p class="empty">
           Nothing was sent yet.{endpoint.disabledReason === null && ' Send a test to see whether your server answers.'}

@@ -94,11 +94,10 @@ export const Webhooks = ({ endpoints, secret, done, problem, asked }: WebhooksVi
   </div>
 )
 
-export const EndpointStatus = ({ of: { disabledReason } }: { of: WebhookEndpoint }) => (
-  <span class={`badge ${disabledReason === null ? 'good' : 'bad'}`}>
-    {disabledReason === null ? 'enabled' : 'disabled'}
-  </span>
-)
+export const EndpointStatus = ({ of: { disabledReason, pausedUntil } }: { of: WebhookEndpoint }) => {
+  if (disabledReason !== null) return <span class="badge bad">disabled</span>
+  return pausedUntil ? <span class="badge">paused</span> : <span class="badge good">enabled</span>
+}
 
 /** The secret of an endpoint, this once. */
 export const NewSecret = ({ secret }: { secret: string }) => (

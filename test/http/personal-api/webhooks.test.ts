@@ -25,6 +25,7 @@ describe('POST /api/v1/webhooks', () => {
       events: ['generation.succeeded', 'generation.failed', 'image.completed'],
       status: 'enabled',
       disabled_reason: null,
+      paused_until: null,
       created_at: expect.any(String),
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32}$/),
     })
