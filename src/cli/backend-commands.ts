@@ -1,6 +1,5 @@
 import { access, constants, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SEED_MODELS } from '../catalog/seed.js'
 import type { Config } from '../config.js'
@@ -34,10 +33,7 @@ export function backendCommands(program: Command, find: FindConfig, print: (answ
       'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860, or a plain http:// address, whose kind is found out',
     )
     .option('--model <file...>', 'checkpoints that it should have (default: those of the catalog)')
-    .option(
-      '--output <path>',
-      'file for the image (default: easel-backend-check.png here, or in the directory for temporary files)',
-    )
+    .option('--output <path>', 'keep the image in this file')
     .option('--strict', 'exit 1 for a missing sampler, too')
     .action(async (url, options) => print(await checkBackendAt(find, url, options)))
 }
@@ -45,22 +41,19 @@ export function backendCommands(program: Command, find: FindConfig, print: (answ
 type CheckOptions = { readonly model?: readonly string[]; readonly output?: string; readonly strict?: boolean }
 
 async function checkBackendAt(find: FindConfig, url: string, { model, output, strict = false }: CheckOptions) {
-  const path = resolve(output ?? (await usualPath()))
+  const path = output === undefined ? undefined : resolve(output)
   // Checked before minutes are spent on an image that can't be kept.
-  await writing(path, access(dirname(path), constants.W_OK))
+  if (path !== undefined) await writing(path, access(dirname(path), constants.W_OK))
   const wanted = model ?? (await catalogFiles(find))
   const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS, wanted: async () => wanted })
   try {
     const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
-    if (check.image) await writing(path, writeFile(path, check.image.png))
+    if (check.image && path !== undefined) await writing(path, writeFile(path, check.image.png))
     return answerOf({ name: backend.name, wanted, path, ...check }, strict)
   } finally {
     await backend.close()
   }
 }
-
-/** In a container the directory that the command runs in can't be written to. */
-const usualPath = async () => join(await access('.', constants.W_OK).then(() => '.', tmpdir), 'easel-backend-check.png')
 
 async function writing(path: string, work: Promise<void>): Promise<void> {
   try {
@@ -98,8 +91,8 @@ type Checked = BackendCheck & {
   readonly name: string
   /** Model files it should have. */
   readonly wanted: readonly string[]
-  /** The image's file. */
-  readonly path: string
+  /** The image's file; undefined: it is not kept. */
+  readonly path: string | undefined
 }
 
 function answerOf(checked: Checked, strict: boolean): Answer {
@@ -119,13 +112,13 @@ function answerOf(checked: Checked, strict: boolean): Answer {
     `samplers: ${found(SAMPLERS, missingSamplers)}`,
     sizeMultiple > 8 && `sizes: multiples of ${sizeMultiple} only`,
     image &&
-      `image: ${image.side}×${image.side}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s: ${path}`,
+      `image: ${image.side}×${image.side}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s${path === undefined ? '' : `: ${path}`}`,
   ]
   return {
     json: {
       ...{ ok: !failed, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
       ...jsonOf(checked, 'missingSamplers', 'maxSeed', 'sizeMultiple'),
-      image: image && { path, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
+      image: image && { path: path ?? null, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },
     text: lines.filter(Boolean).join('\n'),
     failed,

@@ -4,7 +4,7 @@ import { imageRemovals } from '../db/image-records.js'
 import { EmptyImageStore, reconcileImages } from '../generation/library/reconcile-images.js'
 import { REMOVED_IMAGE } from '../generation/library/removed-images.js'
 import { type ImageRemovals, removeImage } from '../generation/library/takedown.js'
-import { createImageStore } from '../images/open-image-store.js'
+import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { REASON, type ReasonOption, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
@@ -61,7 +61,8 @@ async function reconcile(
       () => [action, target],
     )
   if (apply) await note('began to reconcile images with their files', '')
-  const ports = { inventory: imageInventory(db), removals: imageRemovals(db), store: await createImageStore(config) }
+  const store = apply ? await createImageStore(config) : imageStore(config)
+  const ports = { inventory: imageInventory(db), removals: imageRemovals(db), store }
   const { stillThere, fileGone, unknown } = await reconcileImages(
     ports,
     apply ? { reason: reason ?? GONE } : undefined,
