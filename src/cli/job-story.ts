@@ -62,6 +62,8 @@ const REASONS: { readonly [Reason in PutBackReason]?: string } = {
   backend_fault: 'the GPU server failed',
   bad_output: 'the GPU server sent no usable image',
   model_missing: 'the GPU server lacks the model',
+  invalid_request: 'the GPU server refused what was asked of it',
+  unsupported: 'the GPU server can not do what was asked of it',
   internal: 'the worker failed: see its log',
   store_failed: 'the images could not be stored',
   gpu_not_free: 'the GPU did not become free in time',

@@ -1,18 +1,17 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { CREATE_IMAGE_RUN } from '../generation/follow/queue-position.js'
 import { DRAWING, MAX_SEED } from '../generation/generation.js'
-import { BACKEND_FAULTS } from '../generation/run/backend.js'
 import type { ClaimedGeneration, PutBackReason, RunStore, Serves } from '../generation/run/claim.js'
-import { ALIVE } from './backend-store.js'
 import type { Database } from './client.js'
 import { failStatement } from './failure-store.js'
 import { noteMissingJob } from './missing-jobs.js'
 import { FINISHED, MOVED } from './notices.js'
-import { ALL_PAUSED, PAUSED_BACKEND, pausedBackend, pausedModel } from './pause-store.js'
-import { backends as b, queueTurn } from './process-schema.js'
+import { KIND, notLeft, SERVED_BY_OTHER, YIELDED } from './other-backends.js'
+import { ALL_PAUSED, pausedBackend, pausedModel } from './pause-store.js'
+import { queueTurn } from './process-schema.js'
 import { generations as g, images, putBackAttempts, usage } from './schema.js'
-import { assign, insertInto, list, named, param, pick, type RowOf, statement } from './statement.js'
+import { assign, insertInto, named, param, pick, type RowOf, statement } from './statement.js'
 
 /** Three heartbeats of generation/run/times.ts. Also what a crash of a worker costs. */
 export const LEASE_SECONDS = 7
@@ -23,41 +22,15 @@ const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
   WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}) AS lanes`
 
-/** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
-const KIND = sql`${g.filename}, ${g.sampler},
-  generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
-
-/** It has no retry delay left, and its deadline has not passed. */
-const DUE = sql`not_before <= now() AND deadline_at > now()`
-
-const FAULTS = sql`(${list(BACKEND_FAULTS.map((kind) => sql`${kind}`))})`
-
-/** The needs of a generation that a backend `b` does not meet, as `unmetNeeds` has them. */
-const UNMET_BY_OTHER = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 END
-  + CASE WHEN ${b.sizeMultiple} > 16 THEN 6 WHEN ${b.sizeMultiple} > 8 THEN 2 ELSE 0 END
-  + CASE WHEN ${b.maxCfgScale} IS NULL THEN 0 ELSE 8 END)`
-
-const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
-  SELECT FROM ${putBackAttempts} AS ended WHERE ended.generation_id = ${id} AND ended.worker = ${worker}
-     AND ended.backend = ${name} AND ended.reason IN ${FAULTS})`
-
-/** Another backend `b` that is alive, draws without failing, and could serve the kind `k`. */
-const OTHER_FOR_KIND = sql`FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up} AND NOT ${b.failing}
-  AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${param('worker')}::text, ${param('backend')}::text)
-  AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers}) AND k.needs & ${UNMET_BY_OTHER} = 0`
-
 /**
  * Whether this backend takes the kind `k`: it has the model, which is not paused, and the sampler, meets all needs, and
  * does not leave the kind to another backend.
  */
 const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
-  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0
-  AND NOT (${param('yields')}::boolean AND EXISTS (SELECT ${OTHER_FOR_KIND}))`
+  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0 AND NOT ${YIELDED}`
 
-/** Whether a generation of the kind `k` is not excepted, nor failed here and left to another backend that has not failed it. */
-const notLeft = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[]) AND NOT (
-  ${attempt} > 1 AND ${failedAt(id, sql`${param('worker')}::text`, sql`${param('backend')}::text`)}
-  AND EXISTS (SELECT ${OTHER_FOR_KIND} AND NOT ${failedAt(id, b.worker, b.name)}))`
+/** It has no retry delay left, and its deadline has not passed. */
+const DUE = sql`not_before <= now() AND deadline_at > now()`
 
 /** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
@@ -249,8 +222,11 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     losses: async (id) => (await LOSSES.first(pool, { id }))?.count ?? 0,
 
+    servedByOther: async (id) => (await SERVED_BY_OTHER.count(pool, { id })) === 1,
+
     claim: (by, serves, affinity) =>
       CLAIM.first(pool, {
+        failing: false,
         yields: false,
         except: [],
         ...by,

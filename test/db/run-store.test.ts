@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { backendRegistry } from '../../src/db/backend-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { ClaimedGeneration, Serves } from '../../src/generation/run/claim.js'
 import { SAMPLERS, type Sampler } from '../../src/generation/sampler.js'
@@ -8,6 +9,7 @@ import { unguarded } from '../support/unguarded.js'
 
 const context = useDatabase()
 const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+const UNREMARKABLE = { loaded: undefined, error: undefined }
 const BY = { worker: 'w1', backend: 'preview:' }
 const runs = () => runStore(context.db, { refundFailed: true })
 const claim = (serves = ANYTHING) => runs().claim(BY, serves)
@@ -95,6 +97,88 @@ describe('claiming', () => {
 
   it('finds no generation in an empty queue', async () => {
     expect(await claim()).toBeUndefined()
+  })
+})
+
+describe('claiming beside another backend', () => {
+  interface State {
+    readonly failing?: boolean
+    readonly yields?: boolean
+    /** Whether the generation has failed there. */
+    readonly failed?: boolean
+  }
+  const GPUS = ['gpu0', 'gpu1'] as const
+
+  /** A generation that waits, and two backends in these states. Resolves to who of them may claim it. */
+  async function whoMayClaim(states: readonly [State, State], serves = ANYTHING) {
+    const [waiting] = await givenWaiting('personal', 1)
+    const id = waiting as string
+    await context.db.pool.query('DELETE FROM backends')
+    for (const [n, { failing = false, failed = false }] of states.entries()) {
+      const name = GPUS[n] as string
+      await backendRegistry(context.db).announce('w1', name, true, serves, { ...UNREMARKABLE, failing })
+      if (!failed) continue
+      const generation = (await runs().claim(
+        { worker: 'w1', backend: name, failing: true },
+        ANYTHING,
+      )) as ClaimedGeneration
+      await runs().requeue(generation, { reason: 'backend_fault', countTry: false, delayMs: 0 })
+    }
+    const may: string[] = []
+    for (const [n, { failing = false, yields = false }] of states.entries()) {
+      const by = { worker: 'w1', backend: GPUS[n] as string, failing, yields }
+      const claimed = await runs().claim(by, ANYTHING)
+      if (!claimed) continue
+      may.push(by.backend)
+      await context.db.pool.query("UPDATE generations SET status = 'queued' WHERE id = $1", [id])
+    }
+    await unguarded(context.db, 'DELETE FROM credit_ledger WHERE generation_id IS NOT NULL')
+    await context.db.pool.query('DELETE FROM generations')
+    return may
+  }
+
+  it.each<[string, State, State, string[]]>([
+    ['anything, while both work', {}, {}, ['gpu0', 'gpu1']],
+    ['nothing, while it yields to one that works', { failing: true, yields: true }, {}, ['gpu1']],
+    ['anything, while both yield', { failing: true, yields: true }, { failing: true, yields: true }, ['gpu0', 'gpu1']],
+    ['nothing that it has failed and the other has not', { failed: true }, {}, ['gpu1']],
+    [
+      'nothing that it has failed, though the other one fails, too',
+      { failed: true, failing: true },
+      { failing: true },
+      ['gpu1'],
+    ],
+    [
+      'what it has failed, once it works again and the other one does not',
+      { failed: true },
+      { failing: true },
+      ['gpu0', 'gpu1'],
+    ],
+    ['anything that both have failed', { failed: true }, { failed: true }, ['gpu0', 'gpu1']],
+    [
+      'nothing that both have failed, while it yields to one that works',
+      { failed: true, failing: true, yields: true },
+      { failed: true },
+      ['gpu1'],
+    ],
+  ])('takes %s', async (_what, one, other, may) => {
+    expect(await whoMayClaim([one, other])).toEqual(may)
+  })
+
+  it('takes what it has failed if the other one cannot serve it', async () => {
+    const failed = { failing: true, yields: true, failed: true }
+    expect(await whoMayClaim([failed, {}], { ...ANYTHING, models: [] })).toEqual(['gpu0', 'gpu1'])
+  })
+
+  it('leaves nothing that neither of two would take', async () => {
+    const states: State[] = [true, false].flatMap((failed) => [
+      { failed },
+      { failed, failing: true },
+      { failed, failing: true, yields: true },
+    ])
+    for (const [n, one] of states.entries())
+      for (const other of states.slice(n))
+        expect(await whoMayClaim([one, other]), JSON.stringify([one, other])).not.toEqual([])
   })
 })
 

@@ -25,6 +25,7 @@ function givenOutside(
     readonly put?: () => Promise<void>
     readonly heartbeat?: () => Promise<boolean>
     readonly losses?: number
+    readonly servedByOther?: boolean
   } = {},
 ) {
   const done: string[] = []
@@ -42,6 +43,7 @@ function givenOutside(
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
       standing: async () => undefined,
       losses: async () => more.losses ?? 0,
+      servedByOther: async () => more.servedByOther ?? false,
     },
     ends: noEnds,
     lock: { ...noActiveGenerationLock, release: async () => note('release', undefined) },
@@ -239,11 +241,15 @@ describe('an attempt', () => {
   })
 
   it.each(['invalid_request', 'unsupported'] as const)(
-    'fails at once where trying again cannot help: %s',
+    'fails at once where only another backend could help and there is none: %s',
     async (kind) => {
       const { ports, done } = givenOutside()
       expect(await run(ports, failing(kind))).toBe('failed')
       expect(done[0]).toBe('fail: The GPU server failed.')
+      const beside = givenOutside({ servedByOther: true })
+      expect(await run(beside.ports, failing(kind))).toBe('requeued')
+      expect(beside.done).toEqual(['requeue, one try less'])
+      expect(await run(beside.ports, failing(kind), claimed(2))).toBe('failed')
     },
   )
 

@@ -42,6 +42,13 @@ describe('a broken backend beside a good one', () => {
   it.each<[string, Fault]>([
     ['fails each inference', { status: 500 }],
     ['is out of memory', 'out_of_memory'],
+    ['refuses each request', { status: 400 }],
+    [
+      'knows none of the fields',
+      { status: 422, body: { detail: [{ loc: ['body', 'prompt'], msg: 'not permitted' }] } },
+    ],
+    ['refuses each body for its size', { status: 413 }],
+    ['lists a sampler that it does not find', { status: 400, body: { detail: 'Sampler not found' } }],
     ['answers with HTML', 'garbage'],
     ['answers with other JSON', { status: 200, body: { html: HTML } }],
     ['sends no image', 'wrong_count'],

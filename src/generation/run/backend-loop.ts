@@ -95,7 +95,8 @@ export function backendLoop(
           ? undefined
           : { filename: loaded, maxDelayMs, msPerPixelStep: pace.msPerPixelStep() }
       try {
-        const by = { worker, backend: backend.name, yields: experience.yields() }
+        const [failing, yields] = [experience.isFailing(), experience.yields()]
+        const by = { worker, backend: backend.name, failing, yields }
         const able = experience.without(serves)
         const except = experience.dropped()
         const claimed = await runs.claim({ ...by, except }, able, affinity)

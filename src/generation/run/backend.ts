@@ -82,6 +82,8 @@ export const BACKEND_FAULTS = [
   'backend_fault',
   'bad_output',
   'model_missing',
+  'invalid_request',
+  'unsupported',
 ] as const
 
 /**
@@ -95,10 +97,10 @@ export const BACKEND_FAULTS = [
  *   share, which is left out for a while, or of the server if they share neither
  * - `model_missing`: costs no try; if it is so for generations of two accounts, the server is not asked for that model for
  *   a while. If one finds it again, it costs tries
- * - `invalid_request`, `unsupported`: trying again cannot help
+ * - `invalid_request`, `unsupported`: trying again cannot help, except on another backend; costs a try if there is one
  * - `canceled`: by us
  */
-export type BackendErrorKind = (typeof BACKEND_FAULTS)[number] | 'invalid_request' | 'unsupported' | 'canceled'
+export type BackendErrorKind = (typeof BACKEND_FAULTS)[number] | 'canceled'
 
 export const isServerFault = (error: unknown): error is BackendError =>
   error instanceof BackendError && SERVER_FAULTS.some((kind) => kind === error.kind)

@@ -17,7 +17,9 @@ export interface Serves extends Omit<Capabilities, 'ambiguous' | 'samplers'> {
 export interface Claimant {
   readonly worker: string
   readonly backend: string
-  /** Inferences failed there lately: it takes only what no other live backend that draws could take instead. */
+  /** Nothing has succeeded there since an inference failed. */
+  readonly failing?: boolean
+  /** One failed lately: it takes only what no other live backend that works could take instead. */
   readonly yields?: boolean
   /** Generations that it does not take. */
   readonly except?: readonly string[]
@@ -66,7 +68,7 @@ export interface RunStore {
   /**
    * Takes the first claimable generation in queue order that this backend can serve, under a lease of some seconds;
    * with an affinity, the first of its model, as long as the one that comes first may still be passed over. One that
-   * this backend has failed is left to a live one that has not, can serve it and is not failing, if there is one.
+   * this backend has failed is left to a live one that has not and can serve it, unless only that one is failing.
    */
   claim(by: Claimant, serves: Serves, affinity?: Affinity): Promise<ClaimedGeneration | undefined>
   /** Renews the lease. */
@@ -77,6 +79,8 @@ export interface RunStore {
   standing(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
   /** How many of its attempts have ended because the connection to the GPU server broke. */
   losses(id: string): Promise<number>
+  /** Whether a live backend other than the one that runs it, which has not failed with it, could serve it. */
+  servedByOther(id: string): Promise<boolean>
   /** Failure and refund in one transaction. */
   fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
   /** Puts it back in its place in the queue, as a new attempt, whose number it resolves to. */

@@ -147,6 +147,8 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   switch (fault?.kind) {
     case 'invalid_request':
     case 'unsupported':
+      // Another server may take what this one refuses: a proxy before it, or its version, may be at fault.
+      if (await record(() => attempt.runs.servedByOther(attempt.generation.id))) return failOrRetry(attempt, fault)
       return fail(attempt, fault.publicMessage)
     case 'model_missing':
       // First, so that another backend claims it.
