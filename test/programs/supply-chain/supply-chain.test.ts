@@ -70,6 +70,12 @@ describe('the dependencies', () => {
     ).toEqual([])
   })
 
+  it('are overridden only for a reason that the README here gives', () => {
+    const readme = readFileSync(join(ROOT, 'test/programs/supply-chain/README.md'), 'utf8')
+    const reasons = [...readme.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
+    expect(reasons).toEqual(Object.keys(manifest.overrides))
+  })
+
   it('of the running service need no install script', () => {
     const scripts = those(({ hasInstallScript }) => hasInstallScript === true).map(nameOf)
     const allowed = scripts.filter((name) => manifest.allowScripts[name])
