@@ -5,7 +5,7 @@ import { serviceUnavailable } from '../errors.js'
 import type { Generation, SubmittedGeneration } from '../generation/generation.js'
 import type { Delivery } from '../generation/shared-ports.js'
 import type { InsertOutcome, SubmissionStore } from '../generation/submit/submission.js'
-import { type Database, outcomeUnknown, sqlState, violatedConstraint } from './client.js'
+import { DATABASE_TIMES, type Database, outcomeUnknown, sqlState, violatedConstraint } from './client.js'
 import { toView, VIEW, type ViewRow } from './generation-views.js'
 import { insertingMetered } from './metered-submissions.js'
 import { markEnqueued, noteMissingJob } from './missing-jobs.js'
@@ -92,8 +92,11 @@ type FindActive = SubmissionStore['activeGeneration']
 /** How long submits collect what they mark as enqueued; the reconciler looks for older ones only. */
 const MARK_AFTER_MS = 50
 
-/** How long to query the outcome of a statement whose answer was lost; longer than the server's statement timeout. */
-const SETTLE_MS = 5000
+/**
+ * How long to look for what a statement stored whose answer was lost: the server may go on with it until its own time
+ * limit. With the time that the answer was waited for, shorter than the lock and the reservation of the submit hold.
+ */
+const SETTLE_MS = DATABASE_TIMES.statementMs + 1000
 
 export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): SubmissionStore {
   const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
