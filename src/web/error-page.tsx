@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { AppError, ErrorCode } from '../errors.js'
 import { Layout } from './layout.js'
+import { inWords } from './refusal.js'
 
 const HEADINGS: Partial<Record<ErrorCode, string>> = {
   not_found: 'Nothing here',
@@ -12,7 +13,9 @@ const HEADINGS: Partial<Record<ErrorCode, string>> = {
 }
 const headingOf = ({ code }: AppError) => HEADINGS[code] ?? 'Something went wrong'
 const sentenceOf = ({ code, message }: AppError) =>
-  code === 'internal' ? 'The fault is ours. Try again; if it stays, tell the operator the request below.' : message
+  code === 'internal'
+    ? 'The fault is ours. Try again; if it stays, tell the operator the request below.'
+    : inWords(message)
 
 export const ErrorPage = ({ error, request }: { error: AppError; request: FastifyRequest }) => (
   <NoticePage heading={headingOf(error)} request={request} requestId={request.id}>
@@ -50,6 +53,6 @@ export const NoticePage = ({ heading, children, request, requestId }: NoticePage
 /** The same inside of a page. */
 export const ErrorNotice = ({ error }: { error: AppError }) => (
   <p class="problem" role="alert">
-    {error.message}
+    {inWords(error.message)}
   </p>
 )

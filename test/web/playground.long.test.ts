@@ -131,7 +131,7 @@ describeInBrowser('the playground in a browser', () => {
     expect(await violations()).toEqual([])
     await prompt.fill(' ')
     await generate.click()
-    await problem.getByText('prompt is required').waitFor()
+    await problem.getByText('The prompt is required').waitFor()
     expect(await prompt.evaluate((field) => field.matches(':focus'))).toBe(true)
     await prompt.fill('a lighthouse')
     await page.context().setOffline(true)

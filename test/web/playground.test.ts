@@ -142,7 +142,7 @@ describe('the form of the playground', () => {
       (await sendInPlace(cookie, '/playground', { ...FORM, batch_size: '1', ...fields })).html
     expect(await refusalOf({ batch_size: '2' })).toContain('<a href="/account">See your credits.</a>')
     expect(await refusalOf({ prompt: 'a naked child' })).toMatch(/^<p class="problem"[^>]*>[^<]*flagged by moderation/)
-    expect(await refusalOf({ prompt: ' ' })).toContain('<p class="problem" data-field="prompt">prompt is required')
+    expect(await refusalOf({ prompt: ' ' })).toContain('<p class="problem" data-field="prompt">The prompt is required')
     expect(await activeOf(context.service, user)).toBeUndefined()
   })
 
@@ -181,13 +181,13 @@ describe('the form of the playground', () => {
   })
 
   it.each([
-    ['nine images', { batch_size: '9' }, 'batch_size must be an integer from 1 to 4.'],
-    ['steps that are no number', { steps: 'many' }, 'steps must be an integer from 1 to 100.'],
-    ['no shape', { shape: '' }, 'width must be an integer'],
-    ['half a seed', { seed: '1.5' }, 'seed must be an integer'],
-    ['no model', { model_version_id: '' }, 'model_version_id is required.'],
+    ['nine images', { batch_size: '9' }, '>The number of images must be an integer from 1 to 4.'],
+    ['steps that are no number', { steps: 'many' }, '>The number of steps must be an integer from 1 to 100.'],
+    ['no shape', { shape: '' }, '>The width must be an integer'],
+    ['half a seed', { seed: '1.5' }, '>The seed must be an integer'],
+    ['no model', { model_version_id: '' }, '>The model is required.'],
     ['an unknown model', { model_version_id: '4711' }, 'This model is not on offer any more.'],
-    ['2001 letters', { prompt: 'x'.repeat(2001) }, 'prompt must be at most 2000 characters.'],
+    ['2001 letters', { prompt: 'x'.repeat(2001) }, '>The prompt must be at most 2000 characters.'],
   ])('says in one sentence what is wrong with %s, and draws nothing', async (_, wrong, sentence) => {
     const { user, cookie } = await signedIn()
     const { status, html } = await send(cookie, 'POST', '/playground', { ...FORM, ...wrong })

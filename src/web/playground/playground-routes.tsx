@@ -16,6 +16,7 @@ import { generateBody } from '../../http/personal-api/submit-schemas.js'
 import { isFragment } from '../fragment.js'
 import { sendFragment, sendPage } from '../layout.js'
 import type { WebsiteOptions, WebsitePorts } from '../ports.js'
+import { inWords } from '../refusal.js'
 import { sessionOf } from '../session-cookie.js'
 import { blankForm, bodyOf, type Form, formBody, formOf } from './form.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
@@ -81,7 +82,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const checked = generateBody.safeParse(bodyOf(form))
     if (!checked.success) {
       const [issue] = checked.error.issues
-      const text = issue?.message ?? 'The form is not complete: check its fields.'
+      const text = inWords(issue?.message ?? 'The form is not complete: check its fields.')
       return refuse(400, { text, field: issue?.path.join('.') })
     }
     const { modelVersionId, request: drawing } = checked.data
@@ -215,6 +216,6 @@ function problemOf({ code, message, detail }: AppError): Problem {
     case 'unauthorized':
       return { text: 'Your account can no longer be used from here.', link: ['/sign-in', 'Sign in again.'] }
     default:
-      return { text: message, field }
+      return { text: inWords(message), field }
   }
 }

@@ -25,6 +25,11 @@ const typed = z.object({
   events: z.union([z.array(z.string()), z.string().transform((event) => [event])]).catch([]),
 })
 
+function refused({ issues: [issue] }: z.ZodError): AppError {
+  const message = issue?.path[0] === 'events' ? 'Choose one or more events.' : issue?.message
+  return invalidParameter('body', message ?? 'Check the form.')
+}
+
 /** Your webhook endpoints, with the functions of the API. */
 export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
   const { endpoints } = ports.webhooks
@@ -53,7 +58,7 @@ export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
     const { body: asked } = request
     try {
       const parsed = webhookBody.safeParse(asked)
-      if (!parsed.success) throw invalidParameter('body', parsed.error.issues[0]?.message ?? 'Check the form.')
+      if (!parsed.success) throw refused(parsed.error)
       const { secret } = await webhooks.createEndpoint(ports.webhooks, request.caller.account, parsed.data)
       return showAll(request, reply, { secret })
     } catch (error) {
