@@ -87,6 +87,16 @@ export function useBrowser() {
   }
 }
 
+/** What a browser does that forbids storage and denies other things to a website: each access throws, or is not there. */
+export const denyEverything = (context: BrowserContext): Promise<unknown> => context.addInitScript(DENIAL)
+
+const DENIAL = `for (const name of ['localStorage', 'sessionStorage', 'indexedDB', 'caches'])
+  Object.defineProperty(window, name, {
+    get() { throw new DOMException('The operation is insecure.', 'SecurityError') },
+  })
+Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })
+delete window.Notification`
+
 async function violationsOf(page: Page): Promise<string[]> {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE)
   return page.evaluate(async () => {

@@ -1,13 +1,16 @@
 // Keys of the gallery and of an image's page; `?` lists them. htmx does the rest.
 
-const LETTERS = 'easel-letters'
 const dialog = document.querySelector('#shortcuts')
 const switchOf = document.querySelector('#letters')
 const open = document.querySelector('.shortcuts-open')
 
 // Letters can be switched off: programs for speech input type them by accident.
-switchOf.checked = localStorage.getItem(LETTERS) !== 'off'
-switchOf.addEventListener('change', () => localStorage.setItem(LETTERS, switchOf.checked ? 'on' : 'off'))
+const showLetters = () => {
+  switchOf.checked = choices.get('letters') !== 'off'
+}
+showLetters()
+choices.watch(showLetters)
+switchOf.addEventListener('change', () => choices.set('letters', switchOf.checked ? 'on' : 'off'))
 open.hidden = false
 open.addEventListener('click', () => dialog.showModal())
 dialog.addEventListener('click', (event) => {

@@ -6,7 +6,6 @@ const stage = document.querySelector('#stage')
 const code = document.querySelector('#code')
 const codeText = document.querySelector('#code-text')
 const defaults = JSON.parse(code.dataset.defaults)
-const LANGUAGE = 'easel.language'
 let language = 'curl'
 
 // ---- The form -----------------------------------------------------------------------------------------------------
@@ -84,7 +83,7 @@ const SAMPLES = {
 curl -s '${api}/generate/<id>?wait=30' \\
   -H "Authorization: Bearer $EASEL_KEY"`,
 
-  Python: (api, request) => `import os, time, requests
+  python: (api, request) => `import os, time, requests
 
 http = requests.Session()
 http.headers["Authorization"] = f"Bearer {os.environ['EASEL_KEY']}"
@@ -96,7 +95,7 @@ while job["status"] in ("queued", "processing"):
     job = http.get(f"${api}/generate/{job['id']}").json()
 print(job)`,
 
-  TypeScript: (api, request) => `const headers = {
+  typescript: (api, request) => `const headers = {
   authorization: \`Bearer \${process.env.EASEL_KEY}\`,
   'content-type': 'application/json',
 }
@@ -113,15 +112,21 @@ console.log(job)`,
 
 const tabs = [...code.querySelectorAll('[role=tab]')]
 
-function choose(tab) {
-  language = tab.textContent
+/** The language that was chosen here or in the reference. */
+function showLanguage() {
+  const tab = tabs.find(({ dataset }) => dataset.language === choices.get('language')) ?? tabs[0]
+  language = tab.dataset.language
   for (const other of tabs) {
     other.ariaSelected = String(other === tab)
     other.tabIndex = other === tab ? 0 : -1
   }
   document.querySelector('#code-panel').setAttribute('aria-labelledby', tab.id)
-  localStorage.setItem(LANGUAGE, language)
   show()
+}
+
+function choose(tab) {
+  choices.set('language', tab.dataset.language)
+  showLanguage()
 }
 
 code.addEventListener('click', ({ target }) => {
@@ -210,9 +215,9 @@ document.addEventListener('htmx:error', ({ target }) => {
   document.querySelector('#problem').replaceChildren(sentence)
 })
 
-const remembered = tabs.find((tab) => tab.textContent === localStorage.getItem(LANGUAGE))
 code.hidden = false
-choose(remembered ?? tabs[0])
+showLanguage()
+choices.watch(showLanguage)
 if (prompt.dataset.example !== undefined) prompt.select()
 else prompt.setSelectionRange(prompt.value.length, prompt.value.length)
 const models = form.querySelector('.models')

@@ -7,21 +7,17 @@ for (const caption of document.querySelectorAll('figure[class] > figcaption')) {
   caption.append(button)
 }
 
-// The samples' language is remembered in this browser, and the contents mark what is being read.
+// The samples' language is that of the playground, too.
 const languages = document.querySelector('.languages')
-try {
-  const remembered = localStorage.getItem('easel-language')
-  const found = remembered && languages.querySelector(`input[value="${CSS.escape(remembered)}"]`)
-  if (found) found.checked = true
-} catch {
-  // Storage may be forbidden; the choice then holds for this page.
+const showLanguage = () => {
+  const chosen = choices.get('language')
+  for (const input of languages.querySelectorAll('input')) if (input.value === chosen) input.checked = true
 }
-languages.addEventListener('change', ({ target }) => {
-  try {
-    localStorage.setItem('easel-language', target.value)
-  } catch {}
-})
+showLanguage()
+choices.watch(showLanguage)
+languages.addEventListener('change', ({ target }) => choices.set('language', target.value))
 
+// The contents mark what is being read.
 const contents = document.querySelector('.contents nav')
 const links = new Map([...contents.querySelectorAll('a')].map((link) => [link.hash.slice(1), link]))
 const seen = new IntersectionObserver(

@@ -2,6 +2,7 @@ import type { SignedIn } from '../../account/session.js'
 import type { PastGeneration } from '../../generation/library/history.js'
 import { DEFAULTS } from '../../http/personal-api/submit-schemas.js'
 import { Layout } from '../layout.js'
+import { LANGUAGES } from '../reference/samples.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
 import { type Active, ActiveStage, EmptyStage, EndedStage, type ImageUrls } from './stage.js'
 
@@ -16,8 +17,6 @@ interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> {
   /** Of the API. */
   readonly baseUrl: string
 }
-
-const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
 
 /** Where images are made: the form, what comes of it, and the same request as code. */
 export const PlaygroundPage = ({ signedIn, active, ended, returning, urls, baseUrl, ...form }: PlaygroundProps) => (
@@ -71,12 +70,13 @@ const Code = ({ baseUrl }: { baseUrl: string }) => (
       <h2 id="code-title">The same, as code</h2>
       <div class="row">
         <div class="tabs" role="tablist" aria-labelledby="code-title">
-          {LANGUAGES.map((name, n) => (
+          {LANGUAGES.map(([language, name], n) => (
             <button
               class="plain"
               type="button"
               role="tab"
-              id={`tab-${name}`}
+              id={`tab-${language}`}
+              data-language={language}
               aria-controls="code-panel"
               aria-selected={n === 0 ? 'true' : 'false'}
               tabindex={n === 0 ? 0 : -1}
