@@ -1,13 +1,18 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { transform } from 'esbuild'
 import type { OpenAPI3 } from 'openapi-typescript'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { givenSession } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { findProgram } from '../support/programs.js'
 import { useService } from '../support/service.js'
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ORIGIN = 'http://easel.test'
 const context = useService({
   worker: true,
@@ -98,16 +103,23 @@ describe('the API reference', () => {
   })
 })
 
-/** A program of the page, as somebody runs it who has a key. */
-async function printed(command: string, flag: string, language: string, more: readonly string[] = []) {
+/** A new folder with nothing but these files. */
+async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'easel-samples-'))
+  folders.push(folder)
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  return folder
+}
+const folders: string[] = []
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))))
+
+/** What a program of the page prints, saved and run as it is by somebody who has a key. */
+async function printed(command: string, file: string, language: string) {
   const { key } = await givenUser(context.service.db)
   const source = sampleOf('begin', language).replaceAll(ORIGIN, context.service.url)
   expect(source).toMatch(/2\.5|2500/)
-  const text = language === 'typescript' ? (await transform(source, { loader: 'ts', format: 'esm' })).code : source
-  const { stdout } = await run(command, [...more, flag, text], {
-    env: { ...process.env, EASEL_KEY: key },
-    timeout: 120_000,
-  })
+  const env = { ...process.env, EASEL_KEY: key }
+  const { stdout } = await run(command, [file], { cwd: await folderWith({ [file]: source }), env, timeout: 120_000 })
   return stdout
 }
 
@@ -121,17 +133,42 @@ describe.concurrent('the program at the beginning of the API reference submits, 
   const IMAGE = /http:\/\/easel\.test\/cdn\/[\w-]{22}\.png/
 
   it.skipIf(!findProgram('curl'))('in curl', async ({ expect }) => {
-    expect(await printed('sh', '-c', 'curl')).toMatch(IMAGE)
+    expect(await printed('sh', 'draw.sh', 'curl')).toMatch(IMAGE)
   })
   it.skipIf(!hasRequests)('in Python', async ({ expect }) => {
-    expect(await printed('python3', '-c', 'python')).toMatch(IMAGE)
+    expect(await printed('python3', 'draw.py', 'python')).toMatch(IMAGE)
   })
   it('in TypeScript', async ({ expect }) => {
-    expect(await printed(process.execPath, '-e', 'typescript', ['--input-type=module'])).toMatch(IMAGE)
+    expect(await printed(process.execPath, 'draw.mjs', 'typescript')).toMatch(IMAGE)
   })
 })
 
 describe('a sample of a single request in the API reference', () => {
+  it('in TypeScript is JavaScript, too, which Node runs without a build, and fits a strict TypeScript project', async () => {
+    const ids = ['begin', ...operations.map(({ id }) => id)]
+    const files = Object.fromEntries(ids.map((id) => [`${id}.mts`, sampleOf(id, 'typescript')]))
+    for (const sample of Object.values(files))
+      await transform(sample, { loader: 'js', format: 'esm', target: 'node20' })
+    const folder = await folderWith(files)
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc')
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--skipLibCheck',
+      '--target',
+      'es2022',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+    ]
+    const { stdout } = await run(process.execPath, [compiler, ...options, ...Object.keys(files)], {
+      cwd: folder,
+    }).catch((error) => error)
+    expect(stdout).toBe('')
+  })
+
   it.skipIf(!findProgram('curl'))('is answered with 200 by the server', async () => {
     const { key } = await givenUser(context.service.db)
     const samples = operations.filter(({ method, path }) => method === 'GET' && !path.includes('{'))

@@ -1,7 +1,7 @@
-import { BlockPart } from './marked.js'
+import { BlockPart, Marked } from './marked.js'
 import { Method, OperationPart, SampleBlocks } from './operation-part.js'
 import type { Reference } from './reference.js'
-import { LANGUAGES } from './samples.js'
+import { HOW_TO_RUN, LANGUAGES } from './samples.js'
 
 /** The contents, the text and the samples. */
 export const ReferenceBody = ({ programs, chapters, groups }: Reference) => (
@@ -22,7 +22,10 @@ export const ReferenceBody = ({ programs, chapters, groups }: Reference) => (
           <Heading id="begin">Begin here</Heading>
           <p>
             A whole program: it chooses a model, submits a prompt, polls every 2.5 seconds until the end, and prints the
-            answer. Put your key into the environment variable <code>EASEL_KEY</code> and run it.
+            answer.
+          </p>
+          <p>
+            <Marked>{HOW_TO_RUN}</Marked>
           </p>
         </div>
         <div class="side">

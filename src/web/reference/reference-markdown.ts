@@ -1,7 +1,7 @@
 import type { Field } from './fields.js'
 import type { Block } from './prose.js'
 import type { Answer, Operation, Reference } from './reference.js'
-import { LANGUAGES } from './samples.js'
+import { HOW_TO_RUN, LANGUAGES } from './samples.js'
 
 /** The reference as Markdown, for language models and for those who keep it. */
 export function referenceMarkdown({ baseUrl, summary, description, programs, chapters, groups }: Reference): string {
@@ -9,6 +9,7 @@ export function referenceMarkdown({ baseUrl, summary, description, programs, cha
     '# Easel: API reference',
     `${summary}. ${description}`,
     '## Begin here',
+    HOW_TO_RUN,
     ...LANGUAGES.flatMap(([language, name, fence]) => [`With ${name}:`, fenced(programs[language], fence)]),
     ...chapters.flatMap(({ heading, blocks }) => [`## ${heading}`, ...blocks.map(block)]),
     ...groups.flatMap((group) => [

@@ -11,6 +11,10 @@ export const LANGUAGES = [
   ['typescript', 'TypeScript', 'ts'],
 ] as const satisfies readonly (readonly [language: keyof Samples, name: string, fence: string])[]
 
+/** Each program runs as it is, without a build. */
+export const HOW_TO_RUN =
+  'Put your key into the environment variable `EASEL_KEY`, save the program and run it: with `sh draw.sh`; with `python3 draw.py`, after `pip install requests`; or with `node draw.mjs`, on Node 20 or newer. The TypeScript is JavaScript, too: in a TypeScript project, save it as `draw.ts`.'
+
 interface SampleRequest {
   readonly method: string
   readonly url: string
@@ -62,7 +66,7 @@ function typescript({ method, url, body, contentType }: SampleRequest): string {
   const prints: Readonly<Record<string, string>> = {
     'application/json': 'console.log(await answer.json())',
     'text/event-stream':
-      'const text = answer.body!.pipeThrough(new TextDecoderStream())\nfor await (const part of text) console.log(part)',
+      'const text = answer.body?.pipeThrough(new TextDecoderStream()) ?? []\nfor await (const part of text) console.log(part)',
     'image/png':
       "const { writeFile } = await import('node:fs/promises')\nawait writeFile('image.png', new Uint8Array(await answer.arrayBuffer()))",
   }
@@ -136,18 +140,17 @@ while job["status"] in ("queued", "processing"):
 if job["status"] == "failed":
     raise SystemExit(job["error"])
 print(job["output"]["images"][0]["url"])`,
-  typescript: `async function ask(path: string, body?: object) {
-  const answer = await fetch(
-    '${baseUrl}/api/v1' + path,
-    {
-      method: body ? 'POST' : 'GET',
-      headers: {
-        authorization: \`Bearer \${process.env.EASEL_KEY}\`,
-        'content-type': 'application/json',
-      },
-      body: body && JSON.stringify(body),
-    },
-  )
+  typescript: `const api = '${baseUrl}/api/v1'
+const headers = {
+  authorization: \`Bearer \${process.env.EASEL_KEY}\`,
+  'content-type': 'application/json',
+}
+
+async function ask(path = '/', request = {}) {
+  const answer = await fetch(api + path, {
+    headers,
+    ...request,
+  })
   const result = await answer.json()
   if (!answer.ok) throw new Error(result.error)
   return result
@@ -155,8 +158,11 @@ print(job["output"]["images"][0]["url"])`,
 
 const { models } = await ask('/models')
 let job = await ask('/generate', {
-  prompt: 'a lighthouse at dusk',
-  model_version_id: models[0].id,
+  method: 'POST',
+  body: JSON.stringify({
+    prompt: 'a lighthouse at dusk',
+    model_version_id: models[0].id,
+  }),
 })
 while (['queued', 'processing'].includes(job.status)) {
   await new Promise((done) => setTimeout(done, 2500))
