@@ -15,8 +15,8 @@ export type { Generated, GeneratedImage, GenerateOptions, Prompt } from './gener
 export interface EaselOptions {
   /** The server's public address, such as `https://easel.example`. */
   readonly baseUrl: string
-  /** A personal API key. */
-  readonly apiKey: string
+  /** A personal API key. Undefined, as an environment variable that is not set, is refused. */
+  readonly apiKey: string | undefined
   /** Instead of the global one; it has to heed the request's signal. */
   readonly fetch?: (request: Request) => Promise<Response>
 }

@@ -107,12 +107,17 @@ export async function pause(ms: number, signal: AbortSignal | undefined): Promis
   signal?.throwIfAborted()
 }
 
+interface TimeLimit {
+  readonly signal: AbortSignal
+  clear(): void
+}
+
 /**
  * Aborts with the other signal (`graceMs` later) or at its own time limit; `clear` it when the work has ended. Instead of
  * AbortSignal.any over AbortSignal.timeout: Node 20 keeps something of each such pair on the other signal for good, and
  * may collect the timer before it has fired.
  */
-export function timeLimit(outer: AbortSignal | undefined, ms: number, graceMs = 0) {
+export function timeLimit(outer: AbortSignal | undefined, ms: number, graceMs = 0): TimeLimit {
   const limit = new AbortController()
   const timers = [setTimeout(() => limit.abort(new DOMException(`Not done within ${ms} ms`, 'TimeoutError')), ms)]
   const follow = () => {

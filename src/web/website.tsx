@@ -8,6 +8,7 @@ import { readForms } from '../http/utf8.js'
 import { accountPageRoutes } from './account/account-routes.js'
 import { limitActs } from './act-limit.js'
 import { assetRoutes } from './assets.js'
+import { clientPackageRoute } from './client-package.js'
 import { ErrorNotice, ErrorPage } from './error-page.js'
 import { isFragment } from './fragment.js'
 import { galleryRoutes } from './gallery/gallery-routes.js'
@@ -56,6 +57,7 @@ export function website(options: WebsiteOptions): Website {
       readSession = cookies.read
       app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
       assetRoutes(app)
+      clientPackageRoute(app)
       homeRoutes(app, options)
       imagePageRoutes(app, options)
       referenceRoutes(app, options, describe)

@@ -46,6 +46,7 @@ const WITHOUT_KEY = [
   'GET /docs.md',
   'GET /health',
   'GET /image/:slug',
+  'GET /client.tgz',
   'GET /llms.txt',
   'GET /openapi.json',
   'GET /ready',
