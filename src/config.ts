@@ -47,6 +47,7 @@ const variables = z.object({
   INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
   GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),
   AFFINITY_MAX_DELAY_SECONDS: wholeNumber(0, 3600).default(15),
+  DEFAULT_MODEL_VERSION_ID: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
   RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
   MODERATION_URL: webUrl
@@ -140,6 +141,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     inferenceTimeoutMs: v.INFERENCE_TIMEOUT_SECONDS * 1000,
     generationDeadlineSeconds: v.GENERATION_DEADLINE_SECONDS,
     affinityMaxDelaySeconds: v.AFFINITY_MAX_DELAY_SECONDS,
+    defaultModelVersionId: v.DEFAULT_MODEL_VERSION_ID,
     rateLimit: { max: v.RATE_LIMIT_MAX, windowSeconds: v.RATE_LIMIT_WINDOW_SECONDS },
     moderation: { url: v.MODERATION_URL, apiKey: v.MODERATION_API_KEY, rulesFile: v.MODERATION_RULES },
     refundFailed: v.REFUND_FAILED,

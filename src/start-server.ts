@@ -92,7 +92,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const estimates = durationEstimates(db)
   const plainPorts = {
     webhooks: webhooks.ports,
-    models: modelStore(db),
+    models: modelStore(db, config.defaultModelVersionId),
     abilities: backendAbilities(db),
     moderator,
     refusedPrompts: refusedPromptNotes(

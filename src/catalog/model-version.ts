@@ -5,6 +5,16 @@ import {
   modelVersionUnavailable,
 } from '../errors.js'
 
+/** The model IDs of spec 4.6. */
+export const CREATE_IMAGE_MODELS = [
+  'noobai-xl',
+  'duchaiten',
+  'duchaiten-real',
+  'hassaku-illustrious',
+  'wai-nsfw-illustrious',
+  'plant-milk',
+] as const
+
 export interface ModelVersion {
   readonly id: number
   readonly name: string
@@ -30,6 +40,8 @@ export interface ModelStore {
   findByCreateImageModel(model: string, revision?: string | null): Promise<ModelVersion | undefined>
   /** Enabled versions, sorted by lower(model_name), lower(name), id. */
   listEnabled(): Promise<ModelVersion[]>
+  /** What is drawn with where no model is named (default-model.ts); undefined while none is on offer. */
+  findDefault(): Promise<ModelVersion | undefined>
 }
 
 /**

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { type ImportedModel, operatorModelStore } from '../db/model-store.js'
+import { CREATE_IMAGE_MODELS } from '../catalog/model-version.js'
+import { type ImportedModel, modelStore, operatorModelStore } from '../db/model-store.js'
 import { MAX_PRICE } from '../generation/oversight/catalog.js'
-import { CREATE_IMAGE_MODELS } from '../http/create-image-api/presets.js'
 import { isLine } from '../text.js'
 import { REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -55,14 +55,21 @@ async function importModels({ recorded }: Operator, file: string, { reason }: Re
 }
 
 /** Its JSON can be imported again. */
-async function listModels({ db }: Operator) {
+async function listModels({ db, config }: Operator) {
   const models = await operatorModelStore(db).list()
+  const usual = await modelStore(db, config.defaultModelVersionId).findDefault()
   return {
     json: models.map((model) => jsonOf(model)),
     text: table(
       models.map((it) => ({
         ...{ id: it.id, model: it.modelName, version: it.name, base: it.baseModel, type: it.type, file: it.filename },
-        ...{ credits: it.creditsPerImage, nsfw: it.nsfw, enabled: it.enabled, 'create image': it.createImageModel },
+        ...{
+          credits: it.creditsPerImage,
+          nsfw: it.nsfw,
+          enabled: it.enabled,
+          default: it.id === usual?.id,
+          'create image': it.createImageModel,
+        },
       })),
       'No model versions: import some with "models import FILE.json".',
     ),

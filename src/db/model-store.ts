@@ -1,9 +1,11 @@
-import { and, eq, exists, gte, inArray, isNotNull, isNull, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, exists, gte, inArray, isNotNull, isNull, not, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import { batched } from '../batch.js'
+import { defaultOf } from '../catalog/default-model.js'
 import type { ModelStore, ModelVersion } from '../catalog/model-version.js'
 import type { CatalogChanges } from '../generation/oversight/catalog.js'
 import { type Database, withTransaction } from './client.js'
 import { recordingOf } from './operator-action-store.js'
+import { PAUSED_BACKEND, pausedModel } from './pause-store.js'
 import { backends as b } from './process-schema.js'
 import { modelVersions as m } from './schema.js'
 import { assign, param, pick, statement } from './statement.js'
@@ -11,7 +13,16 @@ import { assign, param, pick, statement } from './statement.js'
 /** The contract's order: by lower(model_name) in byte order, then lower(name), then id. */
 const CATALOG_ORDER = [sql`lower(${m.modelName}) COLLATE "C"`, sql`lower(${m.name}) COLLATE "C"`, m.id]
 
-export const modelStore = ({ orm }: Database): ModelStore => {
+/** A worker that runs announces its backends every 5 s. */
+const ANNOUNCED_WITHIN_MS = 15_000
+
+interface ServedModels {
+  /** Enabled ones that a backend has which was up within so many ms, and that no pause holds back. A backend that lists no models has all. */
+  listServedIds(withinMs: number): Promise<number[]>
+}
+
+/** @param chosen the operator's default, if any */
+export const modelStore = ({ orm }: Database, chosen?: number): ModelStore & ServedModels => {
   const select = () => orm.select().from(m)
   const findAll = select()
     .where(eq(m.id, sql`ANY (${sql.placeholder('ids')})`))
@@ -27,11 +38,28 @@ export const modelStore = ({ orm }: Database): ModelStore => {
     .where(eq(m.enabled, true))
     .orderBy(...CATALOG_ORDER)
     .prepare('list_enabled_models')
+  const seen = gte(b.seenAt, sql`now() - ${sql.placeholder('withinMs')}::float8 * interval '1 ms'`)
+  const has = or(isNull(b.models), sql`${m.filename} = ANY (${b.models})`)
+  const serving = orm
+    .select(pick(b, 'worker'))
+    .from(b)
+    .where(and(b.up, seen, has, not(PAUSED_BACKEND)))
+  const listServed = orm
+    .select(pick(m, 'id'))
+    .from(m)
+    .where(and(m.enabled, not(pausedModel(m.filename)), exists(serving)))
+    .prepare('list_served_models')
+  const listServedIds = async (withinMs: number) => (await listServed.execute({ withinMs })).map(({ id }) => id)
   return {
     // Postgres would refuse an id that is no bigint.
     find: unlessRead(async (id: number) => (Number.isSafeInteger(id) ? find(id) : undefined)),
     findByCreateImageModel: unlessRead(async (model: string) => (await findByCreateImageModel.execute({ model }))[0]),
     listEnabled: () => listEnabled.execute(),
+    listServedIds,
+    async findDefault() {
+      const [enabled, served] = await Promise.all([listEnabled.execute(), listServedIds(ANNOUNCED_WITHIN_MS)])
+      return defaultOf(enabled, served, chosen)
+    },
   }
 }
 
@@ -55,8 +83,6 @@ function unlessRead<Key>(read: Read<Key>) {
 interface OperatorModelStore extends CatalogChanges {
   /** All or nothing. Frees the Create Image models of the import first, so that versions can swap them. */
   import(models: readonly ImportedModel[]): Promise<ImportOutcome>
-  /** Enabled ones that a backend has which was up within so many ms. A backend that lists no models has all. */
-  listServedIds(withinMs: number): Promise<number[]>
 }
 
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
@@ -99,20 +125,6 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
       .select()
       .from(m)
       .orderBy(...CATALOG_ORDER),
-
-  async listServedIds(withinMs) {
-    const seen = gte(b.seenAt, sql`now() - ${withinMs} * interval '1 ms'`)
-    const has = or(isNull(b.models), sql`${m.filename} = ANY (${b.models})`)
-    const serving = db.orm
-      .select(pick(b, 'worker'))
-      .from(b)
-      .where(and(b.up, seen, has))
-    const served = db.orm
-      .select(pick(m, 'id'))
-      .from(m)
-      .where(and(m.enabled, exists(serving)))
-    return (await served).map(({ id }) => id)
-  },
 
   setEnabled: async (id, enabled, by) => {
     const action = enabled ? 'enabled model version' : 'disabled model version'

@@ -203,7 +203,7 @@ function llmsText({ info, tags = [], paths = {}, servers: [server] = [] }: OpenA
 
 Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\` (or \`X-API-Key: <API_KEY>\`). Bodies are JSON. Errors are one sentence in
 \`error\` (on Create Image in \`error.message\`), with a stable code in the header \`X-Error-Code\`; after a 429 or 503 wait for
-\`Retry-After\` seconds. To make an image: GET /api/v1/models, POST /api/v1/generate with the \`id\` of one as
+\`Retry-After\` seconds. To make an image: GET /api/v1/models (\`defaults.model_version_id\` of GET /api/v1/capabilities is the default one), POST /api/v1/generate with the \`id\` of one as
 \`model_version_id\` and an \`Idempotency-Key\`, then GET the \`poll_url\` until \`status\` is \`succeeded\` or \`failed\`.
 
 The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json). The same to read, with samples and

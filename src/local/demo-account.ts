@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../account/api-key.js'
 import { newSignInLink } from '../account/session.js'
+import { defaultOf } from '../catalog/default-model.js'
 import { requireUser } from '../cli/arguments.js'
 import type { Config } from '../config.js'
 import { accountStore, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
 import { operatorKeyStore } from '../db/api-key-store.js'
 import { createDatabase, type Database } from '../db/client.js'
 import { operatorCreditStore } from '../db/credit-store.js'
-import { modelStore, operatorModelStore } from '../db/model-store.js'
+import { modelStore } from '../db/model-store.js'
 import { credentialStore } from '../db/session-store.js'
 import { writePrivately } from './state-directory.js'
 
@@ -35,7 +36,7 @@ export async function prepareDemo(config: Config, keyFile: string, whenReady?: P
     const [account] = await Promise.all([prepareAccount(db, keyFile, config.keyPrefix), whenReady])
     // Announcements of an earlier worker do not count.
     const withinMs = whenReady !== undefined ? performance.now() - began : ANNOUNCED_WITHIN_MS
-    return { account, ...(await chooseModel(db, withinMs)) }
+    return { account, ...(await chooseModel(db, withinMs, config.defaultModelVersionId)) }
   } finally {
     await db.pool.end()
   }
@@ -80,12 +81,11 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
   return key
 }
 
-/** Chooses a model version, one that a live backend has if possible; `served`: whether one has it. */
-async function chooseModel(db: Database, withinMs: number) {
-  const served = await operatorModelStore(db).listServedIds(withinMs)
-  const models = await modelStore(db).listEnabled()
-  const rankOf = ({ id, nsfw }: (typeof models)[0]) => (served.includes(id) ? 0 : 2) + (nsfw ? 1 : 0)
-  const [model] = models.toSorted((a, b) => rankOf(a) - rankOf(b))
+/** The default model; `served`: whether a live backend has it. */
+async function chooseModel(db: Database, withinMs: number, chosen: number | undefined) {
+  const models = modelStore(db)
+  const [enabled, served] = await Promise.all([models.listEnabled(), models.listServedIds(withinMs)])
+  const model = defaultOf(enabled, served, chosen)
   if (!model) throw new Error('No model is enabled: enable one with "npm run cli -- models enable ID" and start again.')
   return { modelVersionId: model.id, served: served.includes(model.id) }
 }

@@ -15,7 +15,6 @@ import * as field from '../http/fields.js'
 import { modelVersionId, requestFields } from '../http/personal-api/submit-schemas.js'
 import type { PersonalApiPorts } from '../http/ports.js'
 import { idempotencyOf } from '../http/submission.js'
-import { defaultModelOf } from './default-model.js'
 import { credits } from './library-tools.js'
 import { defineTool, READS, refusal, shown, type Tool, type ToolCall, type ToolResult } from './tool.js'
 
@@ -135,7 +134,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
 
   const modelOf = async (id: number | null | undefined): Promise<ModelVersion> => {
     if (typeof id === 'number') return requireAvailable(await ports.models.find(id), id)
-    const usual = defaultModelOf(await ports.models.listEnabled())
+    const usual = await ports.models.findDefault()
     if (usual) return usual
     throw new AppError('model_unavailable', 'No model is available for generation now. Try again later.')
   }

@@ -7,7 +7,6 @@ import * as field from '../http/fields.js'
 import { imageDetail } from '../http/personal-api/image-schemas.js'
 import { modelVersionId } from '../http/personal-api/submit-schemas.js'
 import type { PersonalApiPorts } from '../http/ports.js'
-import { defaultModelOf } from './default-model.js'
 import { defineTool, READS, shown, type Tool } from './tool.js'
 
 const model = z.object({
@@ -57,9 +56,8 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       output: z.object({ models: z.array(model) }),
       annotations: READS,
       async run() {
-        const enabled = await models.listEnabled()
-        const usual = defaultModelOf(enabled)
-        const views = enabled.map((it) => viewOf(model, { ...it, isDefault: it === usual }))
+        const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
+        const views = enabled.map((it) => viewOf(model, { ...it, isDefault: it.id === usual?.id }))
         const lines = views.map(
           ({ id, model_name, name, base_model, credits_per_image, is_default }) =>
             `${id}: ${model_name} ${name} (${base_model}), ${credits(credits_per_image)} per image${is_default ? ', the default' : ''}`,

@@ -21,6 +21,9 @@ const squeezed = (css: string) =>
     .replace(/\s+/g, ' ')
     .replace(/ ?([{};,]) ?|(:) /g, '$1$2')
 
+/** Without the lines that are a comment; no template of ours has a line that looks like one. */
+const uncommented = (script: string) => script.replace(/^ *\/\/.*\n/gm, '')
+
 const asset = (name: string, type: string, text: string) => {
   const body = Buffer.from(text)
   const hash = createHash('sha256').update(body).digest('base64url').slice(0, 12)
@@ -45,7 +48,7 @@ const files = new Map(
     .filter((file) => /\.(css|js)$/.test(file) && file !== 'base.css' && file !== 'site.css')
     .map((file) => [
       file,
-      file.endsWith('.css') ? asset(file, CSS, squeezed(own(file))) : asset(file, SCRIPT, own(file)),
+      file.endsWith('.css') ? asset(file, CSS, squeezed(own(file))) : asset(file, SCRIPT, uncommented(own(file))),
     ]),
 )
 

@@ -145,8 +145,9 @@ describe('models list', () => {
     const ids = (await easel.json('models list')).map(({ id }: { id: number }) => id)
     expect([ids[0], ids.at(-1)]).toEqual([900, 901])
     const lines = (await easel.text('models list')).split('\n')
-    expect(lines[0]).toMatch(/^ *id +model +version +base +type +file +credits +nsfw +enabled +create image$/)
-    expect(lines[1]).toMatch(/^ *900 +aaa first +v6 +Pony +Checkpoint +\S+ +1 +no +no +-$/)
+    expect(lines[0]).toMatch(/^ *id +model +version +base +type +file +credits +nsfw +enabled +default +create image$/)
+    expect(lines[1]).toMatch(/^ *900 +aaa first +v6 +Pony +Checkpoint +\S+ +1 +no +no +no +-$/)
+    expect(lines.filter((line) => / yes +noobai-xl$/.test(line))).toHaveLength(1)
   })
 
   it('says when the catalog is empty', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CREATE_IMAGE_MODELS } from '../../catalog/model-version.js'
 import type { GenerationRequest } from '../../generation/generation.js'
 import type { Submitted } from '../../generation/submit/submission.js'
 import { coreOf, EXAMPLE, viewOf } from '../answers.js'
@@ -6,7 +7,7 @@ import * as drawing from '../drawing-fields.js'
 import { createImageRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
 import { idempotencyKeyHeader } from '../submission.js'
-import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS, samplerOf } from './presets.js'
+import { CREATE_IMAGE_SAMPLERS, samplerOf } from './presets.js'
 
 /** The bounds of a request, where they are narrower than those of the Personal Access API. */
 export const LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const

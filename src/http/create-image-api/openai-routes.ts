@@ -4,6 +4,7 @@ import { handleErrors, toAppError } from '../error-answers.js'
 import type { App } from '../fastify-app.js'
 import type { CreateImageApiPorts } from '../ports.js'
 import { idempotencyOf } from '../submission.js'
+import { DEFAULTS } from './generate-schemas.js'
 import type { CreateImages } from './image-creation.js'
 import {
   createOpenAiImagesSchema,
@@ -28,9 +29,15 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
     const { submitted, slugs } = await createImages(request, reply, {
       lane: 'create_image',
       request: generation,
-      model: async () =>
-        requireUsableModel(ports.abilities, model, await findModel(ports.models, model), generation.sampler),
-      idempotency: idempotencyOf(request, 'openai'),
+      model: async () => {
+        const found = model === undefined ? await ports.models.findDefault() : await findModel(ports.models, model)
+        return requireUsableModel(ports.abilities, model ?? DEFAULTS.model, found, generation.sampler)
+      },
+      // The release before hashed this name where none was sent.
+      idempotency: idempotencyOf(
+        { headers: request.headers, body: { ...request.body, model: model ?? DEFAULTS.model } },
+        'openai',
+      ),
     })
     const created = Math.floor(submitted.createdAt.getTime() / 1000)
     if (format === 'url') return { created, data: slugs.map((slug) => ({ url: ports.images.url(slug) })) }

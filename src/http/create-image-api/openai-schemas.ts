@@ -5,7 +5,7 @@ import { fitsCanvas, LIMITS, side } from '../drawing-fields.js'
 import { openAiRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
 import { idempotencyKeyHeader } from '../submission.js'
-import { DEFAULTS, drawingFields, requestOf } from './generate-schemas.js'
+import { drawingFields, requestOf } from './generate-schemas.js'
 
 const AUTO = 'auto'
 const AUTO_SIZE = { width: 1024, height: 1024 }
@@ -61,7 +61,12 @@ export const openAiBody = field
     ...drawingFields,
     ...ignoredFields,
     ...newerFields,
-    model: field.withDefault(z.string(MODEL_FORM).min(1, MODEL_FORM).max(100, MODEL_FORM), DEFAULTS.model),
+    model: z
+      .string(MODEL_FORM)
+      .min(1, MODEL_FORM)
+      .max(100, MODEL_FORM)
+      .nullish()
+      .describe('Left out: the default model of this server'),
     n: field.withDefault(field.integer('n', LIMITS.batch_size), 1),
     size,
     response_format: field
@@ -76,7 +81,7 @@ export const openAiBody = field
       isAuto || !OLDER_QUALITIES.includes(body.quality) || Object.keys(sentOf(newerFields, body)).length > 0
     return {
       /** A Create Image model's ID, or a model version's as a string. */
-      model: body.model,
+      model: body.model ?? undefined,
       request: requestOf(body, { ...sides, batchSize: body.n }),
       format: body.response_format ?? (isNewer ? 'b64_json' : 'url'),
       /** What was sent and changes nothing: another value still makes another request. */

@@ -4,15 +4,6 @@ import { invalidParameter } from '../../errors.js'
 import { type Abilities, LACKING } from '../../generation/failure-reason.js'
 import type { Sampler } from '../../generation/sampler.js'
 
-export const CREATE_IMAGE_MODELS = [
-  'noobai-xl',
-  'duchaiten',
-  'duchaiten-real',
-  'hassaku-illustrious',
-  'wai-nsfw-illustrious',
-  'plant-milk',
-] as const
-
 export const CREATE_IMAGE_SAMPLERS = ['euler-a', 'dpm-2m-karras', 'dpm-sde-karras', 'ddim'] as const
 
 export const samplerOf: Readonly<Record<(typeof CREATE_IMAGE_SAMPLERS)[number], Sampler>> = {

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { ModelStore } from '../../catalog/model-version.js'
+import { CREATE_IMAGE_MODELS, type ModelStore } from '../../catalog/model-version.js'
 import { MAX_SEED, SIZE_STEP } from '../../generation/generation.js'
 import { SAMPLERS } from '../../generation/sampler.js'
 import { notModified, sendTagged, taggedBody, viewOf } from '../answers.js'
 import * as createImage from '../create-image-api/generate-schemas.js'
-import { CREATE_IMAGE_MODELS, CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
+import { CREATE_IMAGE_SAMPLERS } from '../create-image-api/presets.js'
 import * as drawing from '../drawing-fields.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'
@@ -47,7 +47,11 @@ const capabilities = z
       ...rangesOf(LIMITS),
       seed: range.extend({ random: z.int().describe('Asks for a random one') }),
     }),
-    defaults: z.object({ ...drawing.settings, seed: z.int() }),
+    defaults: z.object({
+      ...drawing.settings,
+      seed: z.int(),
+      model_version_id: z.int().nullable().describe('What the website takes; a submit has to name one'),
+    }),
     samplers: z.array(drawing.settings.sampler),
     recommended_sizes: z
       .array(z.object({ width: z.int(), height: z.int() }))
@@ -88,7 +92,7 @@ const getCapabilitiesSchema = {
 /** Limits, defaults and prices as data: the same numbers that requests are checked against. */
 export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
-    const enabled = await models.listEnabled()
+    const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
     const body: z.output<typeof capabilities> = {
       limits: {
         prompt_length: drawing.MAX_PROMPT_LENGTH,
@@ -98,7 +102,7 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimi
         ...LIMITS,
         seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
       },
-      defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED },
+      defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED, model_version_id: usual?.id ?? null },
       samplers: [...SAMPLERS],
       recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
       models: enabled.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),

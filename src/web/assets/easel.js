@@ -1,6 +1,6 @@
 // What every page does without asking the server. No framework: each behaviour is an attribute.
 
-// What a person chose, on every page of this browser. Storage may be forbidden: then a choice holds for this page.
+// What a person chose, for all pages. Where storage is forbidden, a choice holds for its page.
 const ofThisPage = new Map()
 window.choices = {
   get(name) {
@@ -16,30 +16,28 @@ window.choices = {
       localStorage.setItem(`easel-${name}`, value)
     } catch {}
   },
-  /** Calls `show` when a choice may be another one: it was made in another tab, or before a step back to this page. */
+  // A choice may be made in another tab, or before a step back to this page.
   watch(show) {
     addEventListener('storage', show)
     addEventListener('pageshow', show)
   },
 }
 
-/** Copies a text; false where the browser does not let us. */
 async function copied(text, button) {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Without https there is no clipboard to write to, but what is selected can be copied.
+    // Without https there is no clipboard. Beside the button: a dialog makes all outside of it inert.
     const field = document.createElement('textarea')
     field.className = 'hidden-visually'
     field.value = text
-    // Beside the button: in a dialog, nothing outside of it can be selected.
     button.after(field)
     field.select()
-    const isDone = document.execCommand('copy')
+    const done = document.execCommand('copy')
     field.remove()
     button.focus()
-    return isDone
+    return done
   }
 }
 
@@ -53,8 +51,8 @@ document.addEventListener('click', async (event) => {
   const text = given ?? source.value ?? source.textContent
   if (!(await copied(text, button))) {
     // For Ctrl+C.
-    if (source?.select) source.select()
-    else if (source) getSelection().selectAllChildren(source)
+    if (source) getSelection().selectAllChildren(source)
+    source?.select?.()
     return
   }
   const before = button.textContent

@@ -4,7 +4,7 @@ import { Pictures } from './pictures.js'
 const DESCRIPTION = 'Easel generates images from text prompts, in the browser or over HTTP.'
 
 /** What this is, and the first request to make. */
-export const HomePage = ({ baseUrl }: { baseUrl: string }) => (
+export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId: number }) => (
   <Layout
     title="Images from words"
     signedIn={null}
@@ -44,7 +44,7 @@ export const HomePage = ({ baseUrl }: { baseUrl: string }) => (
       </div>
       <pre>{`curl ${baseUrl}/api/v1/generate \\
   -H "Authorization: Bearer $EASEL_KEY" \\
-  --json '{"prompt": "a lighthouse at dusk", "model_version_id": 10}'`}</pre>
+  --json '{"prompt": "a lighthouse at dusk", "model_version_id": ${modelVersionId}}'`}</pre>
     </section>
   </Layout>
 )

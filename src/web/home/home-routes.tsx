@@ -1,11 +1,13 @@
 import type { App } from '../../http/fastify-app.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
+import { sampleModelId } from '../sample-model.js'
 import { HomePage } from './home-page.js'
 
 /** The front page; who is signed in goes on to the playground. */
-export function homeRoutes(app: App, { baseUrl }: WebsiteOptions): void {
-  app.get('/', async ({ signedIn }, reply) =>
-    signedIn ? reply.redirect('/playground', 303) : sendPage(reply, <HomePage baseUrl={baseUrl} />),
-  )
+export function homeRoutes(app: App, { baseUrl, ports }: WebsiteOptions): void {
+  app.get('/', async ({ signedIn }, reply) => {
+    if (signedIn) return reply.redirect('/playground', 303)
+    return sendPage(reply, <HomePage baseUrl={baseUrl} modelVersionId={await sampleModelId(ports.models)} />)
+  })
 }

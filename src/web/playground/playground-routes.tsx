@@ -170,8 +170,10 @@ async function formFor(
   models: readonly ModelVersion[],
   latest: Form | undefined,
 ): Promise<Shown> {
-  const image = SLUG.test(from) ? await ports.history.image(account.id, from) : undefined
-  const usual = models.find(({ createImageModel }) => createImageModel !== null) ?? models[0]
+  const [image, usual] = await Promise.all([
+    SLUG.test(from) ? ports.history.image(account.id, from) : undefined,
+    ports.models.findDefault(),
+  ])
   const isOffered = ({ model_version_id: id }: Form) => models.some((offered) => `${offered.id}` === id)
   const before = image ? formOf(image) : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
   const form = {

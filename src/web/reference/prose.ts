@@ -137,7 +137,7 @@ export function chapters({ baseUrl, apiBaseUrl, rateLimit: { max, windowSeconds 
             `[OpenAPI 3.1](/openapi.json): Postman, Bruno and Insomnia import it by its URL, \`${baseUrl}/openapi.json\`.`,
             '[This page as Markdown](/docs.md), and [in short](/llms.txt), for language models.',
             `OpenAI’s clients work with the base URL \`${apiBaseUrl}/v1\` and your key.`,
-            `For Node 20 and newer there is a client with types, which submits, follows and repeats by itself: \`npm install ${baseUrl}/client.tgz\`, then \`import { createEasel } from 'easel-client'\`.`,
+            `A client for Node, with types, submits, follows and repeats by itself: \`npm install ${baseUrl}/client.tgz\`, then \`import { createEasel } from 'easel-client'\`.`,
           ],
         },
       ],

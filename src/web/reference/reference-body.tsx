@@ -21,8 +21,8 @@ export const ReferenceBody = ({ programs, chapters, groups }: Reference) => (
         <div class="text">
           <Heading id="begin">Begin here</Heading>
           <p>
-            A whole program: it chooses a model, submits a prompt, polls every 2.5 seconds until the end, and prints the
-            answer.
+            A whole program: it takes the default model, submits a prompt, polls every 2.5 seconds until the end, and
+            prints the answer.
           </p>
           <p>
             <Marked>{HOW_TO_RUN}</Marked>

@@ -2,20 +2,25 @@ import { render } from 'preact-render-to-string'
 import type { App } from '../../http/fastify-app.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
+import { sampleModelId } from '../sample-model.js'
 import type { ApiDocument } from './api-document.js'
 import { type Reference, referenceOf } from './reference.js'
 import { ReferenceBody } from './reference-body.js'
 import { referenceMarkdown } from './reference-markdown.js'
 import { ReferencePage } from './reference-page.js'
 
-/** The API reference, as a page and as Markdown; each is made once, when it is first asked for. */
+/** The API reference, as a page and as Markdown; each is made when it is first asked for, and when its samples change. */
 export function referenceRoutes(app: App, options: WebsiteOptions, describe: () => Promise<unknown>): void {
   const { baseUrl } = options
   const once = (show: (reference: Reference) => string) => {
-    let shown: string | undefined
+    let last: { readonly modelVersionId: number; readonly text: string } | undefined
     return async () => {
-      shown ??= show(referenceOf((await describe()) as ApiDocument, options))
-      return shown
+      const modelVersionId = await sampleModelId(options.ports.models)
+      if (last?.modelVersionId !== modelVersionId) {
+        const reference = referenceOf((await describe()) as ApiDocument, { ...options, modelVersionId })
+        last = { modelVersionId, text: show(reference) }
+      }
+      return last.text
     }
   }
   // No attribute here holds what a person wrote; in text a quote needs no escape, and there are thousands.

@@ -8,6 +8,8 @@ interface ReferenceOptions {
   readonly baseUrl: string
   readonly apiBaseUrl: string
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
+  /** What the samples draw with. */
+  readonly modelVersionId: number
 }
 
 /** What the page and the Markdown show, in this order: neither looks at the document itself. */
@@ -68,7 +70,6 @@ const IDS: Readonly<Record<string, string>> = {
 }
 const VALUES: Readonly<Record<string, unknown>> = {
   prompt: 'a lighthouse at dusk',
-  model_version_id: 10,
   url: 'https://example.com/easel',
 }
 
@@ -137,7 +138,7 @@ function shown(
   { components: { schemas } }: ApiDocument,
   statuses: Statuses,
   described: Map<string, { id: string; summary: string }>,
-  { baseUrl }: ReferenceOptions,
+  { baseUrl, modelVersionId }: ReferenceOptions,
 ): Operation {
   const { operationId, summary, description, parameters = [], requestBody, responses, tags } = operation
   const id = idOf(operationId)
@@ -192,7 +193,7 @@ function shown(
     samples: samplesOf({
       method,
       url: (origin ?? baseUrl) + path.replace('{id}', IDS[tags[0] ?? ''] ?? ''),
-      body: body && sampleBody(body),
+      body: body && sampleBody(body, { ...VALUES, model_version_id: modelVersionId }),
       contentType: answers.find(({ status }) => status !== '304')?.contentType,
     }),
   }
@@ -200,5 +201,5 @@ function shown(
 
 const placeOf = ({ notes: [place = ''] }: Field) => ['in the path', 'in the query'].indexOf(place) >>> 0
 
-const sampleBody = ({ required = [] }: Schema): object =>
-  Object.fromEntries(required.map((name) => [name, VALUES[name]]))
+const sampleBody = ({ required = [] }: Schema, values: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(required.map((name) => [name, values[name]]))

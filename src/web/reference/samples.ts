@@ -13,7 +13,7 @@ export const LANGUAGES = [
 
 /** Each program runs as it is, without a build. */
 export const HOW_TO_RUN =
-  'Put your key into the environment variable `EASEL_KEY`, save the program and run it: with `sh draw.sh`; with `python3 draw.py`, after `pip install requests`; or with `node draw.mjs`, on Node 20 or newer. The TypeScript is JavaScript, too: in a TypeScript project, save it as `draw.ts`.'
+  'Put your key into the environment variable `EASEL_KEY`, save the program and run it: `sh draw.sh`, `python3 draw.py` (after `pip install requests`), or `node draw.mjs` (Node 20 or newer; the TypeScript is JavaScript, too).'
 
 interface SampleRequest {
   readonly method: string
@@ -94,13 +94,14 @@ const oneLine = (body: object): string =>
     .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
     .join(', ')}}`
 
-/** Whole programs: choose a model, submit, poll until the end, print the image's address or why there is none. */
+/** Whole programs: take the default model, submit, poll until the end, print the image's address or why there is none. */
 export const wholePrograms = (baseUrl: string): Samples => ({
   curl: `api=${baseUrl}/api/v1
 auth="Authorization: Bearer $EASEL_KEY"
 
-model=$(curl -sS $api/models -H "$auth" |
-  grep -o '"id":[0-9]*' | head -n 1 | cut -d: -f2)
+model=$(curl -sS $api/capabilities -H "$auth" |
+  grep -o '"model_version_id":[0-9]*' |
+  head -n 1 | cut -d: -f2)
 job=$(curl -sS $api/generate -H "$auth" \\
   -H "Content-Type: application/json" \\
   -d '{"prompt": "a lighthouse at dusk",
@@ -128,10 +129,10 @@ def ask(method, path, **request):
         raise SystemExit(answer.json()["error"])
     return answer.json()
 
-model = ask("GET", "/models")["models"][0]
+defaults = ask("GET", "/capabilities")["defaults"]
 job = ask("POST", "/generate", json={
     "prompt": "a lighthouse at dusk",
-    "model_version_id": model["id"],
+    "model_version_id": defaults["model_version_id"],
 })
 while job["status"] in ("queued", "processing"):
     time.sleep(2.5)
@@ -156,12 +157,12 @@ async function ask(path = '/', request = {}) {
   return result
 }
 
-const { models } = await ask('/models')
+const { defaults } = await ask('/capabilities')
 let job = await ask('/generate', {
   method: 'POST',
   body: JSON.stringify({
     prompt: 'a lighthouse at dusk',
-    model_version_id: models[0].id,
+    model_version_id: defaults.model_version_id,
   }),
 })
 while (['queued', 'processing'].includes(job.status)) {

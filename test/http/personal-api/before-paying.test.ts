@@ -181,7 +181,8 @@ describe('GET /api/v1/capabilities', () => {
     expect(samplers).toHaveLength(18)
     expect(sizes).toHaveLength(9)
     for (const size of sizes) expect(accepts(size), JSON.stringify(size)).toBe(true)
-    expect(generateBody.parse({ ...PROMPT, ...defaults })).toEqual(generateBody.parse(PROMPT))
+    expect(defaults.model_version_id).toBe(1)
+    expect(generateBody.parse({ ...defaults, ...PROMPT })).toEqual(generateBody.parse(PROMPT))
     expect(models).toContainEqual({
       ...{ model_version_id: 10, name: 'V6 XL', model_name: 'Pony Diffusion', credits_per_image: 1 },
     })
