@@ -102,6 +102,12 @@ describe('the main host', () => {
     expect(textOf('deploy/upgrade')).toContain('for service in server server-2 worker; do')
   })
 
+  it('lets the proxy judge servers by /ready alone: with passive checks any client could mark them as down', () => {
+    const settings = textOf('deploy/caddy/Caddyfile').replace(/#.*/g, '')
+    expect(settings).toContain('health_uri /ready')
+    expect(settings).not.toMatch(/fail_duration|max_fails|unhealthy_/)
+  })
+
   it('starts and reloads the proxy by the same script', () => {
     expect(services.proxy?.command).toEqual(['sh', '/etc/caddy/caddy', 'run'])
     expect(textOf('deploy/upgrade')).toContain('exec -T proxy sh /etc/caddy/caddy reload')

@@ -1,11 +1,15 @@
 /** Each file under deploy/ is read by the program that it is for, where that is installed. */
-import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { adaptCaddyfile, startCaddy } from '../support/caddy.js'
 import { findCaddy, findShellcheck } from '../support/programs.js'
 import { startSwitchableServer } from '../support/switchable-server.js'
 import { until } from '../support/until.js'
@@ -78,20 +82,23 @@ describe.skipIf(!compose)('docker compose', () => {
   })
 })
 
-interface CaddyConfig {
-  readonly apps: { readonly http: { readonly servers: Readonly<Record<string, CaddyServer>> } }
-}
-interface CaddyServer {
-  readonly listen: readonly string[]
-  readonly routes: readonly { readonly match?: readonly { readonly path?: readonly string[] }[] }[]
-}
-
 describe.skipIf(!caddy)('caddy', () => {
-  const adapt = async (env: Record<string, string>) => {
-    const own = { XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, PATH: `${dirname(caddy as string)}:${PATH}` }
-    const { stdout, stderr } = await run('sh', ['deploy/caddy/caddy', 'adapt', '--validate'], { ...own, ...env })
-    const config = JSON.parse(stdout) as CaddyConfig
-    return { config, routes: config.apps.http.servers.srv1?.routes ?? [], stderr }
+  const adapt = (env: Record<string, string>) => adaptCaddyfile(caddy as string, directory, env)
+
+  /** Behind it, a server that can go away and one that stays: each reads the whole request and says its name. */
+  async function startProxy() {
+    const answering = (name: string) =>
+      startSwitchableServer(async (request, response) => {
+        await buffer(request)
+        response.end(name)
+      })
+    const servers = [await answering('first'), await answering('second')] as const
+    const proxy = await startCaddy(caddy as string, directory, [servers[0].url, servers[1].url])
+    onTestFinished(async () => {
+      await proxy.stop()
+      for (const server of servers) await server.refuse()
+    })
+    return { proxy, servers }
   }
 
   it('takes the Caddyfile with several proxies in front, written as Easel takes them', async () => {
@@ -104,36 +111,16 @@ describe.skipIf(!caddy)('caddy', () => {
   })
 
   it('refuses /internal/ and hands everything else to the servers', async () => {
-    const { routes } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '127.0.0.1/32' })
+    const { config } = await adapt({ SITE_ADDRESS: ':8000', TRUST_PROXY: '127.0.0.1/32' })
+    const routes = config.apps.http.servers.srv1?.routes ?? []
     const paths = routes.map(({ match }) => match?.[0]?.path?.[0] ?? 'everything')
     expect(paths.filter((path) => path !== '/cdn/*')).toEqual(['/internal/*', 'everything'])
   })
 
   it('lets private addresses alone to /internal/, and not what another proxy passes on', async () => {
-    const easel = await startSwitchableServer(async (_, response) => void response.end('easel'))
-    const free = await startSwitchableServer(async () => undefined)
-    await free.refuse()
-    const { config } = await adapt({ SITE_ADDRESS: `http://127.0.0.1:${free.port}`, TRUST_PROXY: '127.0.0.1/32' })
-    const server = Object.values(config.apps.http.servers).find(({ listen }) => listen.includes(`:${free.port}`))
-    const apps = { http: { servers: { easel: server } } }
-    const text = JSON.stringify({ admin: { disabled: true, config: { persist: false } }, apps })
-    await writeFile(join(directory, 'caddy.json'), text.replace(/server(-2)?:3000/g, `127.0.0.1:${easel.port}`))
-    const own = { XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, PATH }
-    const running = spawn(caddy as string, ['run', '--config', 'caddy.json'], { cwd: directory, env: own })
-    onTestFinished(async () => {
-      running.kill()
-      await easel.refuse()
-    })
+    const { proxy } = await startProxy()
     const statusOf = async (path: string, headers: Record<string, string> = {}) =>
-      (await fetch(`${free.url}${path}`, { headers })).status
-    await until(
-      () =>
-        statusOf('/').then(
-          (status) => status === 200,
-          () => false,
-        ),
-      'Caddy serves',
-    )
+      (await fetch(`${proxy.url}${path}`, { headers })).status
     expect(await statusOf('/internal/uploads')).toBe(200)
     const passedOn = [
       ...['X-Forwarded-For', 'x-real-ip', 'CF-Connecting-IP'].map((name) => ({ [name]: '10.0.0.1' })),
@@ -145,10 +132,50 @@ describe.skipIf(!caddy)('caddy', () => {
       ],
     ]
     for (const headers of passedOn) {
-      for (const path of ['/internal/uploads', '/%69nternal/uploads/check', '//internal/uploads'])
+      for (const path of [
+        '/internal/uploads',
+        '/%69nternal/uploads/check',
+        '//internal/uploads',
+        '/internal%2Fuploads',
+        '/INTERNAL/x',
+      ])
         expect([headers, await statusOf(path, headers)]).toEqual([headers, 404])
       expect(await statusOf('/health', headers)).toBe(200)
     }
+  })
+
+  it('takes no server for dead because of a client’s broken request', async () => {
+    const { proxy } = await startProxy()
+    const attack = async () => {
+      const socket = connect(proxy.port, '127.0.0.1').on('error', () => undefined)
+      socket.write(`POST / HTTP/1.1\r\nHost: 127.0.0.1:${proxy.port}\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`)
+      await once(socket.resume(), 'close')
+    }
+    let done = false
+    const attacking = Array.from({ length: 4 }, async () => {
+      while (!done) await attack()
+    })
+    await Promise.all([attack(), attack(), attack(), attack()])
+    const others: Response[] = []
+    while (others.length < 30) others.push(await fetch(proxy.url))
+    done = true
+    await Promise.all(attacking)
+    expect(others.map(({ status }) => status)).toEqual(Array(30).fill(200))
+  })
+
+  it('sends whoever finds a server dead to the other', async () => {
+    const { proxy, servers } = await startProxy()
+    const ask = async () => {
+      const answer = await fetch(proxy.url)
+      return [answer.status, await answer.text()]
+    }
+    const many = () => Promise.all(Array.from({ length: 30 }, ask))
+    expect(new Set((await many()).map(String))).toEqual(new Set(['200,first', '200,second']))
+    await servers[0].refuse()
+    expect(await many()).toEqual(Array(30).fill([200, 'second']))
+    await servers[0].accept()
+    await until(async () => (await ask())[1] === 'first', 'a request for the one that is back')
+    expect(new Set((await many()).map(String))).toEqual(new Set(['200,first', '200,second']))
   })
 })
 

@@ -47,7 +47,8 @@ interface BalancedServer {
   ready: boolean
 }
 
-export function balancedClient(): BalancedClient {
+/** @param probe what a server answers with 200 while requests should be sent to it */
+export function balancedClient(probe = '/ready'): BalancedClient {
   const servers: BalancedServer[] = []
   const exchanges: Omit<Exchange, 'body'>[] = []
   let turn = 0
@@ -62,21 +63,21 @@ export function balancedClient(): BalancedClient {
 
     join(url) {
       let asking = false
-      const probe = async () => {
+      const ask = async () => {
         if (asking) return
         asking = true
         // A connection of its own each time, as balancers do it.
-        server.ready = (await exchange(url, { method: 'GET', path: '/ready' }, false)).got === 200
+        server.ready = (await exchange(url, { method: 'GET', path: probe }, false)).got === 200
         asking = false
       }
       const server = {
         url,
         agent: new Agent({ keepAlive: true }),
-        probing: setInterval(probe, PROBE_EVERY_MS),
+        probing: setInterval(ask, PROBE_EVERY_MS),
         ready: false,
       }
       servers.push(server)
-      void probe()
+      void ask()
     },
 
     isReady: (url) => servers.some((server) => server.url === url && server.ready),
