@@ -136,6 +136,13 @@ describe('the main host', () => {
   })
 })
 
+it('mounts the files of this host with the label that SELinux asks for', () => {
+  const mounts = all.flatMap(([, { volumes = [] }]) => volumes).filter((mount) => typeof mount === 'string')
+  const ofThisHost = mounts.filter((mount) => /^[./$]/.test(mount))
+  expect(ofThisHost).toHaveLength(5)
+  for (const mount of ofThisHost) expect(mount).toMatch(/:(ro,)?z$/)
+})
+
 describe('a GPU host', () => {
   const worker = gpuHost.services.worker as Service
   const environment = main.services.worker?.environment ?? {}
