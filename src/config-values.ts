@@ -69,6 +69,13 @@ export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
 
 export const webUrl = urlWith('http:', 'https:')
 
+/** fetch throws for a URL with a password at each call, with the password in its message. */
+export const urlWithoutPassword = (variable: string) =>
+  webUrl.refine(
+    (text) => !(new URL(text).username || new URL(text).password),
+    `must hold no user name or password: put the key into ${variable}`,
+  )
+
 export const storageUrl = z.string().superRefine((url, context) => {
   const problem = storageUrlProblem(url)
   if (problem) context.addIssue({ code: 'custom', message: problem })

@@ -11,6 +11,7 @@ import {
   redisUrl,
   storageUrl,
   urlWith,
+  urlWithoutPassword,
   webUrl,
   wholeNumber,
 } from './config-values.js'
@@ -50,14 +51,14 @@ const variables = z.object({
   DEFAULT_MODEL_VERSION_ID: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
   RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
   RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
-  MODERATION_URL: webUrl
-    // fetch throws for such a URL at each call, with the password in its message.
-    .refine(
-      (text) => !(new URL(text).username || new URL(text).password),
-      'must hold no user name or password: put the key into MODERATION_API_KEY',
-    )
-    .optional(),
+  MODERATION_URL: urlWithoutPassword('MODERATION_API_KEY').optional(),
   MODERATION_API_KEY: z.string().optional(),
+  MODERATION_MODEL: z.string().optional(),
+  MODERATION_TIMEOUT_SECONDS: wholeNumber(1, 60).optional(),
+  IMAGE_MODERATION_URL: urlWithoutPassword('IMAGE_MODERATION_API_KEY').optional(),
+  IMAGE_MODERATION_API_KEY: z.string().optional(),
+  IMAGE_MODERATION_FAIL: z.enum(['closed', 'open'], 'must be closed or open').default('closed'),
+  IMAGE_MODERATION_REFUND: flag.default(true),
   MODERATION_RULES: z.string().optional(),
   REFUND_FAILED: flag.default(true),
   KEY_PREFIX: z
@@ -143,7 +144,18 @@ export function parseConfig(env: Record<string, string | undefined>) {
     affinityMaxDelaySeconds: v.AFFINITY_MAX_DELAY_SECONDS,
     defaultModelVersionId: v.DEFAULT_MODEL_VERSION_ID,
     rateLimit: { max: v.RATE_LIMIT_MAX, windowSeconds: v.RATE_LIMIT_WINDOW_SECONDS },
-    moderation: { url: v.MODERATION_URL, apiKey: v.MODERATION_API_KEY, rulesFile: v.MODERATION_RULES },
+    moderation: {
+      ...{ url: v.MODERATION_URL, apiKey: v.MODERATION_API_KEY, rulesFile: v.MODERATION_RULES },
+      ...{ model: v.MODERATION_MODEL, deadlineMs: milliseconds(v.MODERATION_TIMEOUT_SECONDS) },
+    },
+    /** The check of drawn images; `failsOpen`: they are published when nobody could look at them. */
+    imageModeration: v.IMAGE_MODERATION_URL
+      ? {
+          ...{ url: v.IMAGE_MODERATION_URL, apiKey: v.IMAGE_MODERATION_API_KEY ?? v.MODERATION_API_KEY },
+          ...{ model: v.MODERATION_MODEL, deadlineMs: milliseconds(v.MODERATION_TIMEOUT_SECONDS) },
+          ...{ failsOpen: v.IMAGE_MODERATION_FAIL === 'open', refunds: v.IMAGE_MODERATION_REFUND },
+        }
+      : undefined,
     refundFailed: v.REFUND_FAILED,
     keyPrefix: v.KEY_PREFIX,
     trustedProxies: v.TRUST_PROXY,
@@ -167,6 +179,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     logLevel: v.LOG_LEVEL,
   })
 }
+
+const milliseconds = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Where images are kept, and how workers bring them there. */
 function storageConfig(v: z.output<typeof variables>, baseUrl: string) {

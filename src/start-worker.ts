@@ -4,16 +4,20 @@ import { backendRegistry } from './db/backend-store.js'
 import { generationEnds } from './db/generation-views.js'
 import { modelStore } from './db/model-store.js'
 import { workerCall } from './db/notices.js'
+import { refusedPromptNotes } from './db/refused-prompt-store.js'
 import { runStore } from './db/run-store.js'
 import type { Running } from './entry.js'
 import { backendLoop } from './generation/run/backend-loop.js'
 import { RUN_TIMES } from './generation/run/times.js'
 import { openHealthPort } from './health-port.js'
 import { finishImage, smallPreviews } from './images/finish-image.js'
+import { forViewing } from './images/for-viewing.js'
 import { openImageStore } from './images/open-image-store.js'
 import { imageStoreViaServer } from './images/upload-via-server.js'
 import { watchedImageStore } from './images/watched-image-store.js'
 import { createBackend } from './inference/create-backend.js'
+import { occasionally } from './log.js'
+import { createImageModerator } from './moderation/image-moderator.js'
 import { startGenerationWorker } from './queue/generation-jobs.js'
 import type { JobWorkerOptions } from './queue/job-worker.js'
 import { readiness } from './readiness.js'
@@ -52,6 +56,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     .map((backend) => tracing?.backend(backend) ?? backend)
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
+  const models = modelStore(db)
+  const isNsfw = async (id: number) => (await models.find(id))?.nsfw ?? false
+  const imageModerator =
+    config.imageModeration && createImageModerator({ ...config.imageModeration, logger: log, isNsfw, forViewing })
   const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are noticed late'))
   const registry = backendRegistry(db)
   let announcedAt = Number.NEGATIVE_INFINITY
@@ -69,8 +77,15 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     queue,
     images,
     progress,
-    previews: smallPreviews(previews),
+    // A preview would show what the check of the finished image refuses.
+    previews: imageModerator ? { ...previews, set: async () => undefined } : smallPreviews(previews),
     finishImage,
+    checkImage: imageModerator?.check,
+    refundRefused: config.imageModeration?.refunds,
+    refusedPrompts: refusedPromptNotes(
+      db,
+      occasionally((_times, err: unknown) => log.warn({ err }, 'refused images are not recorded')),
+    ),
     log,
   }
   const times = { ...TIMES, ...options.times }
@@ -93,8 +108,18 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const isSilent = () => performance.now() - announcedAt > SILENT_MS
   const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
   const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
+  const unchecked = 'The moderation endpoint for images does not answer: check IMAGE_MODERATION_URL.'
+  const imageCheck = { vital: false, trouble: () => (imageModerator?.isSilent() ? unchecked : undefined) }
   const stored = { vital: false, trouble: images.trouble }
-  const ready = readiness({ ...foundation.checks, backends: announced, images: stored }, () => leaving)
+  const ready = readiness(
+    {
+      ...foundation.checks,
+      backends: announced,
+      images: stored,
+      ...(imageModerator && { imageModeration: imageCheck }),
+    },
+    () => leaving,
+  )
   metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
   // Before it takes any work: where the port is taken, the process ends here.
   const closeHealthPort = await openHealthPort(config, log, ready, metrics)

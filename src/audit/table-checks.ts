@@ -1,5 +1,5 @@
 /** The checks of Postgres's rows. */
-import { CANCELED, MAX_DEATHS, MAX_TRIES } from '../generation/failure-reason.js'
+import { CANCELED, IMAGE_REFUSED, MAX_DEATHS, MAX_TRIES } from '../generation/failure-reason.js'
 import { MAX_SEED } from '../generation/generation.js'
 import { FAILING } from '../webhooks/retry-schedule.js'
 import { NOT_ENDED, type Slice } from './audit-database.js'
@@ -14,6 +14,9 @@ const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
 
 /** Longer reasons begin with `CANCELED`. */
 const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
+
+/** IMAGE_MODERATION_REFUND, which may have changed since, says whether these are given back. */
+const WAS_REFUSED = `g.error = '${IMAGE_REFUSED}'`
 
 const ACTIVE = `g.status IN ('queued', 'processing')`
 /** The reconciler passes every half second: what is this late was missed. */
@@ -52,7 +55,7 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   'refunded-exactly-once': (slice) => `
     SELECT g.id FROM ${slice.generations} g
       LEFT JOIN credit_ledger e ON e.generation_id = g.id AND e.kind = 'refund'
-     WHERE CASE WHEN e.id IS NULL THEN g.status = 'failed' AND NOT g.metered AND (${refundFailed} OR ${WAS_CANCELED})
+     WHERE CASE WHEN e.id IS NULL THEN g.status = 'failed' AND NOT g.metered AND (${refundFailed} AND NOT ${WAS_REFUSED} OR ${WAS_CANCELED})
                 ELSE g.status <> 'failed' END
     UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
      WHERE e.kind = 'refund'

@@ -249,9 +249,9 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
       return succeeded === 1 || endedAs(generation, 'succeeded')
     },
 
-    async fail(generation, reason) {
+    async fail(generation, reason, isRefunded = true) {
       const { id, attempt } = generation
-      const failed = await FAIL.count(pool, { id, attempt, reason, refund: refundFailed })
+      const failed = await FAIL.count(pool, { id, attempt, reason, refund: refundFailed && isRefunded })
       return failed === 1 || endedAs(generation, 'failed')
     },
 

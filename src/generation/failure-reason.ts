@@ -14,6 +14,8 @@ export const DEADLINE_PASSED = `The generation was not finished before its deadl
 export const WORKER_LOST = `The generation could not be finished: the GPU workers running it stopped several times. ${SUBMIT_AGAIN}`
 export const NOT_STORED = `The images were drawn but could not be stored. ${SUBMIT_AGAIN}`
 export const TOO_LARGE_TO_STORE = 'The image is too large to be stored. Choose a smaller width and height.'
+export const IMAGE_REFUSED = 'An image was refused by moderation.'
+export const IMAGE_UNCHECKED = `The images could not be checked by moderation before they are published. ${SUBMIT_AGAIN}`
 const INTERNAL = `The generation failed because of an internal error. ${SUBMIT_AGAIN}`
 
 /** The subscriber's message for an error of the last try. */

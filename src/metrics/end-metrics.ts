@@ -10,7 +10,13 @@ export const FAULTS = Object.keys({
   ...{ lease_in_doubt: true, worker_lost: true },
 } satisfies Record<PutBackReason, true>)
 
-const REASONS = ['deadline', ...Object.keys(LACKING).map((lacking) => `no_${lacking}`), ...FAULTS]
+const REASONS = [
+  'deadline',
+  'image_refused',
+  'image_unchecked',
+  ...Object.keys(LACKING).map((lacking) => `no_${lacking}`),
+  ...FAULTS,
+]
 
 export type EndMetrics = ReturnType<typeof endMetrics>
 

@@ -81,7 +81,8 @@ export function runMetrics({ counter, histogram }: Meters, ends: EndMetrics) {
             const outcome: RunOutcome = await (ports.around?.(generation, backend, work) ?? work())
             if (outcome === 'succeeded') ends.succeeded(filename)
             const reason = faults.get(id) ?? 'internal'
-            if (outcome === 'failed') ends.failed(reason, refundFailed && !metered ? cost : 0)
+            const keeps = reason === 'image_refused' && ports.refundRefused === false
+            if (outcome === 'failed') ends.failed(reason, refundFailed && !metered && !keeps ? cost : 0)
             return outcome
           } finally {
             faults.delete(id)

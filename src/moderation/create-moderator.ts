@@ -7,7 +7,7 @@ import { createRulesModerator } from './rules-moderator.js'
 /** Built once: its words are the same for every moderator, and there are thousands. */
 let minorsRule: MinorsRule | undefined
 
-interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'deadlineMs' | 'logger'> {
+interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'model' | 'deadlineMs' | 'logger'> {
   /** The operator's own file for the configurable rules; it replaces the default ones, never those on minors. */
   readonly rulesFile?: string | undefined
   /** An OpenAI-compatible moderation endpoint, asked after the rules. */

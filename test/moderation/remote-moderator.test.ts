@@ -85,6 +85,14 @@ describe('createRemoteModerator', () => {
     expect(await ask(url, true)).toMatchObject({ flagged: true, category: 'disallowed content' })
   })
 
+  it('takes the categories for the verdict where an answer has no `flagged`', async () => {
+    const judged = (categories: object) => answering({ results: [{ categories, category_scores: { violence: 0.4 } }] })
+    expect(await ask(await judged({ violence: true, hate: null }), true)).toMatchObject({ category: 'violence' })
+    for (const none of [{ violence: false, hate: null }, {}]) {
+      expect(await ask(await judged(none), true)).toEqual({ flagged: false })
+    }
+  })
+
   it.each([
     [{ violence: true, 'see https://attacker.example': true }, 'violence, disallowed content'],
     [{ one: true, two: true }, 'disallowed content'],
@@ -114,6 +122,7 @@ describe('createRemoteModerator', () => {
     ['answers 401', () => answering(clean, 401)],
     ['answers something else than JSON', () => answering('<html>')],
     ['answers JSON of another form', () => answering({ results: [{ flagged: 'no' }] })],
+    ['judges nothing', () => answering({ results: [{ category_scores: { violence: 0.9 } }] })],
     ['answers without a result', () => answering({ results: [] })],
     ['answers without end', () => answering(`"${'x'.repeat(300_000)}"`)],
     [
@@ -133,12 +142,13 @@ describe('createRemoteModerator', () => {
   })
 
   it('waits a second and a half for an answer, unless it is told otherwise', async () => {
-    const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort())
-    onTestFinished(() => timeout.mockRestore())
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    onTestFinished(() => timers.mockRestore())
     const url = await answering(clean)
     const text = { prompt: 'a lighthouse', negativePrompt: '', nsfwModel: true }
-    await expect(createRemoteModerator({ url }).review(text)).rejects.toMatchObject({ code: 'unavailable' })
-    expect(timeout.mock.calls).toEqual([[1500]])
+    for (const deadlineMs of [undefined, 7777]) await createRemoteModerator({ url, deadlineMs }).review(text)
+    const limits = timers.mock.calls.map(([, ms]) => ms).filter((ms) => ms === 1500 || ms === 7777)
+    expect(limits).toEqual([1500, 7777])
   })
 
   it('tells the log once an outage why, when it is over, and nothing of the prompt or the key', async () => {

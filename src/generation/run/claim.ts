@@ -81,8 +81,8 @@ export interface RunStore {
   losses(id: string): Promise<number>
   /** Whether a live backend other than the one that runs it, which has not failed with it, could serve it. */
   servedByOther(id: string): Promise<boolean>
-  /** Failure and refund in one transaction. */
-  fail(generation: ClaimedGeneration, reason: string): Promise<boolean>
+  /** Failure and refund in one transaction. @param isRefunded false: no credits are given back, whatever REFUND_FAILED says */
+  fail(generation: ClaimedGeneration, reason: string, isRefunded?: boolean): Promise<boolean>
   /** Puts it back in its place in the queue, as a new attempt, whose number it resolves to. */
   requeue(generation: ClaimedGeneration, how: PutBack): Promise<number | undefined>
 }

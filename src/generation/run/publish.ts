@@ -18,10 +18,32 @@ export type FinishImage = (
   expected: { readonly width: number; readonly height: number; readonly seed: number; readonly model: string },
 ) => Promise<FinishedImage>
 
+/** Looks at a finished image. Resolves to the categories for which it must not be published. @throws if nobody could look */
+export type CheckImage = (
+  png: Buffer,
+  generation: ClaimedGeneration,
+  signal?: AbortSignal,
+) => Promise<readonly string[]>
+
 export interface PublishPorts {
   readonly images: ImageStore
   readonly finishImage: FinishImage
+  /** Without it images are not checked. */
+  readonly checkImage?: CheckImage | undefined
 }
+
+/** An image must not be published, and nothing of its generation was stored. */
+export class ImageRefused extends Error {
+  readonly categories: readonly string[]
+
+  constructor(categories: readonly string[]) {
+    super(`an image was refused: ${categories.join(', ')}`)
+    this.categories = categories
+  }
+}
+
+/** Nobody could look at an image before it is published. */
+export class ImageUnchecked extends Error {}
 
 /** The image store failed: no generation is to blame, and the next one would fail, too. Its message is the store's. */
 export class StoreFault extends Error {}
@@ -43,10 +65,14 @@ export interface Publishing {
   readonly onRefusal?: (fault: StoreFault) => void
 }
 
+/** For how long an endpoint that gives no answer is asked again. */
+const CHECK_FOR_MS = 5000
+
 /**
  * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails,
  * waits for the others: a file that is stored after its generation has failed would stay forever.
- * @throws StoreFault; ImageTooLarge; TakenOver; BackendError `bad_output` if one is not a valid image
+ * @throws ImageRefused; ImageUnchecked; StoreFault; ImageTooLarge; TakenOver; BackendError `bad_output` if one is not a
+ *   valid image
  */
 export async function publish(
   ports: PublishPorts,
@@ -54,20 +80,44 @@ export async function publish(
   inferred: InferredImage[],
   how: Publishing,
 ): Promise<StoredImage[]> {
-  const publishing = inferred.map((image, i) => publishOne(ports, generation, image, i, how))
+  const finishing = inferred.map(({ bytes, seed }) => {
+    const { width, height, modelName: model } = generation
+    return ports.finishImage(bytes, { width, height, seed, model })
+  })
+  // All of them before any is stored.
+  const finished = await Promise.all(finishing)
+  if (ports.checkImage) await requireAllowed(ports.checkImage, generation, finished, how.signal)
+  const publishing = finished.map((image, i) =>
+    publishOne(ports, generation, image, inferred[i] as InferredImage, i, how),
+  )
   await Promise.allSettled(publishing)
   return Promise.all(publishing)
 }
 
-async function publishOne(
-  { finishImage, images }: PublishPorts,
+async function requireAllowed(
+  check: CheckImage,
   generation: ClaimedGeneration,
-  { bytes, seed, madeWith }: InferredImage,
+  finished: readonly FinishedImage[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  // One at a time: as text each takes a third more memory.
+  for (const { png } of finished) {
+    const flags = await retryFor(() => check(png, generation, signal), CHECK_FOR_MS, signal).catch((cause) => {
+      throw new ImageUnchecked('an image could not be checked', { cause })
+    })
+    if (flags.length > 0) throw new ImageRefused(flags)
+  }
+}
+
+async function publishOne(
+  { images }: PublishPorts,
+  generation: ClaimedGeneration,
+  { png, sha256, thumbnail }: FinishedImage,
+  { seed, madeWith }: InferredImage,
   i: number,
   { stillOurs, signal, storeForMs, onRefusal }: Publishing,
 ): Promise<StoredImage> {
-  const { id, attempt, width, height, modelName, slugs } = generation
-  const { png, sha256, thumbnail } = await finishImage(bytes, { width, height, seed, model: modelName })
+  const { id, attempt, width, height, slugs } = generation
   const slug = slugs[i] as string
   const options = { isWanted: stillOurs, thumbnail, by: { id, attempt }, signal }
   const put = async () => {

@@ -1,7 +1,14 @@
 import { linkedSignal } from '../../abort-signals.js'
 import { failpoint } from '../../failpoint.js'
 import type { Log } from '../../log.js'
-import { MAX_TRIES, NOT_STORED, publicReason, TOO_LARGE_TO_STORE } from '../failure-reason.js'
+import {
+  IMAGE_REFUSED,
+  IMAGE_UNCHECKED,
+  MAX_TRIES,
+  NOT_STORED,
+  publicReason,
+  TOO_LARGE_TO_STORE,
+} from '../failure-reason.js'
 import {
   type ActiveGenerationLock,
   type GenerationQueue,
@@ -9,13 +16,14 @@ import {
   type PreviewBoard,
   type ProgressBoard,
 } from '../shared-ports.js'
+import type { RefusedPrompts } from '../submit/submission.js'
 import { BACKEND_FAULTS, BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, PutBackReason, RunStore } from './claim.js'
 import { type GpuTurn, waitForTurn } from './gpu-turn.js'
 import { infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
-import { type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
+import { ImageRefused, ImageUnchecked, type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
 import { retryFor } from './retry-for.js'
 import { RUN_TIMES, type RunTimes } from './times.js'
 
@@ -34,7 +42,11 @@ export interface RunPorts extends PublishPorts {
     work: () => Promise<RunOutcome>,
   ) => Promise<RunOutcome>
   /** Told of each inference that failed, or whose images cannot be published. */
-  readonly onFault?: (generation: ClaimedGeneration, kind: PutBackReason) => void
+  readonly onFault?: (generation: ClaimedGeneration, kind: PutBackReason | 'image_refused' | 'image_unchecked') => void
+  /** Keeps the prompts of refused images for operators. */
+  readonly refusedPrompts?: RefusedPrompts
+  /** Whether the credits of a refused image are given back. */
+  readonly refundRefused?: boolean | undefined
 }
 
 /** What a worker remembers of its backend's faults over several generations. */
@@ -134,6 +146,11 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
     // Not drawn again: the store would refuse the same images, and the GPU might draw them without end.
     return fail(attempt, error instanceof ImageTooLarge ? TOO_LARGE_TO_STORE : NOT_STORED)
   }
+  if (error instanceof ImageRefused) return refuse(attempt, error)
+  if (error instanceof ImageUnchecked) {
+    attempt.onFault?.(attempt.generation, 'image_unchecked')
+    return fail(attempt, IMAGE_UNCHECKED)
+  }
   const fault = error instanceof BackendError ? error : undefined
   const kind = fault?.kind ?? 'internal'
   attempt.onFault?.(attempt.generation, kind)
@@ -190,10 +207,20 @@ function failOrRetry(attempt: Attempt, error: unknown, atLeastMs = 0): Promise<R
 const backoffMs = ({ retryMs }: RunTimes, failures: number): number =>
   Math.random() * Math.min(30_000, retryMs * 2 ** failures)
 
-async function fail(attempt: Attempt, reason: string): Promise<RunOutcome> {
+/** Drawing it again would show the same. */
+function refuse(attempt: Attempt, { categories }: ImageRefused): Promise<RunOutcome> {
+  const { generation, refusedPrompts, refundRefused } = attempt
+  const { accountId, prompt } = generation
+  attempt.onFault?.(generation, 'image_refused')
+  const category = `drawn image: ${categories.join(', ')}`
+  refusedPrompts?.note({ accountId, parameter: 'prompt', category, matched: [], prompt })
+  return fail(attempt, IMAGE_REFUSED, refundRefused)
+}
+
+async function fail(attempt: Attempt, reason: string, isRefunded = true): Promise<RunOutcome> {
   const { runs, log, generation, facts } = attempt
   await failpoint('run.before_fail')
-  if (!(await record(() => runs.fail(generation, reason)))) return lost(attempt)
+  if (!(await record(() => runs.fail(generation, reason, isRefunded)))) return lost(attempt)
   await failpoint('run.after_fail')
   log.warn({ ...facts, reason }, 'generation failed')
   await settle(attempt)

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { timeLimit } from '../abort-signals.js'
+import type { Log } from '../log.js'
+
+export interface EndpointOptions {
+  /** The endpoint itself, like https://api.openai.com/v1/moderations. */
+  readonly url: string
+  readonly apiKey?: string | undefined
+  /** The endpoint's default when absent. */
+  readonly model?: string | undefined
+  readonly deadlineMs: number
+  readonly logger?: Pick<Log, 'info' | 'error'> | undefined
+}
+
+/** What to judge, in the protocol's form: a text, or images as data URIs. */
+export type EndpointInput =
+  | string
+  | readonly { readonly type: 'image_url'; readonly image_url: { readonly url: string } }[]
+
+const NEVER = new AbortController().signal
+const MOST_ANSWER_BYTES = 256 * 1024
+
+// Some endpoints of the protocol leave `flagged` out.
+const answer = z.object({
+  results: z
+    .array(
+      z
+        .object({
+          flagged: z.boolean().optional(),
+          categories: z.record(z.string(), z.boolean().nullish()).optional(),
+        })
+        .refine(({ flagged, categories }) => flagged !== undefined || categories !== undefined),
+    )
+    .min(1),
+})
+
+/** The protocol's categories; a subscriber is told no name that an endpoint made up. */
+const KNOWN_CATEGORIES = new Set([
+  ...['harassment', 'harassment/threatening', 'hate', 'hate/threatening', 'illicit', 'illicit/violent', 'self-harm'],
+  ...['self-harm/intent', 'self-harm/instructions', 'sexual', 'sexual/minors', 'violence', 'violence/graphic'],
+])
+const OTHER_CATEGORY = 'disallowed content'
+
+// The protocol's name for sexual content with adults, which models marked as NSFW are for.
+const ADULT_CATEGORY = 'sexual'
+export const MINORS_CATEGORY = 'sexual/minors'
+
+/** What an endpoint flags: names of categories, at least one; empty: it finds nothing that this model must not draw. */
+export type Flags = readonly string[]
+
+/**
+ * A moderation endpoint of OpenAI's protocol: POST {input, model?}, answered by results[0].{flagged, categories}. The log
+ * has one error an outage, with nothing of what was sent.
+ */
+export function moderationEndpoint(options: EndpointOptions) {
+  let silent = false
+  return {
+    /** Whether it gave no usable answer when it was last asked. */
+    isSilent: () => silent,
+    /** @throws when no usable answer comes in time, or `signal` aborts */
+    async flagsOf(input: EndpointInput, nsfwModel: boolean, signal = NEVER): Promise<Flags> {
+      const limit = timeLimit(signal, options.deadlineMs)
+      try {
+        const flags = flagsIn(answer.parse(await ask(options, input, limit.signal)), nsfwModel)
+        if (silent) options.logger?.info({}, 'the moderation endpoint answers again')
+        silent = false
+        return flags
+      } catch (error) {
+        if (signal.aborted) throw error
+        // Once an outage: at a request each it would fill the log.
+        if (!silent) options.logger?.error({ reason: reasonOf(error) }, 'the moderation endpoint gives no answer')
+        silent = true
+        throw error
+      } finally {
+        limit.clear()
+      }
+    },
+  }
+}
+
+async function ask(
+  { url, apiKey, model }: EndpointOptions,
+  input: EndpointInput,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
+    body: JSON.stringify({ input, ...(model && { model }) }),
+    // A redirect could carry the prompt to a host the operator never named.
+    redirect: 'error',
+    signal,
+  })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new Error(`it answered ${response.status}`)
+  }
+  return JSON.parse(await readLimited(response))
+}
+
+/** The body as text; an endless one is cut off rather than kept. */
+async function readLimited({ body }: Response): Promise<string> {
+  if (!body) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Node's streams can be iterated; the DOM's types do not say so.
+  for await (const chunk of body as ReadableStream & AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > MOST_ANSWER_BYTES) throw new Error('its answer is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function flagsIn({ results }: z.infer<typeof answer>, nsfwModel: boolean): Flags {
+  const named = results.map(({ flagged, categories = {} }) => {
+    const names = Object.keys(categories).filter((name) => categories[name])
+    return { flagged: flagged ?? names.length > 0, names }
+  })
+  // One input has one result; were there more, any flag counts.
+  const flagged = named.filter((result) => result.flagged)
+  const names = flagged.flatMap((result) => result.names)
+  const isAdult = names.length > 0 && names.every((name) => name === ADULT_CATEGORY)
+  if (flagged.length === 0 || (nsfwModel && isAdult)) return []
+  const told = new Set(names.map((name) => (KNOWN_CATEGORIES.has(name) ? name : OTHER_CATEGORY)))
+  return told.size > 0 ? [...told] : [OTHER_CATEGORY]
+}
+
+/** Why there was no answer, without anything of what was sent. */
+function reasonOf(error: unknown): string {
+  if (error instanceof z.ZodError || error instanceof SyntaxError) return 'its answer is not of the protocol'
+  if (!(error instanceof Error)) return 'unknown'
+  if (error.name === 'TimeoutError') return 'it took too long'
+  return error.cause instanceof Error ? error.cause.message : error.message
+}
