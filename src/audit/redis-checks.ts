@@ -54,8 +54,8 @@ interface Job {
 /** As queue/generation-jobs.ts names jobs: `<generation>-<attempt>`. */
 const generationOf = (job: string): string => job.replace(/-\d+$/, '')
 
-/** A free worker takes a job within ten seconds, if its wake-up was lost or a dead worker had taken it: see queue/job-worker.ts. */
-const TAKEN_WITHIN_MS = 12_000
+/** If its wake-up was lost a free worker takes a job within ten seconds, and one of a dead worker within twenty: see queue/job-worker.ts. */
+const TAKEN_WITHIN_MS = 25_000
 
 /**
  * Counts jobs that no worker will take, and stale ones, whose attempt is no longer to be run. A stale job is no

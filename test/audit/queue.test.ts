@@ -79,7 +79,7 @@ describe.each([
       expect(await violated(env)).toEqual({})
       await announce('free')
       const between = async (afterMs: number) => {
-        expect(afterMs).toBe(12_000)
+        expect(afterMs).toBe(25_000)
         await queue.remove(`${succeeded.id}-1`)
       }
       expect(await violated(env, { between })).toEqual({ [LEFT]: 1 })

@@ -47,7 +47,7 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
   })
   after(async () => {
     await held.db.pool.end()
-    await rm(held.storage, { recursive: true, force: true })
+    await rm(held.storage, { recursive: true, force: true, maxRetries: 20 })
   })
   const run: Easel['run'] = (line, env = {}, password) => runLine(line, { ...held.env, ...env }, undefined, password)
   const succeed = async (line: string | readonly string[], env?: Record<string, string>) => {

@@ -203,7 +203,7 @@ export async function openStage() {
       await watch.close()
       await foundation.close()
       redis?.disconnect()
-      await rm(storage, { recursive: true, force: true })
+      await rm(storage, { recursive: true, force: true, maxRetries: 20 })
     },
   }
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await s3.close()
-  await rm(directory, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true, maxRetries: 20 })
 })
 
 const inFiles = useService({ inFiles: true })

@@ -317,7 +317,7 @@ describe('an image that is drawn and can not be read for its answer', () => {
   })
   afterAll(async () => {
     await s3.close()
-    await rm(directory, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true, maxRetries: 20 })
   })
   const inBucket = useService(async () => ({
     worker: true,

@@ -19,7 +19,9 @@ export async function givenStorage(inFiles = false): Promise<GivenStorage> {
   if (s3 && !inFiles)
     return { env: { ...s3, STORAGE_URL: `${s3.STORAGE_URL}/${newSlug()}` }, remove: async () => undefined }
   const directory = await mkdtemp(join(tmpdir(), 'easel-images-'))
-  return { env: { STORAGE_URL: `file:${directory}` }, remove: () => rm(directory, { recursive: true, force: true }) }
+  // A process that ends may still write the probe of its check.
+  const remove = () => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  return { env: { STORAGE_URL: `file:${directory}` }, remove }
 }
 
 /** The directory of a service that was given one. */

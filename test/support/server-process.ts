@@ -63,7 +63,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
     process.off('exit', kill)
     kill()
     await ended
-    await rm(directory, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true, maxRetries: 20 })
   }
   try {
     await until(

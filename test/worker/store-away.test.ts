@@ -13,7 +13,7 @@ const directory = await mkdtemp(join(tmpdir(), 'easel-away-'))
 const storage = join(directory, 'images')
 /** While a test waits for the store, it polls more often than a minute allows, and would wait for the next one. */
 const MANY_POLLS = { RATE_LIMIT_MAX: '100000' }
-afterAll(() => rm(directory, { recursive: true, force: true }))
+afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20 }))
 
 describe('an image directory that is away when everything starts', () => {
   const context = useService(async () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gpu.close()
   await s3.close()
-  await rm(directory, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true, maxRetries: 20 })
 })
 let drawnBefore: number
 beforeEach(() => {

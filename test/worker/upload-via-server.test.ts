@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await s3.close()
-  await rm(directory, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true, maxRetries: 20 })
 })
 const context = useService(async () => ({
   env: { ...(await s3.env('easel')), UPLOAD_VIA: 'server', UPLOAD_SECRET: secret, RATE_LIMIT_MAX: '1000' },

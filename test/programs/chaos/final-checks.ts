@@ -69,9 +69,9 @@ export async function finalGenerations(
   return new Map(rows.map(({ id, ...row }) => [id, row]))
 }
 
-const SETTLE_MS = 25_000
+const SETTLE_MS = 40_000
 
-/** What BullMQ still holds once nothing is left to run. Workers drop stray jobs within 22 s, the lock of a dead one included. */
+/** What BullMQ still holds once nothing is left to run. Workers drop stray jobs within 30 s, the lock of a dead one included. */
 export async function queueLeftovers(redisUrl: string): Promise<Violation[]> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
   const queue = openGenerationQueue({ kind: 'redis', redis, prefix: '{easel}' })
