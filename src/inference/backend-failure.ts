@@ -22,10 +22,10 @@ export const failure = (kind: BackendErrorKind, message: string, cause?: unknown
   new BackendError(kind, message, PUBLIC[kind], cause === undefined ? undefined : { cause })
 
 /** Makes the error for a bad reply. */
-export type Bad = (what: string, cause?: unknown) => Error
+export type Bad = (what: string) => Error
 
 export function badOutput(server: string): Bad {
-  return (what, cause) => failure('bad_output', `${server} ${what}`, cause)
+  return (what) => failure('bad_output', `${server} ${what}`)
 }
 
 /** @param missing what the subscriber can't have: `Seeds above 9 are not available` */

@@ -25,14 +25,14 @@ export async function drawingCall(http: ServerHttp, timeoutMs: number, ...sent: 
     const isCut = error instanceof BackendError && error.kind === 'lost' && waited() >= WAITED_MS
     if (!isCut || error instanceof CutOff) throw error
     const said = `${error.message} (if the GPU server was not restarted just then)`
-    throw cutOff(said, waited(), timeoutMs, error)
+    throw cutOff(said, waited(), timeoutMs)
   }
 }
 
 class CutOff extends BackendError {}
 
-/** The error of a drawing that was cut off after so long; `said`: how that was seen. */
-export function cutOff(said: string, afterMs: number, timeoutMs: number, cause?: unknown): BackendError {
+/** The error of a drawing that was cut off after so long; `said`: how that was seen. It has no cause, which the log shows first. */
+export function cutOff(said: string, afterMs: number, timeoutMs: number): BackendError {
   const seconds = `${Number((afterMs / 1000).toFixed(1))} s`
   return new CutOff(
     'lost',
@@ -40,6 +40,5 @@ export function cutOff(said: string, afterMs: number, timeoutMs: number, cause?:
       `set its time-out for answers (nginx: proxy_read_timeout) to more than INFERENCE_TIMEOUT_SECONDS, which is ` +
       `${timeoutMs / 1000}, or let Easel reach the GPU server directly`,
     'The drawing was cut off before it was finished; try fewer steps, a smaller size or fewer images.',
-    { cause },
   )
 }

@@ -100,7 +100,7 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, watch: Wat
     }
     if (!mayGoOn(error) || !(await interruptAbandoned(http, attemptId, watch)) || error.kind === 'lost') throw error
     // It drew, so it was not away: this answer was a proxy's.
-    throw cutOff(error.message, performance.now() - begunAt, watch.timeoutMs, error)
+    throw cutOff(error.message, performance.now() - begunAt, watch.timeoutMs)
   } finally {
     hangUp.abort()
   }
