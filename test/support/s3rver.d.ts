@@ -1,5 +1,5 @@
 /** What we use of s3rver, which brings no types. */
-declare module 's3rver' {
+declare module '@20minutes/s3rver' {
   import type { RequestListener } from 'node:http'
 
   interface StoredObject {
@@ -14,6 +14,7 @@ declare module 's3rver' {
     constructor(options: {
       readonly directory: string
       readonly silent: boolean
+      readonly allowMismatchedSignatures: boolean
       readonly configureBuckets: readonly { readonly name: string }[]
     })
     readonly store: {
