@@ -25,6 +25,7 @@ import type { ImageFiles } from './generation/shared-ports.js'
 import { openHealthPort } from './health-port.js'
 import type { SlotLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
+import { connectionLimits, openFileLimit } from './http/connections.js'
 import type { StreamTimes } from './http/server-sent-events.js'
 import type { AnyImageStore } from './images/any-image-store.js'
 import { forViewing } from './images/for-viewing.js'
@@ -175,6 +176,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     release: release(config.commit),
     draining: { begun: draining.signal, leaving: leaving.signal },
     slots: options.slots,
+    connections: connectionLimits(openFileLimit(), log),
   })
   const stopChecks = images.untilUsable()
   const reconciler = foundation.startReconciler(images)

@@ -27,8 +27,12 @@ export interface ServerProcess {
 /**
  * A server as a process of its own, over Redis and the database that `env` names, or one of its own; resolves once it is
  * ready.
+ * @param openFiles how many files it may have open; by default as many as this process
  */
-export async function startServerProcess(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+export async function startServerProcess(
+  env: Readonly<Record<string, string>> = {},
+  openFiles?: number,
+): Promise<ServerProcess> {
   const [databaseUrl, port, directory] = await Promise.all([
     env.DATABASE_URL ?? createTestDatabase().then(({ url }) => url),
     freePort(),
@@ -38,7 +42,8 @@ export async function startServerProcess(env: Readonly<Record<string, string>> =
   const storagePath = join(directory, 'images')
   const log = openSync(logFile, 'a')
   const script = await compiled('src/server.ts')
-  const child: ChildProcess = spawn(process.execPath, [script], {
+  const limit = openFiles === undefined ? '' : `ulimit -n ${openFiles} && `
+  const child: ChildProcess = spawn('sh', ['-c', `${limit}exec "$0" "$1"`, process.execPath, script], {
     // To a file: a pipe that nobody empties in time would hold up what is measured.
     stdio: ['ignore', log, log],
     env: {
