@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -135,6 +136,20 @@ describe('POST /v1/images/generations', () => {
     const { status, body } = await post(await user(), { ...SMALL, size, response_format: 'b64_json' })
     expect(status).toBe(200)
     expect(await sharp(Buffer.from(body.data[0].b64_json, 'base64')).metadata()).toMatchObject({ width, height })
+  })
+
+  it('is the same under its Idempotency-Key as release 0.2.0 took it to be', async () => {
+    const owner = await user()
+    const prompt = 'a lighthouse at dusk'
+    await post(owner, { prompt, size: '256x256', user: 'somebody', quality: 'high' }, { 'idempotency-key': 'k' })
+    const hashed = [
+      'openai\n{"format":"url","ignored":["user","quality"],"model":"noobai-xl","request":{"batchSize":1,"cfgScale":7',
+      '"height":256,"negativePrompt":"","prompt":"a lighthouse at dusk","sampler":"dpmpp_2m_karras","steps":28,"width":256}}',
+    ].join()
+    const { rows } = await context.service.db.pool.query('SELECT body_hash FROM idempotency_keys WHERE user_id = $1', [
+      owner.id,
+    ])
+    expect(rows).toEqual([{ body_hash: createHash('sha256').update(hashed).digest() }])
   })
 
   it('gets the first answer again for the same Idempotency-Key', async () => {

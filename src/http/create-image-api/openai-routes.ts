@@ -11,6 +11,7 @@ import {
   getOpenAiModelSchema,
   listOpenAiModelsSchema,
   openAiModelView,
+  underIdempotencyKey,
 } from './openai-schemas.js'
 import { requireUsableModel } from './presets.js'
 
@@ -33,11 +34,7 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
         const found = model === undefined ? await ports.models.findDefault() : await findModel(ports.models, model)
         return requireUsableModel(ports.abilities, model ?? DEFAULTS.model, found, generation.sampler)
       },
-      // The release before hashed this name where none was sent.
-      idempotency: idempotencyOf(
-        { headers: request.headers, body: { ...request.body, model: model ?? DEFAULTS.model } },
-        'openai',
-      ),
+      idempotency: idempotencyOf({ headers: request.headers, body: underIdempotencyKey(request.body) }, 'openai'),
     })
     const created = Math.floor(submitted.createdAt.getTime() / 1000)
     if (format === 'url') return { created, data: slugs.map((slug) => ({ url: ports.images.url(slug) })) }

@@ -5,7 +5,7 @@ import { fitsCanvas, LIMITS, side } from '../drawing-fields.js'
 import { openAiRefusals } from '../error-bodies.js'
 import * as field from '../fields.js'
 import { idempotencyKeyHeader } from '../submission.js'
-import { drawingFields, requestOf } from './generate-schemas.js'
+import { DEFAULTS, drawingFields, requestOf } from './generate-schemas.js'
 
 const AUTO = 'auto'
 const AUTO_SIZE = { width: 1024, height: 1024 }
@@ -84,10 +84,22 @@ export const openAiBody = field
       model: body.model ?? undefined,
       request: requestOf(body, { ...sides, batchSize: body.n }),
       format: body.response_format ?? (isNewer ? 'b64_json' : 'url'),
-      /** What was sent and changes nothing: another value still makes another request. */
+      /** What was sent and changes nothing: without an Idempotency-Key another value still makes another request. */
       ignored: sentOf(ignoredFields, body),
+      responseFormat: body.response_format ?? undefined,
     }
   })
+
+/**
+ * What tells requests under the same Idempotency-Key apart: as release 0.2.0 hashed it, whose answers are repeated for a day
+ * after an upgrade.
+ */
+export const underIdempotencyKey = (asked: z.output<typeof openAiBody>) => ({
+  model: asked.model ?? DEFAULTS.model,
+  request: asked.request,
+  format: asked.responseFormat ?? 'url',
+  ignored: Object.keys(asked.ignored),
+})
 
 const images = z
   .object({
