@@ -49,7 +49,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl }), log)
     : await openImageStore(config, log)
   const { tracing, metrics } = options
-  const wanted = async () => (await modelStore(foundation.db).listEnabled()).map(({ filename }) => filename)
+  const wanted = async () => (await models.listEnabled()).map(({ filename }) => filename)
   const backends = config.inferenceUrls
     .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted }))
     .map((backend) => metrics?.backend(backend) ?? backend)

@@ -76,6 +76,7 @@ const CORE = [
   'own-directory.ts',
   'release.ts',
   'retry-in-background.ts',
+  'etag.ts',
   'text.ts',
   'tls.ts',
 ]
@@ -120,6 +121,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'batch.ts': [],
   'image-bytes.ts': [],
   'own-directory.ts': [],
+  'etag.ts': [],
   'text.ts': [],
   'release.ts': [],
   'retry-in-background.ts': [],

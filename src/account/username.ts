@@ -11,42 +11,13 @@ const MAX_WORDS = 3
 const wordsOf = (name: string) => name.split(/[._-]+|(?<=[a-z])(?=[A-Z])/)
 
 /** Reserved wherever they are a word of the name. */
-const ROLES = [
-  ...['admin', 'administrator', 'sysadmin', 'superuser', 'root', 'operator', 'moderator', 'staff', 'official'],
-  ...['support', 'helpdesk', 'security', 'billing', 'easel'],
-]
+const ROLES =
+  'admin administrator sysadmin superuser root operator moderator staff official support helpdesk security billing easel'
 /** Reserved alone, together, and with an article. */
-const OTHERS = [
-  ...[
-    'system',
-    'sys',
-    'server',
-    'owner',
-    'mod',
-    'team',
-    'help',
-    'service',
-    'info',
-    'contact',
-    'sales',
-    'legal',
-    'privacy',
-  ],
-  ...[
-    'abuse',
-    'postmaster',
-    'webmaster',
-    'hostmaster',
-    'mailerdaemon',
-    'daemon',
-    'noreply',
-    'donotreply',
-    'mail',
-    'email',
-  ],
-  ...['account', 'payment', 'invoice', 'login', 'signin', 'signup', 'password', 'api', 'bot', 'www', 'http', 'https'],
-  ...['commandline', 'nobody', 'anonymous', 'unknown', 'deleted', 'everyone', 'all', 'null', 'undefined'],
-]
+const OTHERS =
+  'system sys server owner mod team help service info contact sales legal privacy abuse postmaster webmaster hostmaster ' +
+  'mailerdaemon daemon noreply donotreply mail email account payment invoice login signin signup password api bot www http ' +
+  'https commandline nobody anonymous unknown deleted everyone all null undefined'
 
 /** What is read as another letter, and as which; what has none in `READ_AS` is not read at all. */
 export const DRAWN_ALIKE = '012345789i._@+-'
@@ -56,13 +27,13 @@ export const READ_AS = 'olzeastbgl'
 const reading = (name: string): string =>
   name
     .toLowerCase()
-    .replace(/[0-9i._@+-]/g, (it) => READ_AS[DRAWN_ALIKE.indexOf(it)] ?? (it === '6' ? it : ''))
+    .replace(/[0-57-9i._@+-]/g, (it) => READ_AS[DRAWN_ALIKE.indexOf(it)] ?? '')
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')
 
-const oneOf = (words: readonly string[]) => words.map(reading).join('|')
+const oneOf = (words: string) => words.split(' ').map(reading).join('|')
 const ROLE = new RegExp(`^(?:${oneOf(ROLES)})s?$`)
-const RESERVED = new RegExp(`^(?:the|real)?(?:(?:${oneOf([...ROLES, ...OTHERS])})s?)+$`)
+const RESERVED = new RegExp(`^(?:the|real)?(?:(?:${oneOf(`${ROLES} ${OTHERS}`)})s?)+$`)
 
 /** As it is written, and without the number that makes it another one. */
 const readings = (text: string) => [text, text.replace(/^[\d._-]+|[\d._-]+$/g, '')].map(reading)

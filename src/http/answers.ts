@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { preconditionFailed } from '../errors.js'
+import { matches, matchesWeakly } from '../etag.js'
 
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
 
@@ -55,10 +56,10 @@ export function taggedBody(body: object) {
 
 /** Whether the client has this body already. */
 export const isKnown = ({ headers }: FastifyRequest, { etag }: TaggedBody): boolean =>
-  (headers['if-none-match'] ?? '').split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+  matchesWeakly(headers['if-none-match'] ?? '', etag)
 
 const isWanted = ({ headers: { 'if-match': tags } }: FastifyRequest, { etag }: TaggedBody): boolean =>
-  tags === undefined || tags.split(',').some((tag) => ['*', etag].includes(tag.trim()))
+  tags === undefined || matches(tags, etag)
 
 export const notModified = z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`')
 

@@ -8,9 +8,17 @@ import type { FileRequest, PublicFile } from '../generation/library/public-file.
 import type { StoreLacks } from '../generation/shared-ports.js'
 import { sha256Of } from './any-image-store.js'
 import { newProbeName, type ObjectFacts, type Objects, probeObjects } from './objects.js'
+import {
+  conditionOf,
+  LOOKUPS,
+  type Lookup,
+  type PutFeatures,
+  probeCapabilities,
+  type StoredObject,
+} from './s3-capabilities.js'
 import { connect, knownOf, TRIES } from './s3-client.js'
+import { headersOf, isFresh, isWanted } from './s3-conditions.js'
 import { bucketFailure, isConflict, isMissing, statusOf } from './s3-failure.js'
-import { conditionOf, LOOKS, type Look, learnWays, type StoredObject, type Way } from './s3-ways.js'
 import type { S3Storage } from './storage.js'
 
 /** All tries of a call together; one of them may wait for a third of it for an answer. */
@@ -74,15 +82,16 @@ export function s3Bucket(storage: S3Storage) {
       }),
     )
 
-  const putInput = (file: string, { bytes, sha256 }: ObjectFacts, { checksum }: Way) => ({
+  const putInput = (file: string, facts: ObjectFacts, features: PutFeatures) => ({
     ...at(file),
-    ContentLength: bytes,
+    ContentLength: facts.bytes,
     ContentType: contentTypeOf(file),
     CacheControl: CACHE_CONTROL,
-    ...(checksum && { ChecksumSHA256: sha256 }),
+    ...(features.checksum && { ChecksumSHA256: facts.sha256 }),
+    ...conditionOf(facts, features),
   })
 
-  const lookBy = ({ by, checksum }: Look, file: string): Promise<StoredObject | undefined> =>
+  const lookUp = ({ by, checksum }: Lookup, file: string): Promise<StoredObject | undefined> =>
     callFor(by, CALL_MS, async ({ sdk, client, options }) => {
       const input = { ...at(file), ...(checksum && { ChecksumMode: 'ENABLED' as const }) }
       const found =
@@ -96,19 +105,26 @@ export function s3Bucket(storage: S3Storage) {
       return { bytes: Number(ContentRange?.split('/')[1] ?? ContentLength), sha256, etag, changedAt }
     })
 
-  const head = (file: string) => lookBy(store.look ?? LOOKS[0], file)
+  const head = (file: string) => lookUp(store.lookup ?? LOOKUPS[0], file)
 
-  const putIn = (way: Way, file: string, content: Buffer, facts: ObjectFacts, signal?: AbortSignal): Promise<boolean> =>
+  /** What the store then calls it; undefined: another object is there than the one that it replaces. */
+  const put = (
+    features: PutFeatures,
+    file: string,
+    content: Buffer,
+    facts: ObjectFacts,
+    signal?: AbortSignal,
+  ): Promise<{ readonly etag: string | undefined } | undefined> =>
     call(
       'PUT',
       TRANSFER_MS,
       async ({ sdk, client, options: { abortSignal } }) => {
-        const input = { ...putInput(file, facts, way), ...conditionOf(facts, way), Body: content }
+        const input = { ...putInput(file, facts, features), Body: content }
         const sent = client.send(new sdk.PutObjectCommand(input), { abortSignal, requestTimeout: TRANSFER_MS })
         return sent.then(
-          () => true,
+          ({ ETag: etag }) => ({ etag }),
           (error) => {
-            if (isConflict(error)) return false
+            if (isConflict(error)) return undefined
             throw error
           },
         )
@@ -123,15 +139,16 @@ export function s3Bucket(storage: S3Storage) {
 
   /** Whoever held a signed put without conditions could replace a published image with it. */
   const requireConditions = (): void => {
-    if (store.way.conditional !== 'all')
+    if (store.features.conditional !== 'all')
       throw new Error(
         `The bucket "${storage.bucket}" takes no conditional puts, which uploads through the server need: give workers a key of it, with UPLOAD_VIA=direct.`,
       )
   }
 
   const objects: Objects = {
-    put: (file, content, facts, { signal }) => putIn(store.way, file, content, facts, signal),
-    head: async (file) => (store.look ? head(file) : 'unknown'),
+    put: async (file, content, facts, { signal }) =>
+      (await put(store.features, file, content, facts, signal)) !== undefined,
+    head: async (file) => (store.lookup ? head(file) : 'unknown'),
   }
 
   return {
@@ -144,22 +161,9 @@ export function s3Bucket(storage: S3Storage) {
      */
     async reserve(file: string, replaces: string | undefined): Promise<string | undefined> {
       requireConditions()
-      return call('PUT', CALL_MS, async ({ sdk, client, options }) => {
-        const Body = randomBytes(32)
-        const facts = { bytes: Body.length, sha256: sha256Of(Body).digest('base64'), replaces }
-        const put = new sdk.PutObjectCommand({
-          ...putInput(file, facts, store.way),
-          ...conditionOf(facts, store.way),
-          Body,
-        })
-        return client.send(put, options).then(
-          ({ ETag }) => ETag,
-          (error) => {
-            if (isConflict(error)) return undefined
-            throw error
-          },
-        )
-      })
+      const content = randomBytes(32)
+      const facts = { bytes: content.length, sha256: sha256Of(content).digest('base64'), replaces }
+      return (await put(store.features, file, content, facts))?.etag
     },
 
     /** For who has no key: a put of these bytes and no others, to be begun soon. */
@@ -167,12 +171,12 @@ export function s3Bucket(storage: S3Storage) {
       requireConditions()
       return call('PUT', CALL_MS, async ({ sdk, client }) => {
         const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
-        const input = { ...putInput(file, facts, store.way), ...conditionOf(facts, store.way) }
+        const input = putInput(file, facts, store.features)
         const headers: Record<string, string> = {
           'content-length': String(facts.bytes),
           'content-type': contentTypeOf(file),
           'cache-control': CACHE_CONTROL,
-          ...(store.way.checksum && { 'x-amz-checksum-sha256': facts.sha256 }),
+          ...(store.features.checksum && { 'x-amz-checksum-sha256': facts.sha256 }),
           ...(facts.replaces === undefined ? { 'if-none-match': '*' } : { 'if-match': facts.replaces }),
         }
         const url = await getSignedUrl(client, new sdk.PutObjectCommand(input), {
@@ -215,9 +219,9 @@ export function s3Bucket(storage: S3Storage) {
     /** `ImageStore.check` */
     async check(): Promise<StoreLacks> {
       const file = `${probeName}.webp`
-      const { lacks, ...learned } = await learnWays({
-        put: (way, content, facts) => putIn(way, file, content, facts),
-        lookBy: (look) => lookBy(look, file),
+      const { lacks, ...learned } = await probeCapabilities({
+        put: async (features, content, facts) => (await put(features, file, content, facts)) !== undefined,
+        lookUp: (lookup) => lookUp(lookup, file),
       })
       Object.assign(store, learned)
       const trouble = await probeObjects({ ...objects, remove }, probeName)
@@ -231,11 +235,11 @@ export function s3Bucket(storage: S3Storage) {
       const conditions = [ifMatch, ifUnmodifiedSince, ifNoneMatch, ifModifiedSince]
       if (request.head || conditions.some((it) => it !== undefined)) {
         const found = await head(name)
-        if (found && !isWanted(request, found)) return { status: 412, headers: tagsOf(found) }
+        if (found && !isWanted(request, found)) return { status: 412, headers: headersOf(found) }
         // Where it is not found it is asked for all the same: only then a store says that the whole bucket is missing.
-        if (found && isFresh(request, found)) return { status: 304, headers: tagsOf(found) }
+        if (found && isFresh(request, found)) return { status: 304, headers: headersOf(found) }
         if (found && request.head)
-          return { status: 200, headers: { ...tagsOf(found), 'content-length': String(found.bytes) } }
+          return { status: 200, headers: { ...headersOf(found), 'content-length': String(found.bytes) } }
       }
       const answer = await callFor('GET', CALL_MS, ({ sdk, client, options }) =>
         client
@@ -251,7 +255,7 @@ export function s3Bucket(storage: S3Storage) {
         answer && {
           status: answer.ContentRange === undefined ? 200 : 206,
           headers: {
-            ...tagsOf({ etag: answer.ETag ?? '', changedAt: answer.LastModified }),
+            ...headersOf({ etag: answer.ETag ?? '', changedAt: answer.LastModified }),
             ...(answer.ContentLength !== undefined && { 'content-length': String(answer.ContentLength) }),
             ...(answer.ContentRange !== undefined && { 'content-range': answer.ContentRange }),
           },
@@ -263,27 +267,3 @@ export function s3Bucket(storage: S3Storage) {
 }
 
 const contentTypeOf = (file: string) => (file.endsWith('.webp') ? 'image/webp' : 'image/png')
-
-interface Tagged extends Pick<StoredObject, 'etag'> {
-  readonly changedAt: Date | undefined
-}
-
-const tagsOf = ({ etag, changedAt }: Tagged) => ({
-  'accept-ranges': 'bytes',
-  ...(changedAt && { 'last-modified': changedAt.toUTCString() }),
-  ...(etag && { etag }),
-})
-
-/** Whether it is the one that the client wants; a date that is none says nothing. HTTP knows whole seconds. */
-function isWanted({ ifMatch, ifUnmodifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {
-  if (ifMatch !== undefined) return ifMatch.split(',').some((tag) => ['*', etag].includes(tag.trim()))
-  return !(Math.floor(changedAt.getTime() / 1000) * 1000 > Date.parse(ifUnmodifiedSince ?? ''))
-}
-
-/** Whether the client has it already. Proxies may have made the tag a weak one. */
-function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {
-  if (ifNoneMatch !== undefined)
-    return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
-  // HTTP knows whole seconds.
-  return Date.parse(ifModifiedSince ?? '') >= Math.floor(changedAt.getTime() / 1000) * 1000
-}

@@ -2,7 +2,7 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { getProxyForUrl } from 'proxy-from-env'
-import { FULL, LOOKS, type Look, type Way } from './s3-ways.js'
+import { ALL_FEATURES, LOOKUPS, type Lookup, type PutFeatures } from './s3-capabilities.js'
 import type { S3Access } from './storage.js'
 
 /** How often a call is tried in all. */
@@ -12,16 +12,16 @@ const CONNECT_MS = 3000
 /** What this process knows of a storage: its connections, and what the check has found. */
 interface Known {
   client: Promise<S3Client> | undefined
-  way: Way
+  features: PutFeatures
   /** Undefined: nobody may look. */
-  look: Look | undefined
+  lookup: Lookup | undefined
 }
 
 const known = new WeakMap<S3Access, Known>()
 
 /** The same for all that name the same storage. */
 export function knownOf(storage: S3Access): Known {
-  const found = known.get(storage) ?? { client: undefined, way: FULL, look: LOOKS[0] }
+  const found = known.get(storage) ?? { client: undefined, features: ALL_FEATURES, lookup: LOOKUPS[0] }
   known.set(storage, found)
   return found
 }

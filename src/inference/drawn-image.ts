@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import type { Drawing } from '../generation/generation.js'
 import { decodable } from '../image-bytes.js'
 import type { Bad } from './backend-failure.js'
-import { kindOfBytes } from './misfit.js'
+import { kindOfBytes } from './unexpected-answer.js'
 
 type Size = Pick<Drawing, 'width' | 'height'>
 

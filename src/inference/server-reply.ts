@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Drawing } from '../generation/generation.js'
 import type { BackendError } from '../generation/run/backend.js'
 import { failure } from './backend-failure.js'
-import { htmlTitleOf, misfit } from './misfit.js'
 import { saysOutOfMemory } from './out-of-memory.js'
 import type { HttpReply } from './server-http.js'
+import { describeAnswer, htmlTitleOf } from './unexpected-answer.js'
 
 /** The text parsed as JSON of that form; undefined if it is not. */
 export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
@@ -77,10 +77,11 @@ export function replyFailure(server: string, status: number, text = '', prompts?
 export function jsonReply<T>(server: string, reply: HttpReply, form: z.ZodType<T>, prompts?: Prompts, status = 200): T {
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
   const body = parsedJson(reply.text, form)
-  if (body === undefined) throw failure('bad_output', `${server} answered with ${misfitOf(reply.text, form, prompts)}`)
+  if (body === undefined)
+    throw failure('bad_output', `${server} answered with ${describeUnexpected(reply.text, form, prompts)}`)
   return body
 }
 
 /** Why the text is not of this form, as one clause. */
-export const misfitOf = (text: string, form: z.ZodType, prompts?: Prompts): string =>
-  misfit(text, form, (words) => publicWords(words, prompts))
+export const describeUnexpected = (text: string, form: z.ZodType, prompts?: Prompts): string =>
+  describeAnswer(text, form, (words) => publicWords(words, prompts))

@@ -13,7 +13,7 @@ import { toAppError } from '../http/error-answers.js'
 import type { App } from '../http/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../http/rate-limit.js'
 import { type GenerationToolOptions, generationTools, stateOf } from './generation-tools.js'
-import { heldImages } from './held-images.js'
+import { imageAnswerLimit } from './image-answer-limit.js'
 import { libraryTools } from './library-tools.js'
 import { loadProtocol, type Protocol, type Tell } from './protocol.js'
 import { runningCalls } from './running-calls.js'
@@ -68,7 +68,7 @@ const withKey = (options: AgentDoorOptions) => async (app: App) => {
   const { ports, authentication, limit, baseUrl } = options
   const tools = [...generationTools({ ...options, pageUrl: app.pageUrl }), ...libraryTools(ports, app.pageUrl)]
   const calls = runningCalls()
-  const images = heldImages()
+  const images = imageAnswerLimit()
   let loading: Promise<Protocol> | undefined
   const protocol = () => {
     loading ??= loadProtocol(tools).catch((error) => {
@@ -101,8 +101,8 @@ const withKey = (options: AgentDoorOptions) => async (app: App) => {
     const { requestKey, onlyWaits, tell } = more
     return calls.during(caller.account.id, requestKey, (canceled) => {
       const signals = { canceled, gone: clientGone(request, reply), revoked: keyRevoked(request, reply) }
-      const holdImages = (patience: number) => images.hold(caller.account.id, request, reply, patience)
-      const waiting = { ...signals, requestKey, onlyWaits, holdImages, report: reporter(tell) }
+      const admitImages = (patience: number) => images.admit(caller.account.id, request, reply, patience)
+      const waiting = { ...signals, requestKey, onlyWaits, admitImages, report: reporter(tell) }
       return tool.run(args, { ...call, waiting })
     })
   }

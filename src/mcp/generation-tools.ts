@@ -105,7 +105,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
     const result = shown(text, content)
     if (now.status !== 'succeeded') return result
     waiting?.onlyWaits()
-    const done = await waiting?.holdImages(ANSWERED_WITHIN_MS - (performance.now() - begun))
+    const done = await waiting?.admitImages(ANSWERED_WITHIN_MS - (performance.now() - begun))
     if (!done) return shown(`${text}\n${NOT_SHOWN}`, content)
     const images: ImageContent[] = []
     let hint = ''

@@ -42,7 +42,7 @@ interface WaitingCall {
    * goes without them.
    * @param patience ms
    */
-  holdImages(patience: number): Promise<(() => void) | undefined>
+  admitImages(patience: number): Promise<(() => void) | undefined>
   /** Tells the client how a generation stands. */
   report(now: Polled): void
 }

@@ -3,17 +3,13 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { whenAborted } from '../../src/abort-signals.js'
 import { call, expectCreateError, expectPersonalError, PROMPT } from '../support/client.js'
 import { chargesOf, type GivenUser, givenUser } from '../support/givens.js'
+import { startHeldModeration } from '../support/held-moderation.js'
 import { useService } from '../support/service.js'
-import { startSwitchableServer } from '../support/switchable-server.js'
 import { until } from '../support/until.js'
 
-let looking: () => Promise<void> = async () => undefined
-const moderation = await startSwitchableServer(async (_request, response) => {
-  await looking()
-  response.end(JSON.stringify({ results: [{ flagged: false, categories: {} }] }))
-})
+const moderation = await startHeldModeration()
 afterAll(() => moderation.refuse())
-const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_URL: `${moderation.url}/v1/moderations` } })
+const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_URL: moderation.url } })
 
 const user = (options: Parameters<typeof givenUser>[1] = {}) => givenUser(context.service.db, options)
 const post = (path: string) => (owner: GivenUser, body: object, idempotencyKey: string) =>
@@ -60,10 +56,10 @@ describe('an Idempotency-Key on submit', () => {
     const owner = await user()
     const [hangUp, held] = [new AbortController(), new AbortController()]
     let arrived = false
-    looking = async () => {
+    moderation.before(async () => {
       arrived = true
       await whenAborted(held.signal)
-    }
+    })
     const { signal } = hangUp
     const headers = { 'idempotency-key': 'lost' }
     const lost = call(url, 'POST', '/api/v1/generate', { key: owner.key, body: PROMPT, headers, signal })
@@ -71,7 +67,7 @@ describe('an Idempotency-Key on submit', () => {
     await until(() => arrived, 'moderation')
     hangUp.abort()
     await refused
-    looking = async () => undefined
+    moderation.before()
     held.abort()
     const again = await until(async () => {
       const answer = await submit(owner, PROMPT, 'lost')
@@ -164,12 +160,12 @@ describe('an Idempotency-Key whose submit failed and stored nothing', () => {
   it('is freed later when it could not be freed at once', async () => {
     const owner = await user()
     const other = await connect()
-    looking = async () => {
+    moderation.before(async () => {
       await other.query('SELECT FROM idempotency_keys WHERE user_id = $1 FOR UPDATE', [owner.id])
       throw new Error('moderation breaks off')
-    }
+    })
     expect(await create(owner, nsfw, 'k')).toMatchObject({ status: 503 })
-    looking = async () => undefined
+    moderation.before()
     await other.end()
     const held = () => context.service.db.pool.query('SELECT FROM idempotency_keys WHERE user_id = $1', [owner.id])
     await until(async () => (await held()).rowCount === 0, 'the key to be freed')

@@ -11,14 +11,14 @@ export interface CheckPorts {
 }
 
 /** What a free check answers; all is null and empty where nothing may be told but that the prompt is refused. */
-export interface Told {
+export interface PromptCheck {
   readonly flagged: boolean
   readonly parameter: 'prompt' | 'negative_prompt' | null
   readonly category: string | null
   readonly matched: readonly string[]
 }
 
-const NOT_FLAGGED: Told = { flagged: false, parameter: null, category: null, matched: [] }
+const NOT_FLAGGED: PromptCheck = { flagged: false, parameter: null, category: null, matched: [] }
 
 /** Matching takes as long as that of a submit, which costs credits; a person who types asks less often. */
 const MAX = 30
@@ -39,7 +39,7 @@ export async function checkPrompt(
   ports: CheckPorts,
   accountId: string,
   text: Parameters<Moderator['review']>[0],
-): Promise<Told> {
+): Promise<PromptCheck> {
   await countCheck(ports, accountId)
   const verdict = await ports.moderator.review(text)
   if (!verdict.flagged) return NOT_FLAGGED

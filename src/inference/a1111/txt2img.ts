@@ -3,7 +3,7 @@ import type { InferenceRequest } from '../../generation/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import type { Asked } from '../server-backend.js'
-import { misfitOf, parsedJson } from '../server-reply.js'
+import { describeUnexpected, parsedJson } from '../server-reply.js'
 import { type A1111Server, bareName, type ServerModel } from './discovery.js'
 
 /** One txt2img call; its seeds are consecutive. */
@@ -79,9 +79,9 @@ export async function readReply(text: string, asked: A1111Asked) {
 
 function parseReply(text: string, request: InferenceRequest, bad: Bad) {
   const reply = parsedJson(text, txt2imgReply)
-  if (!reply) throw bad(`answered txt2img with ${misfitOf(text, txt2imgReply, request)}`)
+  if (!reply) throw bad(`answered txt2img with ${describeUnexpected(text, txt2imgReply, request)}`)
   const info = parsedJson(reply.info, replyInfo)
-  if (!info) throw bad(`answered txt2img with an "info" that is ${misfitOf(reply.info, replyInfo, request)}`)
+  if (!info) throw bad(`answered txt2img with an "info" that is ${describeUnexpected(reply.info, replyInfo, request)}`)
   return { images: reply.images, info }
 }
 

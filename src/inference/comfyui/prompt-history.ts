@@ -5,7 +5,7 @@ import { timeLimit } from '../../abort-signals.js'
 import { BackendError, type BackendErrorKind, type InferenceRequest } from '../../generation/run/backend.js'
 import { failure } from '../backend-failure.js'
 import { type HttpReply, type ServerHttp, type Work, within } from '../server-http.js'
-import { misfitOf, parsedJson, replyFailure } from '../server-reply.js'
+import { describeUnexpected, parsedJson, replyFailure } from '../server-reply.js'
 
 /** Its type and its data; one of another form has no type. */
 const message = z.tuple([z.string(), z.record(z.string(), z.unknown())], z.unknown()).catch(['', {}])
@@ -88,7 +88,7 @@ export function readJson<T>(server: string, { status, text }: HttpReply, form: z
   if (status !== 200) throw replyFailure(server, status)
   const body = parsedJson(text, form)
   if (body === undefined)
-    throw failure('unusable', `${server} answered as ComfyUI does not, with ${misfitOf(text, form)}`)
+    throw failure('unusable', `${server} answered as ComfyUI does not, with ${describeUnexpected(text, form)}`)
   return body
 }
 

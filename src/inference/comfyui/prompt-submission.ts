@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { InferenceRequest } from '../../generation/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import { within } from '../server-http.js'
-import { misfitOf, parsedJson, publicWords, replyFailure } from '../server-reply.js'
+import { describeUnexpected, parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
 import { lookUp, markOf } from './prompt-history.js'
 
@@ -51,7 +51,7 @@ async function submit({ http, request, graph }: ComfyuiAsked, clientId: string, 
   if (status !== 200) throw promptRefusal(http.name, request, status, text)
   const reply = parsedJson(text, accepted)
   if (!reply) {
-    const answered = misfitOf(text, accepted, request)
+    const answered = describeUnexpected(text, accepted, request)
     throw failure('bad_output', `${http.name} did not say whether it took the prompt: it answered with ${answered}`)
   }
   return { promptId: reply.prompt_id, complaint: nodeFailure(http.name, request, reply.node_errors) }

@@ -3,18 +3,15 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { whenAborted } from '../../../src/abort-signals.js'
 import { call } from '../../support/client.js'
 import { chargesOf, type GivenUser, givenKey, givenUser } from '../../support/givens.js'
+import { startHeldModeration } from '../../support/held-moderation.js'
 import { useService } from '../../support/service.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
 import { startSwitchableServer } from '../../support/switchable-server.js'
 import { until } from '../../support/until.js'
 
-let looking: () => Promise<void> = async () => undefined
-const moderation = await startSwitchableServer(async (_request, response) => {
-  await looking()
-  response.end(JSON.stringify({ results: [{ flagged: false, categories: {} }] }))
-})
+const moderation = await startHeldModeration()
 afterAll(() => moderation.refuse())
-const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_URL: `${moderation.url}/v1/moderations` } })
+const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_URL: moderation.url } })
 
 const CREATE = '/v1/images/generate'
 const OPENAI = '/v1/images/generations'
@@ -138,9 +135,9 @@ describe('a repeat of a request whose client hung up', () => {
     const owner = await developer()
     const [held, client] = [new AbortController(), new AbortController()]
     let reviews = 0
-    looking = async () => {
+    moderation.before(async () => {
       if (++reviews === 1) await whenAborted(held.signal)
-    }
+    })
     const left = expect(ask(owner, { signal: client.signal })).rejects.toThrow(/abort/)
     await until(() => reviews === 1, 'moderation')
     client.abort()

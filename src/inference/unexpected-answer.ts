@@ -8,7 +8,7 @@ export const htmlTitleOf = (text: string): string | undefined =>
  * What a server has answered instead of JSON of this form, for the log: `an HTML page titled "502 Bad Gateway" instead of
  * JSON`, `JSON without "images"`. Of the answer's own words only a page's title, as `shown` lets it: others may be a prompt.
  */
-export function misfit(text: string, form: z.ZodType, shown: (words: string) => string): string {
+export function describeAnswer(text: string, form: z.ZodType, shown: (words: string) => string): string {
   const body = parsed(text)
   if (body === undefined && /^\s*[{["]/.test(text)) return `JSON that is damaged, or cut off after ${sizeOf(text)}`
   if (body === undefined) return `${kindOfText(text, shown)} instead of JSON`

@@ -1,11 +1,11 @@
 import { fastify } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { heldImages } from '../../src/mcp/held-images.js'
+import { imageAnswerLimit } from '../../src/mcp/image-answer-limit.js'
 import { until } from '../support/until.js'
 
 /** A server whose answers hold images until they are let go, in the two steps of an answer. */
 async function givenServer(patience = 60_000) {
-  const images = heldImages()
+  const images = imageAnswerLimit()
   const scaling: { readonly account: string; readonly scaled: () => void }[] = []
   const sending: (() => void)[] = []
   const ended: string[] = []
@@ -13,7 +13,7 @@ async function givenServer(patience = 60_000) {
   app.get<{ Params: { account: string } }>('/:account', async (request, reply) => {
     const { account } = request.params
     reply.raw.once('close', () => ended.push(account))
-    const done = await images.hold(account, request, reply, patience)
+    const done = await images.admit(account, request, reply, patience)
     if (!done) return 'without'
     await new Promise<void>((resolve) => scaling.push({ account, scaled: resolve }))
     done()

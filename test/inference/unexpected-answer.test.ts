@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { kindOfBytes, misfit } from '../../src/inference/misfit.js'
+import { describeAnswer, kindOfBytes } from '../../src/inference/unexpected-answer.js'
 import { givenBackend as givenA1111 } from './a1111/given.js'
 import { expectDiscreet, failureOf } from './given.js'
 import { givenBackend as givenOpenAi } from './openai/given.js'
@@ -25,7 +25,7 @@ it.each([
   ['{"images":[{"b64":7}]}', 'JSON whose "images.0.b64" is a number instead of a string'],
   ['{"images":[],"status":"dreaming"}', 'JSON whose "status" is a string, which was not expected'],
 ])('says what the answer %j is', (text, words) => {
-  expect(misfit(text, FORM, (shown) => shown)).toBe(words)
+  expect(describeAnswer(text, FORM, (shown) => shown)).toBe(words)
 })
 
 it.each([

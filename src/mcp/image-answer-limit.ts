@@ -3,14 +3,14 @@ import { createRequestSlots } from '../http/admission.js'
 
 /** While images are read and scaled: a PNG and its pixels, some 20 MB. */
 const WORK = { total: 4, perHolder: 2, patienceMs: 0 }
-/** Until the client has read its answer: the images in base64, in the few copies of which sending consists, some 4 MB. */
+/** Until the client has read its answer: the images in base64, copied a few times while they are sent, some 4 MB. */
 const ANSWERS = { total: 24, perHolder: 4, patienceMs: 0 }
 const MAX_WAITING = 500
 /** A client that reads more slowly than this is cut off, or a few such could keep images from all others. */
 const READ_WITHIN_MS = 60_000
 
 /** Bounds what answers with images take of this process's memory, whoever asks; accounts take turns. */
-export function heldImages() {
+export function imageAnswerLimit() {
   const work = createRequestSlots(WORK)
   const answers = createRequestSlots(ANSWERS)
   let waiting = 0
@@ -30,7 +30,7 @@ export function heldImages() {
      * @param patience how many ms to wait for that
      * @returns undefined when it may not
      */
-    async hold(accountId: string, { raw: { socket } }: FastifyRequest, { raw }: FastifyReply, patience: number) {
+    async admit(accountId: string, { raw: { socket } }: FastifyRequest, { raw }: FastifyReply, patience: number) {
       if (waiting >= MAX_WAITING) return undefined
       waiting++
       const slots = await takeBoth(accountId, patience)
