@@ -40,6 +40,9 @@ const LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
 /** Above this share of the total, connections get the short keep-alive. */
 const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
+/** This share of the places is for networks with few connections, so that a few networks can't take them all. */
+const KEPT = 0.05
+const FEW = 10
 /** For Postgres, Redis, logs and calls to others. */
 const OTHER_FILES = 100
 /** A connection, and the image that is sent over it. */
@@ -92,12 +95,13 @@ function mostDispensable({ idle, busy }: Network): Socket | undefined {
 
 /**
  * Keeps room for new connections. A network at its limit loses its longest idle connection, or else that of the client
- * that has kept us waiting for longest; at the total limit, the network with the most connections loses one so. If each
- * client waits for us, the new connection is closed. A proxy has many clients, so it has no limit of its own, and loses only
+ * that has kept us waiting for longest; at the total limit, the network with the most connections loses one so, but none
+ * that has fewer than a newcomer's with many. If each client waits for us, the new connection is closed. A proxy has many clients, so it has no limit of its own, and loses only
  * connections that keep us waiting, if nobody else can lose one.
  */
 export function limitConnections({ server, log }: App, trustedProxies: readonly string[], limits = LIMITS): void {
   const { total, perNetwork } = limits
+  const kept = Math.floor(KEPT * total)
   const proxies = addressList(trustedProxies)
   const networks = new Map<string, Network>()
   const proxied = newNetwork()
@@ -107,8 +111,8 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
   const warning =
     'too many connections: idle ones, and those that keep this server waiting, are closed; if they are a proxy’s, name it in TRUST_PROXY'
   const warn = occasionally((connections) => log.warn({ connections }, warning))
-  const mostDispensableOfAll = () => {
-    let most = 0
+  const mostDispensableOfAll = (atLeast: number) => {
+    let most = atLeast - 1
     let found: Socket | undefined
     for (const network of networks.values()) {
       const candidate = network.connections > most ? mostDispensable(network) : undefined
@@ -117,10 +121,12 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
     return found ?? mostDispensable(proxied)
   }
   const makeRoom = (network: Network): boolean => {
-    const atLimit = network !== proxied && network.connections >= perNetwork
-    if (!atLimit && all < total) return true
+    const { connections } = network
+    const isMany = network !== proxied && connections >= FEW
+    const atLimit = network !== proxied && connections >= perNetwork
+    if (!atLimit && all < (isMany ? total - kept : total)) return true
     warn()
-    const dispensable = atLimit ? mostDispensable(network) : mostDispensableOfAll()
+    const dispensable = atLimit ? mostDispensable(network) : mostDispensableOfAll(isMany ? connections : 1)
     if (!dispensable) return false
     forget(dispensable)
     dispensable.destroy()

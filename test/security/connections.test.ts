@@ -198,6 +198,25 @@ describe('a server with a limit of connections', () => {
     expect([poller.isOpen(), await nextEvent()]).toEqual([true, true])
   })
 
+  it('keeps the last places for addresses with few connections, even while all clients wait for an answer', async () => {
+    const open = await givenServer({ total: 40, perNetwork: 30 })
+    for (const address of [ONE, OTHER]) for (let n = 0; n < 19; n++) await (await open(address)).occupy()
+    for (const address of [ONE, OTHER]) {
+      const many = await open(address)
+      await Promise.race([many.occupy(), many.closed()])
+      expect(many.isOpen()).toBe(false)
+    }
+    for (const address of ['192.0.2.3', '192.0.2.4']) await (await open(address)).ask()
+  })
+
+  it('closes no connection of an address with few for one that has many', async () => {
+    const open = await givenServer({ total: 12, perNetwork: 12 })
+    const other = await open(OTHER)
+    for (let n = 0; n < 11; n++) await (await open(ONE)).occupy()
+    await (await open(ONE)).closed()
+    await other.ask()
+  })
+
   it('closes the connection of who keeps it waiting if an address opens one too many', async () => {
     const open = await givenServer({ total: 100, perNetwork: 3 })
     const [poller, slow, both] = [await open(ONE), await open(ONE), await open(ONE)]
