@@ -21,20 +21,27 @@ export interface Watchers {
   readonly metrics: Metrics | undefined
 }
 
+/** How the watchers are loaded. An entry says it, because a bundle lies where the entry does. */
+export interface LoadWatchers {
+  tracing(): Promise<typeof import('./tracing/open-tracing.js')>
+  metrics(): Promise<typeof import('./metrics/open-metrics.js')>
+}
+
 /** Runs one process until a signal ends it, in order within `hardStopMs`. If it can't start: one line, exit code 1. */
 export async function runProcess(
   name: string,
   hardStopMs: number,
+  load: LoadWatchers,
   start: (config: Config, log: Logger, watchers: Watchers) => Promise<Running>,
 ): Promise<void> {
   let log: Logger | undefined
   try {
     const config = parseConfig(process.env)
     await useProxy(process.env)
-    const { openTracing, traceFacts } = config.traces ? await import('./tracing/open-tracing.js') : {}
+    const { openTracing, traceFacts } = config.traces ? await load.tracing() : {}
     log = createLogger(config.logLevel, name, traceFacts)
     const tracing = openTracing?.(name, log)
-    const { openMetrics } = config.metricsPort === undefined ? {} : await import('./metrics/open-metrics.js')
+    const { openMetrics } = config.metricsPort === undefined ? {} : await load.metrics()
     const metrics = openMetrics?.({ process: name, version: version() })
     logConsole(log)
     for (const variable of ['FAILPOINTS', 'GUARDS_OFF']) // see failpoint.ts

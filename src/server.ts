@@ -1,5 +1,5 @@
 /** Entry point: the HTTP server. */
-import { runProcess } from './entry.js'
+import { type LoadWatchers, runProcess } from './entry.js'
 import { startServer } from './start-server.js'
 
 /**
@@ -8,7 +8,12 @@ import { startServer } from './start-server.js'
  */
 const NOTICE_MS = 4000
 
+const load: LoadWatchers = {
+  tracing: () => import('./tracing/open-tracing.js'),
+  metrics: () => import('./metrics/open-metrics.js'),
+}
+
 // Create Image waiters are served for up to 25 s after the signal.
-await runProcess('server', 34_000, (config, log, watchers) =>
+await runProcess('server', 34_000, load, (config, log, watchers) =>
   startServer(config, log, { ...watchers, noticeMs: config.redisUrl ? NOTICE_MS : 0 }),
 )

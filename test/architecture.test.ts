@@ -187,13 +187,18 @@ describe('imports in src/', () => {
     ['tracing', /^(@opentelemetry\/|bullmq-otel$)/],
     ['metrics', /^prom-client$/],
   ])(
-    'lead to the packages of %s only from its folder, which entry.ts alone loads, and only on demand',
+    'lead to the packages of %s only from its folder, which the two services load, and only on demand',
     (folder, its) => {
       expect([...new Set(imports.filter(({ to }) => its.test(to)).map(({ from }) => placeOf(from)))]).toEqual([folder])
+      const door = `${folder}/open-${folder}.ts`
       const loading = imports.filter((it) => !it.typeOnly && ofPlace(it, [folder]) && !within(it))
-      expect(loading.map(({ from, to }) => `${from} → ${to}`)).toEqual([`entry.ts → ${folder}/open-${folder}.ts`])
-      expect(readFileSync(join(SRC, 'entry.ts'), 'utf8')).toContain(`await import('./${folder}/open-${folder}.js')`)
+      expect(loading.map(({ from, to }) => `${from} → ${to}`).sort()).toEqual([
+        `server.ts → ${door}`,
+        `worker.ts → ${door}`,
+      ])
       const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+      for (const entry of ['server.ts', 'worker.ts'])
+        expect(readFileSync(join(SRC, entry), 'utf8')).toContain(`() => import('./${folder}/open-${folder}.js')`)
       expect(scripts.bundle).toContain(`--external:./${folder}/open-${folder}.js`)
     },
   )

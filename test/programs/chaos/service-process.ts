@@ -2,7 +2,7 @@
  * Entry point: Easel's server or worker as `src/server.ts` and `src/worker.ts` start them, tied to the chaos run that
  * launched it, and with a Create Image time-out short enough to be met.
  */
-import { runProcess } from '../../../src/entry.js'
+import { type LoadWatchers, runProcess } from '../../../src/entry.js'
 import { startServer } from '../../../src/start-server.js'
 import { startWorker } from '../../../src/start-worker.js'
 
@@ -12,16 +12,21 @@ const CREATE_IMAGE_TIMEOUT_SECONDS = 6
 // Nothing in order: whoever launched us is gone, and so is what we work with.
 process.on('disconnect', () => process.exit(1))
 
+const load: LoadWatchers = {
+  tracing: () => import('../../../src/tracing/open-tracing.js'),
+  metrics: () => import('../../../src/metrics/open-metrics.js'),
+}
+
 const ready = () => void process.send?.('ready')
 
 if (process.argv[2] === 'worker') {
-  await runProcess('worker', 35_000, async (config, log) => {
+  await runProcess('worker', 35_000, load, async (config, log) => {
     const worker = await startWorker(config, log)
     ready()
     return worker
   })
 } else {
-  await runProcess('server', 32_000, async (config, log) => {
+  await runProcess('server', 32_000, load, async (config, log) => {
     const server = await startServer(config, log, { createImageTimeoutSeconds: CREATE_IMAGE_TIMEOUT_SECONDS })
     ready()
     return server
