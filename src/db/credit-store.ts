@@ -1,5 +1,5 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import type { LedgerStore } from '../generation/library/history.js'
+import type { LedgerStore } from '../account/ledger.js'
 import { pageOf } from '../page.js'
 import { type Database, violatedConstraint, withTransaction } from './client.js'
 import { creditLedger as l, users as u } from './schema.js'

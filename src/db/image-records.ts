@@ -1,7 +1,7 @@
 /** The rows of images. Their files are in the image store. */
 import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
-import type { PublishedImages } from '../generation/library/history.js'
 import type { MovingImage } from '../generation/library/move-images.js'
+import type { PublishedImages } from '../generation/library/published-image.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../generation/library/takedown.js'
 import type { Database } from './client.js'
 import { generations as g, images as i, takedowns } from './schema.js'

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../failpoint.js'
 import type { Generation } from './generation.js'
-import type { ActiveGenerationLock, Delivery, GenerationQueue, ImageStore } from './shared-ports.js'
+import type { ImageStore } from './library/image-store.js'
+import type { ActiveGenerationLock, Delivery, GenerationQueue } from './shared-ports.js'
 
 export interface CancelStore {
   /** Fails an active generation, with a refund; `onlyQueued`: unless it has started. Undefined: nothing to end. */

@@ -97,11 +97,6 @@ export const MAX_SEED = 4294967295
 export const SIZE_STEP = 8
 
 export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
-export const SLUG = /^[0-9A-Za-z]{22}$/
-/** The name of an image's file, or of its thumbnail's. */
-export const IMAGE_FILE = /^([0-9A-Za-z]{22})\.(?:png|webp)$/
-/** What a check of an image store stores and removes again. */
-export const PROBE_FILE = /^\.probe\.[0-9a-f]{16}\.(?:png|webp)$/
 
 const POOL_BYTES = 4096
 let pool = Buffer.alloc(0)

@@ -1,4 +1,4 @@
-/** Ports to Redis, the queue and the image store that several steps of a generation share. */
+/** Ports to Redis and the queue that several steps of a generation share. */
 
 /** A lock expires this long after its generation's deadline, so never before the generation ends. */
 export const LOCK_MARGIN_MS = 60_000
@@ -62,57 +62,3 @@ export type PreviewBoard = LiveBoard<Buffer>
 
 /** Previews are not stored or sent more often. */
 export const PREVIEWS_EVERY_MS = 1000
-
-/** The store takes images, but not this one, which is too large. */
-export class ImageTooLarge extends Error {}
-
-/** What a store lacks that takes images all the same, as sentences for the operator. */
-export interface StoreLacks {
-  /** Something will fail. */
-  readonly trouble?: string | undefined
-  /** Easel does without it. */
-  readonly missing?: string | undefined
-}
-
-export interface ImageStore {
-  /**
-   * Stores a PNG under its slug, with its thumbnail (a WebP) if it has one, and replaces what an earlier attempt left.
-   * Resolves once both are durable and readable, to false if they were not wanted any more.
-   * @throws ImageTooLarge; any other error says that no image can be stored, in a sentence for the operator
-   */
-  put(slug: string, png: Buffer, options?: PutOptions): Promise<boolean>
-  /** Removes the image and its thumbnail. */
-  remove(slug: string): Promise<void>
-  /**
-   * Stores an image as large as any, with its thumbnail, in the same way as a put, and removes both. Rejects if images
-   * can't be stored now. What puts can do without, such as checksums, is left out of them from then on if the store
-   * refuses it.
-   */
-  check(): Promise<StoreLacks>
-  /** The permanent public URL. */
-  url(slug: string): string
-  thumbnailUrl(slug: string): string
-}
-
-export interface PutOptions {
-  /** Called at the last moment, so that an attempt that was taken over replaces nothing. */
-  readonly isWanted?: () => Promise<boolean>
-  readonly thumbnail?: Buffer | undefined
-  /** The attempt that drew it; who uploads through the server must say it. */
-  readonly by?: Delivery | undefined
-  readonly signal?: AbortSignal | undefined
-}
-
-/** The published files, for their owner. */
-export interface ImageFiles {
-  read(slug: string): Promise<Buffer | undefined>
-  /** The same image with a text chunk that says how it was made, as other tools read it. */
-  withInfotext(png: Buffer, infotext: string): Buffer
-}
-
-/** A published image in few bytes. */
-export interface ViewableImage {
-  readonly bytes: Buffer
-  readonly mimeType: 'image/png' | 'image/webp'
-  readonly scaledDown: boolean
-}

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailable } from '../errors.js'
-import { IMAGE_FILE } from '../generation/generation.js'
-import type { PublishedImages } from '../generation/library/history.js'
+import { IMAGE_FILE } from '../generation/library/image-store.js'
 import type { FileRequest, OpenPublicFile } from '../generation/library/public-file.js'
+import type { PublishedImages } from '../generation/library/published-image.js'
 import type { App } from './fastify-app.js'
 
 const HEADERS = {

@@ -1,13 +1,15 @@
 /** The ports that the routes call. */
+
+import type { LedgerStore } from '../account/ledger.js'
 import type { ModelStore } from '../catalog/model-version.js'
 import type { CancelPorts } from '../generation/cancel.js'
 import type { Abilities } from '../generation/failure-reason.js'
 import type { DurationEstimates } from '../generation/follow/eta.js'
 import type { Following, GenerationWatch } from '../generation/follow/follow.js'
 import type { PollPorts } from '../generation/follow/poll.js'
-import type { HistoryStore, LedgerStore } from '../generation/library/history.js'
+import type { HistoryStore } from '../generation/library/history.js'
+import type { ImageFiles, ImageStore } from '../generation/library/image-store.js'
 import type { ImageRemovals } from '../generation/library/takedown.js'
-import type { ImageFiles, ImageStore } from '../generation/shared-ports.js'
 import type { CheckPorts } from '../generation/submit/check-prompt.js'
 import type { UnansweredStore } from '../generation/submit/repeats.js'
 import type { SubmitPorts } from '../generation/submit/submission.js'

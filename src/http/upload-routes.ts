@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { AppError } from '../errors.js'
-import { IMAGE_FILE, PROBE_FILE } from '../generation/generation.js'
-import type { PublishedImages } from '../generation/library/history.js'
+import type { ImageStore } from '../generation/library/image-store.js'
+import { IMAGE_FILE, PROBE_FILE } from '../generation/library/image-store.js'
+import type { PublishedImages } from '../generation/library/published-image.js'
 import type { UploadRights } from '../generation/run/upload-rights.js'
-import type { ImageStore } from '../generation/shared-ports.js'
 import type { App } from './fastify-app.js'
 import { validText } from './fields.js'
 

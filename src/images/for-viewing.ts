@@ -1,4 +1,4 @@
-import type { ViewableImage } from '../generation/shared-ports.js'
+import type { ViewableImage } from '../generation/library/image-store.js'
 
 /** Pixels of the longer side and WebP quality; what is still mostly noise needs the later ones. */
 const LADDER = [

@@ -1,4 +1,4 @@
-import { type ImageStore, ImageTooLarge, type StoreLacks } from '../generation/shared-ports.js'
+import { type ImageStore, ImageTooLarge, type StoreLacks } from '../generation/library/image-store.js'
 import type { Log } from '../log.js'
 
 export interface StoreWatch {

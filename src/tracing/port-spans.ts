@@ -1,10 +1,11 @@
 /** Ports whose calls are spans. Each wrapper takes a port and returns one. */
 import { SpanKind } from '@opentelemetry/api'
 import type { Generation } from '../generation/generation.js'
+import type { ImageStore } from '../generation/library/image-store.js'
 import type { InferenceBackend } from '../generation/run/backend.js'
 import type { ClaimedGeneration } from '../generation/run/claim.js'
 import type { RunOutcome, RunPorts } from '../generation/run/run.js'
-import type { Delivery, GenerationQueue, ImageStore } from '../generation/shared-ports.js'
+import type { Delivery, GenerationQueue } from '../generation/shared-ports.js'
 import type { SubmitPorts, Verdict } from '../generation/submit/submission.js'
 import type { WebhookSender } from '../webhooks/ports.js'
 import type { SendOutcome } from '../webhooks/webhook.js'

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../../src/account/api-key.js'
-import { GENERATION_ID, newGenerationId, newSlug, SLUG } from '../../src/generation/generation.js'
+import { GENERATION_ID, newGenerationId, newSlug } from '../../src/generation/generation.js'
+import { SLUG } from '../../src/generation/library/image-store.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 

@@ -75,28 +75,3 @@ export interface HistoryStore {
   /** Undefined: the account has no such image. */
   neighbours(accountId: string, slug: string): Promise<Neighbours | undefined>
 }
-
-export interface LedgerEntry {
-  readonly kind: 'grant' | 'charge' | 'refund'
-  /** In credits, like the balance right after it. */
-  readonly delta: number
-  readonly balance: number
-  /** Null for a grant, which may have a note. */
-  readonly generationId: string | null
-  readonly note: string | null
-  readonly createdAt: Date
-}
-
-export interface LedgerStore {
-  entries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
-}
-
-/** A published image, as its page shows it to anyone who has the link: no prompt, no user. */
-export interface PublishedImage
-  extends Pick<OwnImage, 'slug' | 'modelName' | 'width' | 'height' | 'seed' | 'createdAt'> {
-  readonly removed: boolean
-}
-
-export interface PublishedImages {
-  find(slug: string): Promise<PublishedImage | undefined>
-}

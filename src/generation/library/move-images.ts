@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { retryFor } from '../run/retry-for.js'
-import type { ImageStore } from '../shared-ports.js'
-import type { PublishedImages } from './history.js'
+import type { ImageStore } from './image-store.js'
+import type { PublishedImages } from './published-image.js'
 
 /** An image that its row describes, and that was not removed. */
 export interface MovingImage {

@@ -1,4 +1,4 @@
-import type { ImageStore } from '../shared-ports.js'
+import type { ImageStore } from './image-store.js'
 import type { ImageRemovals } from './takedown.js'
 
 /** Of every image that was ever published. */

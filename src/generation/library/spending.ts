@@ -1,7 +1,7 @@
 /** What an account's credits went to, as its owner sees it. */
 import type { ApiKeyKind } from '../../account/account.js'
+import type { LedgerEntry } from '../../account/ledger.js'
 import type { Page, PageRequest } from '../../page.js'
-import type { LedgerEntry } from './history.js'
 
 /** Today and the days before it, in UTC. */
 export const SPENDING_DAYS = 30

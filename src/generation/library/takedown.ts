@@ -1,6 +1,6 @@
 import { imageNotFound, serviceUnavailable } from '../../errors.js'
-import { SLUG } from '../generation.js'
-import type { ImageStore } from '../shared-ports.js'
+import type { ImageStore } from './image-store.js'
+import { SLUG } from './image-store.js'
 
 export interface RemovedImage {
   readonly at: Date

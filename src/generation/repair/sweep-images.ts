@@ -1,4 +1,4 @@
-import type { ImageStore } from '../shared-ports.js'
+import type { ImageStore } from '../library/image-store.js'
 import type { ReconcilePorts } from './ports.js'
 
 type Removal = Pick<ImageStore, 'remove'>

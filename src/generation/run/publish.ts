@@ -1,6 +1,6 @@
 import { failpoint } from '../../failpoint.js'
 import { storable } from '../../text.js'
-import { type ImageStore, ImageTooLarge } from '../shared-ports.js'
+import { type ImageStore, ImageTooLarge } from '../library/image-store.js'
 import type { InferredImage, MadeWith } from './backend.js'
 import type { ClaimedGeneration, StoredImage } from './claim.js'
 import { retryFor } from './retry-for.js'

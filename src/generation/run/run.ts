@@ -9,13 +9,8 @@ import {
   publicReason,
   TOO_LARGE_TO_STORE,
 } from '../failure-reason.js'
-import {
-  type ActiveGenerationLock,
-  type GenerationQueue,
-  ImageTooLarge,
-  type PreviewBoard,
-  type ProgressBoard,
-} from '../shared-ports.js'
+import { ImageTooLarge } from '../library/image-store.js'
+import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
 import type { RefusedPrompts } from '../submit/submission.js'
 import { BACKEND_FAULTS, BackendError, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'

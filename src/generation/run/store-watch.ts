@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
-import type { ImageStore } from '../shared-ports.js'
+import type { ImageStore } from '../library/image-store.js'
 import { StoreFault, storeFault } from './publish.js'
 
 /** The check of the store may take longer; meanwhile the backend must be announced. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { LedgerStore } from '../../account/ledger.js'
 import { userNotFound } from '../../errors.js'
-import type { LedgerStore } from '../../generation/library/history.js'
 import { EXAMPLE, viewOf } from '../answers.js'
 import { personalRefusals } from '../error-bodies.js'
 import type { App } from '../fastify-app.js'

@@ -1,6 +1,6 @@
 import { imageNotFound } from '../../errors.js'
-import { SLUG } from '../../generation/generation.js'
 import type { OwnImage } from '../../generation/library/history.js'
+import { SLUG } from '../../generation/library/image-store.js'
 import { infotextOf } from '../../generation/library/infotext.js'
 import { removeOwnImage } from '../../generation/library/takedown.js'
 import { viewOf } from '../answers.js'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { SLUG } from '../../generation/generation.js'
+import { SLUG } from '../../generation/library/image-store.js'
 import { removeOwnImage } from '../../generation/library/takedown.js'
 import type { App } from '../../http/fastify-app.js'
 import { NoticePage } from '../error-page.js'

@@ -1,5 +1,6 @@
 import type { SignedIn } from '../../account/session.js'
-import type { Neighbours, OwnImage, PublishedImage } from '../../generation/library/history.js'
+import type { Neighbours, OwnImage } from '../../generation/library/history.js'
+import type { PublishedImage } from '../../generation/library/published-image.js'
 import { Fact } from '../fact.js'
 import { Layout } from '../layout.js'
 import { NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'

@@ -1,6 +1,6 @@
 import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../../account/administration.js'
+import type { LedgerEntry } from '../../account/ledger.js'
 import type { Session, SignedIn } from '../../account/session.js'
-import type { LedgerEntry } from '../../generation/library/history.js'
 import type { Page } from '../../page.js'
 import { browserName } from '../account/browser-name.js'
 import { address } from '../address.js'

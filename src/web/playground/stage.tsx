@@ -2,7 +2,7 @@ import { type ComponentChildren, h } from 'preact'
 import { CANCELED } from '../../generation/failure-reason.js'
 import type { Polled } from '../../generation/follow/poll.js'
 import type { PastGeneration } from '../../generation/library/history.js'
-import type { ImageStore } from '../../generation/shared-ports.js'
+import type { ImageStore } from '../../generation/library/image-store.js'
 import { Credits } from '../layout.js'
 import { counted } from '../numbers.js'
 

@@ -1,0 +1,68 @@
+/** Ports to what holds the files of images. */
+
+/** An image's name in its URLs. */
+export const SLUG = /^[0-9A-Za-z]{22}$/
+/** The name of an image's file, or of its thumbnail's. */
+export const IMAGE_FILE = /^([0-9A-Za-z]{22})\.(?:png|webp)$/
+/** What a check of an image store stores and removes again. */
+export const PROBE_FILE = /^\.probe\.[0-9a-f]{16}\.(?:png|webp)$/
+
+/** One attempt of a generation. */
+export interface Attempt {
+  readonly id: string
+  readonly attempt: number
+}
+
+/** The store takes images, but not this one, which is too large. */
+export class ImageTooLarge extends Error {}
+
+/** What a store lacks that takes images all the same, as sentences for the operator. */
+export interface StoreLacks {
+  /** Something will fail. */
+  readonly trouble?: string | undefined
+  /** Easel does without it. */
+  readonly missing?: string | undefined
+}
+
+export interface ImageStore {
+  /**
+   * Stores a PNG under its slug, with its thumbnail (a WebP) if it has one, and replaces what an earlier attempt left.
+   * Resolves once both are durable and readable, to false if they were not wanted any more.
+   * @throws ImageTooLarge; any other error says that no image can be stored, in a sentence for the operator
+   */
+  put(slug: string, png: Buffer, options?: PutOptions): Promise<boolean>
+  /** Removes the image and its thumbnail. */
+  remove(slug: string): Promise<void>
+  /**
+   * Stores an image as large as any, with its thumbnail, in the same way as a put, and removes both. Rejects if images
+   * can't be stored now. What puts can do without, such as checksums, is left out of them from then on if the store
+   * refuses it.
+   */
+  check(): Promise<StoreLacks>
+  /** The permanent public URL. */
+  url(slug: string): string
+  thumbnailUrl(slug: string): string
+}
+
+export interface PutOptions {
+  /** Called at the last moment, so that an attempt that was taken over replaces nothing. */
+  readonly isWanted?: () => Promise<boolean>
+  readonly thumbnail?: Buffer | undefined
+  /** The attempt that drew it; who uploads through the server must say it. */
+  readonly by?: Attempt | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The published files, for their owner. */
+export interface ImageFiles {
+  read(slug: string): Promise<Buffer | undefined>
+  /** The same image with a text chunk that says how it was made, as other tools read it. */
+  withInfotext(png: Buffer, infotext: string): Buffer
+}
+
+/** A published image in few bytes. */
+export interface ViewableImage {
+  readonly bytes: Buffer
+  readonly mimeType: 'image/png' | 'image/webp'
+  readonly scaledDown: boolean
+}
