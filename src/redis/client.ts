@@ -38,7 +38,8 @@ export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
   if (redis.status !== 'ready') await connected(redis, timeoutMs)
   if (redis.status !== 'ready') return
   const facts = await redis.info('server').catch(() => '')
-  const sentence = UNFIT[/^redis_mode:(\w+)/m.exec(facts)?.[1] ?? '']
+  // Valkey calls it server_mode.
+  const sentence = UNFIT[/^(?:redis|server)_mode:(\w+)/m.exec(facts)?.[1] ?? '']
   if (sentence) throw new Error(sentence)
 }
 
