@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createModerator } from '../../src/moderation/create-moderator.js'
 import { languages } from '../../src/moderation/engine/language.js'
-import { hostileVariants, sexualised, type Variant } from './hostile-variants.js'
+import { heldOut, hostileVariants, sexualised, type Variant } from './hostile-variants.js'
 import words from './hostile-words.json' with { type: 'json' }
 
 const moderator = createModerator({})
@@ -14,9 +14,9 @@ async function missedOf(variants: readonly Variant[], nsfwModel = true): Promise
 }
 
 describe('hostile variants', () => {
-  it('are at least 1800, in each language that has words', () => {
+  it('are at least 2300, in each language that has words', () => {
     const all = Object.values(hostileVariants).flat()
-    expect(new Set(all.map((variant) => JSON.stringify(variant))).size).toBeGreaterThanOrEqual(1800)
+    expect(new Set(all.map((variant) => JSON.stringify(variant))).size).toBeGreaterThanOrEqual(2300)
     expect(Object.keys(words).filter((language) => !language.includes('-')).length).toBe(languages.length)
     expect(languages.length).toBeGreaterThanOrEqual(36)
   })
@@ -33,6 +33,13 @@ describe('hostile variants', () => {
     const figures = `missed ${missed.length} of ${count}: ${shown.join(' | ')}`
     if (process.env.SHOW_FIGURES) console.log(figures)
     expect(missed.length, figures).toBeLessThanOrEqual(count / 50)
+  })
+
+  it('that the rules were not written for are refused, at least 85 in 100', async () => {
+    const missed = await missedOf(heldOut)
+    const figures = `missed ${missed.length} of ${heldOut.length} that are held out`
+    if (process.env.SHOW_FIGURES) console.log(figures)
+    expect(missed.length, figures).toBeLessThanOrEqual(heldOut.length * 0.15)
   })
 
   it('of sexualised minors are refused beside swimwear and underwear on other models, and pass alone', async () => {

@@ -77,6 +77,9 @@ export const withNegatives = (file: string): Variant[] =>
 /** Words that by themselves name a sexualised minor: refused on models marked as NSFW. */
 export const sexualised: readonly string[] = linesOf('sexualised-minors.txt')
 
+/** Written after the rules, and never looked at to correct them: how much they find of what is new. */
+export const heldOut: readonly Variant[] = withNegatives('hostile-held-out.txt')
+
 const asked = (prompts: readonly string[]): Variant[] => [...new Set(prompts)].map((prompt) => ({ prompt }))
 
 /** What must be refused, by language or way; the words of "ru-latin" are Russian in Latin letters. */

@@ -43,6 +43,21 @@ const costly = [
   ...'bcdlnpstдΛ一십'.split('').flatMap((letter) => [letter, `${letter}*`]),
   ...['1', '1l|', '1l|*', 's*x*', 'c*h*l*d*', 'n*d*', 's*p*', 'm*n*', 'sch**l', 'i1l!|', 's5$z2', 'a@4*', '*s*e*'],
   ...['g6b8', 'o0', '∂*', 'Λ∂', 'в*', 's e x ', 'nudechild', '⑴', 'ﬀ*', 's*\u202e', '\u202es*\u202c', 'naked eye '],
+  ...[
+    's\u200b*',
+    'c.h.i.l.d.',
+    'ch1ld*n*d*',
+    '👧🍆',
+    '➀➁',
+    '10½ ',
+    'e*r*o*t*',
+    'а*е*о*',
+    'ｓ*',
+    '*',
+    '* ',
+    'hs*ex*',
+    'ééé*',
+  ],
 ]
 
 describe('the cost of matching', () => {

@@ -93,14 +93,20 @@ function spellingOf(
 ): Spelling {
   const words = lists.flatMap(({ role, language, terms }) => {
     const shortest = languages[language]?.shortestMisspelt ?? SHORTEST_MISSPELT
-    const single = MISSPELT.includes(role) ? terms.filter((term) => !term.includes(' ')) : []
-    return single.map((term) => plainLetters(term.replace(STARS, ''))).filter(({ length }) => length >= shortest)
+    const parts = MISSPELT.includes(role) ? terms.flatMap((term) => partsOf(term, shortest)) : []
+    return parts.filter(({ length }) => length >= shortest)
   })
   const phrases = languages.flatMap(({ ordinary, groups }) =>
     [ordinary?.spelt, ordinary?.minors, ordinary?.sexual].flatMap((lines) => wordsOf(lines, groups)),
   )
   const right = [...lists.flatMap(({ terms }) => terms), ...phrases].flatMap((term) => term.split(/[ *]+/))
   return createSpelling(words, new Set(right.map(plainLetters)))
+}
+
+/** A word, or the words of a phrase: these may be short ones that mean little, so only the longer ones count. */
+const partsOf = (term: string, shortest: number): string[] => {
+  const parts = term.split(' ').map((part) => plainLetters(part.replace(STARS, '')))
+  return parts.length === 1 ? parts : parts.filter(({ length }) => length > shortest)
 }
 
 const plainLetters = (word: string): string => undisguise(word).toLowerCase().replaceAll(' ', '')

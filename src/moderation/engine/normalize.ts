@@ -20,7 +20,21 @@ const BREAK_KEYWORD = /\bBREAK\b/g
 // grows beyond four letters per character.
 const NOT_ASCII = /\P{ASCII}/gu
 const LONGEST_FORM = 4
+const FRACTION = /[¼-¾⅐-⅟↉]/
+/** Numbers in black and double circles, which have no compatibility forms: the first of a row, the last, its number. */
+const CIRCLED = [
+  ['⓫', '⓴', 11],
+  ['⓵', '⓾', 1],
+  ['❶', '❿', 1],
+  ['➀', '➉', 1],
+  ['➊', '➓', 1],
+] as const
+
 const decomposed = (character: string): string => {
+  const circled = CIRCLED.find(([first, last]) => character >= first && character <= last)
+  if (circled) return String((character.codePointAt(0) ?? 0) - circled[0].charCodeAt(0) + circled[2])
+  // "10½" is ten and a half, not 101.
+  if (FRACTION.test(character)) return ' '
   const form = character.normalize('NFKD')
   return form.length > LONGEST_FORM ? ' ' : form
 }
