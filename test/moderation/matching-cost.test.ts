@@ -58,6 +58,21 @@ const costly = [
     'hs*ex*',
     'ééé*',
   ],
+  ...[
+    'twenty-',
+    'twent-',
+    'two ',
+    'sixteen-',
+    'sechzehn ',
+    'шестнадцать-',
+    '十六',
+    'xvi ',
+    '1-',
+    'a - ',
+    'a-',
+    's-e-x-',
+  ],
+  ...['naked ', 'eye-', 'just turned ', 'too young to ', 'th grade-', 'years-', 'sixten nudee ', 'twenty*'],
 ]
 
 describe('the cost of matching', () => {

@@ -4,7 +4,7 @@ import { corrected, createSpelling } from '../../src/moderation/engine/spelling.
 
 const meant = createSpelling(['zorblax', 'kreel'], new Set(['krel']))
 const textOf = (text: string) => {
-  const cells = corrected(toCells(text), meant)
+  const cells = corrected(toCells(text), meant)?.cells
   return cells?.options
     .map(([letter], i) => ((cells.gaps[i] as number) > 0 ? ' ' : '') + String.fromCodePoint(letter as number))
     .join('')

@@ -9,6 +9,33 @@ const LENGTHS = [500, 2000] as const
 const HOSTILE = [
   ...['x', '(a:1.1)', '<lora:', '\u202ea', 'a\u0301', 'ﷺ', 'ﬃ', 'ロ', '아', '😀', '_'],
   ...['nude ', 's.e.x.u.a.l c.h.i.l ', 'sixteen ', '9 ', 'twenty-', 'aged '],
+  // number words, halves of phrases, hyphens
+  ...['two ', 'seven-', 'twenty one years ', 'hundred ', 'sechzehn ', 'шестнадцать ', '十六', 'xvi ', '1-', '➀➁'],
+  ...[
+    'naked ',
+    'eye-',
+    'years ',
+    'just turned ',
+    'too young to ',
+    'th grade ',
+    'born 2014 ',
+    'girl. 9, ',
+    'born. 2014 ',
+  ],
+  ...['-', '- ', 'a-', 'x - ', 's-e-x-', 's - e - x '],
+  // misspelt words, and what can be read as many words
+  ...['twent-', 'sixten ', 'girll nudee ', 's*', 's*\u202e', '\u202es*\u202c', 'xxxx', 'c*h*l*d*'],
+]
+/** How often V8 enters a function or loop for each character of a prompt that is its negative prompt, too. */
+const MOST_WORK = 3000
+
+/** The part again and again: whole, because half of one at the end is another word. */
+const filled = (part: string, length: number) => part.repeat(Math.ceil(length / [...part].length))
+
+/** One word wrong, at the end of a text that has no other. */
+const [RIGHT, WRONG] = ['twenty', 'twent'].map((end) => `${'a lighthouse, twenty-'.repeat(95)}${end}`) as [
+  string,
+  string,
 ]
 
 /**
@@ -43,15 +70,14 @@ describe('judging a prompt', () => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
-    const prompts = HOSTILE.flatMap((part) =>
-      LENGTHS.map((length) => [...part.repeat(length)].slice(0, length).join('')),
-    )
+    const prompts = [...HOSTILE.flatMap((part) => LENGTHS.map((length) => filled(part, length))), RIGHT, WRONG]
     // Of patterns that backtrack V8 counts nothing: they would not end.
     const hanging = setTimeout(() => child.kill('SIGKILL'), 100_000)
     child.stdin.end(JSON.stringify(prompts))
     const counted: number[] = JSON.parse(await text(child.stdout))
     clearTimeout(hanging)
     for (const [n, part] of HOSTILE.entries()) work.set(part, counted.slice(2 * n, 2 * n + 2))
+    for (const [n, text] of [RIGHT, WRONG].entries()) work.set(text, counted.slice(2 * HOSTILE.length + n))
   })
 
   it.each(HOSTILE)('takes work in proportion to its length if it repeats %j', (part) => {
@@ -59,6 +85,13 @@ describe('judging a prompt', () => {
     expect(ofShort).toBeGreaterThan(10)
     // Four times the length; work that grows with the square would be sixteen times as much.
     expect(ofLong).toBeLessThan(6 * ofShort)
+    expect(ofLong).toBeLessThan(MOST_WORK * LENGTHS[1])
     if (process.env.SHOW_FIGURES) console.log(`${JSON.stringify(part)}: ${ofShort}, ${ofLong}`)
+  })
+  it('takes little more work for one misspelt word', () => {
+    const [[ofRight = 0] = [], [ofWrong = 0] = []] = [work.get(RIGHT), work.get(WRONG)]
+    expect(ofRight).toBeGreaterThan(10)
+    expect(ofWrong).toBeLessThan(1.4 * ofRight)
+    if (process.env.SHOW_FIGURES) console.log(`right: ${ofRight}, one word misspelt: ${ofWrong}`)
   })
 })

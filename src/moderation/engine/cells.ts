@@ -192,6 +192,21 @@ function readPieces(options: (readonly number[])[], gaps: Uint8Array, soft: Uint
   return counts
 }
 
+/** The letters from `start` up to, and without, `end`. */
+export function cut(cells: Cells, start: number, end: number): Cells {
+  const gaps = cells.gaps.slice(start, end)
+  gaps[0] = NO_GAP
+  return {
+    options: cells.options.slice(start, end),
+    gaps,
+    soft: cells.soft.slice(start, end),
+    pieceLetters: cells.pieceLetters.slice(start, end),
+    contraction: cells.contraction.slice(start, end),
+    clauses: cells.clauses.slice(start, end),
+    sentences: cells.sentences.slice(start, end),
+  }
+}
+
 /** The letters in reverse order; upside-down ones are also turned. */
 export function reversed(cells: Cells, text: string): Cells {
   const length = cells.options.length

@@ -1,5 +1,5 @@
 import { agesIn, indexed } from './ages.js'
-import { type Cells, MARK, reversed } from './cells.js'
+import { type Cells, MARK } from './cells.js'
 import { type Evidence, type Language, type Role, type Sense, wordsByRole, wordsOf } from './language.js'
 import { undisguise } from './normalize.js'
 import { corrected, createSpelling, type Spelling } from './spelling.js'
@@ -33,9 +33,12 @@ export function createMinorsRule(languages: readonly Language[]) {
   const meant = spellingOf(languages, lists)
   const matcher = createTermMatcher(lists, FILLERS)
   const interpret = (text: ReadText): Meaning => {
-    const spelling = text.flatMap(({ cells }) => corrected(cells, meant) ?? [])
-    const readings = [...text, ...spelling.map((cells) => ({ cells, backwards: reversed(cells, '') }))]
-    return matcher.search(readings).map(({ cells, found }) => ({
+    const read = matcher.search(text)
+    const spelt = read.flatMap((reading) => {
+      const right = corrected(reading.cells, meant)
+      return right ? [matcher.searchCorrected(reading, right)] : []
+    })
+    return [...read, ...spelt].map(({ cells, found }) => ({
       cells,
       senses: found.map(({ list: { role, language }, ...word }) => ({ role, language, ...word })),
     }))

@@ -37,23 +37,35 @@ export function createSpelling(words: readonly string[], others: ReadonlySet<str
 
 const without = (word: string, at: number): string => word.slice(0, at) + word.slice(at + 1)
 
+/** A text with its misspelt words put right. */
+export interface Corrected {
+  readonly cells: Cells
+  /** Of each letter of the text, where it is now; of a word put right, where that begins. */
+  readonly places: Uint32Array
+  /** The words put right, from their first to their last letter. */
+  readonly words: readonly { readonly start: number; readonly end: number }[]
+}
+
 /** The text with its misspelt words put right; undefined if it has none. */
-export function corrected(cells: Cells, meant: Spelling): Cells | undefined {
+export function corrected(cells: Cells, meant: Spelling): Corrected | undefined {
   const sources: number[] = []
   const symbols: (number | undefined)[] = []
-  let isChanged = false
+  const places = new Uint32Array(cells.options.length)
+  const words: { start: number; end: number }[] = []
   const isLetter = (at: number) => cells.soft[at] === 0
   for (let start = 0, end = 0; start < cells.options.length; start = end) {
     for (end = start + 1; end < cells.options.length && cells.gaps[end] === NO_GAP && isLetter(end); ) end++
     const right = isLetter(start) && end - start <= LONGEST ? meant(lettersOf(cells, start, end - 1)) : undefined
     const letters = right === undefined ? undefined : [...right]
+    const begin = sources.length
+    for (let at = start; at < end; at++) places[at] = letters ? begin : begin + at - start
     for (let i = 0; i < (letters?.length ?? end - start); i++) {
       sources.push(Math.min(start + i, end - 1))
       symbols.push(letters?.[i]?.codePointAt(0))
     }
-    isChanged ||= letters !== undefined
+    if (letters) words.push({ start: begin, end: sources.length - 1 })
   }
-  if (!isChanged) return undefined
+  if (words.length === 0) return undefined
   const copied = <A extends Uint8Array | Uint16Array>(from: A): A => {
     const to = new (from.constructor as new (length: number) => A)(sources.length)
     for (const [i, source] of sources.entries()) to[i] = from[source] as number
@@ -62,12 +74,11 @@ export function corrected(cells: Cells, meant: Spelling): Cells | undefined {
   const gaps = copied(cells.gaps)
   // A word that has become longer repeats its last letter's facts, not its gap.
   for (const [i, source] of sources.entries()) if (source === sources[i - 1]) gaps[i] = NO_GAP
-  return {
-    options: sources.map((source, i) => {
-      const symbol = symbols[i]
-      return symbol === undefined ? (cells.options[source] as readonly number[]) : [symbol]
-    }),
-    ...{ gaps, soft: copied(cells.soft), pieceLetters: copied(cells.pieceLetters) },
-    ...{ contraction: copied(cells.contraction), clauses: copied(cells.clauses), sentences: copied(cells.sentences) },
-  }
+  const options = sources.map((source, i) => {
+    const symbol = symbols[i]
+    return symbol === undefined ? (cells.options[source] as readonly number[]) : [symbol]
+  })
+  const facts = { soft: copied(cells.soft), pieceLetters: copied(cells.pieceLetters) }
+  const borders = { clauses: copied(cells.clauses), sentences: copied(cells.sentences) }
+  return { cells: { options, gaps, ...facts, ...borders, contraction: copied(cells.contraction) }, places, words }
 }

@@ -1,6 +1,7 @@
-import { type Cells, reversed, toCells } from './cells.js'
+import { type Cells, cut, reversed, toCells } from './cells.js'
 import { readingsOf } from './normalize.js'
 import { createPhraseFinder } from './ordinary-phrases.js'
+import type { Corrected } from './spelling.js'
 import { searchTerms } from './term-search.js'
 import { createTermTrie, type Match, toTerm } from './term-trie.js'
 
@@ -46,6 +47,8 @@ const MIN_REVERSED_LENGTH = 4
 const NO_PHRASES: readonly string[] = []
 /** In place of a list's index. */
 const FILLER = -1
+/** How many letters beside a word put right are read again: more than any term with an ordinary phrase around it has. */
+const READ_AGAIN = 100
 
 /** Compiles lists into one linear search. `fillers` may stand between terms written together ("termandterm"). */
 export function createTermMatcher<List extends TermList>(lists: readonly List[], fillers: readonly string[] = []) {
@@ -57,28 +60,68 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
   const findUndisguised = createPhraseFinder(lists.map((list) => (list.undisguised ? list.terms : NO_PHRASES)))
   const phrasesOf = lists.map(({ ordinary }) => phrases.indexOf(ordinary ?? NO_PHRASES))
 
+  const foundIn = ({ cells, backwards }: ReadText[number]): Found<List>[] => {
+    const ordinary = furthestEnds(findPhrases(cells), phrases.length, cells.options.length)
+    const found: Found<List>[] = []
+    const note = ({ term: { list: index, written }, start, end }: Match) => {
+      const list = lists[index]
+      if (!list || end <= (ordinary[phrasesOf[index] as number]?.[start] as number)) return
+      const last = found.at(-1)
+      if (last?.end === end && last.written === written && last.list === list) return
+      found.push({ list, written, start, end })
+    }
+    findUndisguised(cells).forEach(note)
+    searchTerms(trie, cells, note)
+    const final = cells.options.length - 1
+    searchTerms(trie, backwards, ({ term, start, end, pieced }) => {
+      if (pieced || term.symbols.length < MIN_REVERSED_LENGTH) return
+      note({ term, start: final - end, end: final - start, pieced })
+    })
+    return found
+  }
   return {
     search: (text: ReadText): Reading<List>[] =>
-      text.map(({ cells, backwards }) => {
-        const ordinary = furthestEnds(findPhrases(cells), phrases.length, cells.options.length)
-        const found: Found<List>[] = []
-        const note = ({ term: { list: index, written }, start, end }: Match) => {
-          const list = lists[index]
-          if (!list || end <= (ordinary[phrasesOf[index] as number]?.[start] as number)) return
-          const last = found.at(-1)
-          if (last?.end === end && last.written === written && last.list === list) return
-          found.push({ list, written, start, end })
-        }
-        findUndisguised(cells).forEach(note)
-        searchTerms(trie, cells, note)
-        const final = cells.options.length - 1
-        searchTerms(trie, backwards, ({ term, start, end, pieced }) => {
-          if (pieced || term.symbols.length < MIN_REVERSED_LENGTH) return
-          note({ term, start: final - end, end: final - start, pieced })
-        })
-        return { cells, found }
-      }),
+      text.map((reading) => ({ cells: reading.cells, found: foundIn(reading) })),
+
+    /**
+     * What a reading holds once its words are put right. Reads again only what is around these: one misspelt word must
+     * not double the cost of a long text.
+     */
+    searchCorrected({ found: before }: Reading<List>, { cells, places, words }: Corrected): Reading<List> {
+      const isAround = touching(words, cells.options.length)
+      const kept = before
+        .map((it) => ({ ...it, start: places[it.start] as number, end: places[it.end] as number }))
+        .filter((it) => !isAround(it))
+      const again = stretchesAround(words, cells.options.length).flatMap(({ start: from, end: to }) => {
+        const stretch = cut(cells, from, to)
+        return foundIn({ cells: stretch, backwards: reversed(stretch, '') })
+          .map((it) => ({ ...it, start: it.start + from, end: it.end + from }))
+          .filter(isAround)
+      })
+      return { cells, found: [...kept, ...again] }
+    },
   }
+}
+
+/** Whether something has a letter of the words. Counted beforehand: a term's letters may be repeated without end. */
+function touching(words: Corrected['words'], length: number) {
+  const lettersBefore = new Uint32Array(length + 1)
+  for (const { start, end } of words) lettersBefore.fill(1, start + 1, end + 2)
+  for (let at = 1; at <= length; at++) (lettersBefore[at] as number) += lettersBefore[at - 1] as number
+  return ({ start, end }: { readonly start: number; readonly end: number }): boolean =>
+    lettersBefore[end + 1] !== lettersBefore[start]
+}
+
+/** What is to be read again, each letter once. */
+function stretchesAround(words: Corrected['words'], length: number): { start: number; end: number }[] {
+  const stretches: { start: number; end: number }[] = []
+  for (const word of words) {
+    const [start, end] = [Math.max(0, word.start - READ_AGAIN), Math.min(length, word.end + 1 + READ_AGAIN)]
+    const last = stretches.at(-1)
+    if (last && start <= last.end) last.end = end
+    else stretches.push({ start, end })
+  }
+  return stretches
 }
 
 /** By list of phrases, how far the phrases that begin at each letter or before it reach; -1: there are none. */
