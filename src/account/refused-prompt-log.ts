@@ -15,6 +15,15 @@ export interface LoggedRefusal {
   readonly wrongBy: string | null
 }
 
+/** An account with several refusals about minors. */
+export interface RepeatedRefusals {
+  readonly username: string
+  /** Of those that are kept, at least two. */
+  readonly count: number
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
 interface RefusalFilter {
   readonly category?: string | undefined
   readonly accountId?: string | undefined
@@ -25,6 +34,11 @@ export interface RefusedPromptLog {
   list(filter: RefusalFilter, page: PageRequest): Promise<Page<LoggedRefusal>>
   /** Of the latest refusals, in order. */
   categories(): Promise<string[]>
+  /**
+   * The accounts, not deleted, with more than one refusal of the last 30 days in a category named after minors that was not
+   * marked as wrong: most refusals first, at most `limit`.
+   */
+  repeated(limit: number): Promise<RepeatedRefusals[]>
   /** A repeat keeps the first time and name. Resolves to whose prompt it was; undefined: there is no such refusal. */
   markWrong(id: number, by: string): Promise<{ readonly username: string; readonly isNew: boolean } | undefined>
 }

@@ -20,6 +20,11 @@ export function moderationCommands(program: Command, run: Runner): void {
     .option('--limit <n>', `how many, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
     .action(run(listRefusals))
   moderation
+    .command('repeated')
+    .description('count refusals about minors of the last 30 days, for accounts with more than one')
+    .option('--limit <n>', `how many accounts, ${DEFAULT_LIMIT} unless given`, wholeNumber('--limit', 1, 10_000))
+    .action(run(listRepeated))
+  moderation
     .command('wrong')
     .description('mark a refusal as wrong, so that the rules can be corrected')
     .argument('<id>', 'its ID from "easel moderation list"', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
@@ -39,6 +44,17 @@ async function listRefusals({ db }: Operator, { user, category, limit = DEFAULT_
         prompt: prompt.length > SHOWN ? `${prompt.slice(0, SHOWN)}…` : prompt,
       })),
       'No such prompts.',
+    ),
+  }
+}
+
+async function listRepeated({ db }: Operator, { limit = DEFAULT_LIMIT }: { readonly limit?: number }) {
+  const accounts = await refusedPromptLog(db).repeated(limit)
+  return {
+    json: accounts.map((it) => jsonOf(it)),
+    text: table(
+      accounts.map(({ username: user, count, firstAt: first, lastAt: last }) => ({ user, count, first, last })),
+      'No account had two such refusals in the last 30 days.',
     ),
   }
 }

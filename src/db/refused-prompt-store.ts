@@ -1,5 +1,5 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import type { RefusedPromptLog } from '../account/refused-prompt-log.js'
+import type { RefusedPromptLog, RepeatedRefusals } from '../account/refused-prompt-log.js'
 import type { RefusedPrompts } from '../generation/submit/submission.js'
 import { pageOf } from '../page.js'
 import type { Database } from './client.js'
@@ -55,6 +55,16 @@ const CATEGORIES = statement<{ category: string }>('categories_of_refusals')`
   SELECT DISTINCT category FROM (SELECT ${r.category} FROM ${r} ORDER BY ${r.id} DESC LIMIT ${LATEST}) latest
    ORDER BY category`
 
+/** How many of the latest refusals are counted: no index has the category or the time. */
+const COUNTED = 100_000
+const REPEATED = statement<RepeatedRefusals>('repeated_refusals')`
+  SELECT ${u.username}, count(*)::int AS count, min(latest.at) AS "firstAt", max(latest.at) AS "lastAt"
+    FROM (SELECT ${r.userId}, ${r.at}, ${r.category}, ${r.wrongAt} FROM ${r} ORDER BY ${r.id} DESC LIMIT ${COUNTED}) latest
+    JOIN ${u} ON ${u.id} = latest.user_id
+   WHERE latest.category LIKE '%minors%' AND latest.wrong_at IS NULL AND latest.at > now() - interval '30 days'
+     AND ${u.deletedAt} IS NULL
+   GROUP BY ${u.id} HAVING count(*) > 1 ORDER BY count DESC, "lastAt" DESC LIMIT ${param('limit')}::int`
+
 export const refusedPromptLog = ({ orm, pool }: Database): RefusedPromptLog => ({
   async list({ category, accountId }, { limit, after: [before] = [] }) {
     const rows = await orm
@@ -82,6 +92,8 @@ export const refusedPromptLog = ({ orm, pool }: Database): RefusedPromptLog => (
   },
 
   categories: async () => (await CATEGORIES.rows(pool)).map(({ category }) => category),
+
+  repeated: (limit) => REPEATED.rows(pool, { limit }),
 
   markWrong: (id, by) => MARK_WRONG.first(pool, { id, by }),
 })

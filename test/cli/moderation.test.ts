@@ -47,6 +47,49 @@ describe('moderation', () => {
   })
 })
 
+describe('moderation repeated', () => {
+  const MINORS = ['sexual content with minors', 'sexual, sexual/minors', 'drawn image: sexual/minors']
+
+  it('counts what was refused about minors in the last 30 days, by account, most first', async () => {
+    const [often, twice, once] = [await givenUser(easel.db), await givenUser(easel.db), await givenUser(easel.db)]
+    const other = await givenUser(easel.db)
+    const ids: number[] = []
+    for (const category of MINORS) ids.push(await givenRefused(often, 'x', category))
+    const [first, , last] = ids
+    await easel.db.pool.query(`UPDATE refused_prompts SET at = now() - interval '29 days' WHERE id = $1`, [first])
+    for (let n = 0; n < 2; n++) await givenRefused(twice, 'x', MINORS[0])
+    await givenRefused(once, 'x', MINORS[0])
+    await givenRefused(once, 'x', 'sexual')
+    for (let n = 0; n < 5; n++) await givenRefused(other, 'x', 'sexual')
+    const { rows } = await easel.db.pool.query('SELECT at FROM refused_prompts WHERE id = ANY ($1) ORDER BY at', [
+      [first, last],
+    ])
+    const times = rows.map(({ at }) => at.toISOString())
+    expect(await easel.json('moderation repeated')).toEqual([
+      { username: often.username, count: 3, first_at: times[0], last_at: times[1] },
+      expect.objectContaining({ username: twice.username, count: 2 }),
+    ])
+    expect(await easel.json('moderation repeated --limit 1')).toHaveLength(1)
+    expect(await easel.text('moderation repeated')).toMatch(
+      new RegExp(`^user +count +first +last\\n${often.username} +3 +\\S.*\\n${twice.username} +2 +`),
+    )
+  })
+
+  it('leaves out what is older, what was marked as wrong, and deleted accounts', async () => {
+    await easel.db.pool.query('DELETE FROM refused_prompts')
+    const [old, wronged, gone] = [await givenUser(easel.db), await givenUser(easel.db), await givenUser(easel.db)]
+    for (const user of [old, wronged, gone])
+      for (let n = 0; n < 2; n++) await givenRefused(user, 'x', 'sexual content with minors')
+    await easel.db.pool.query(`UPDATE refused_prompts SET at = now() - interval '31 days' WHERE user_id = $1`, [old.id])
+    const [{ id }] = await easel.json(`moderation list --user ${wronged.username}`)
+    await easel.text(`moderation wrong ${id}`)
+    expect(await easel.json('moderation repeated')).toMatchObject([{ username: gone.username }])
+    await easel.json(`user delete ${gone.username}`)
+    expect(await easel.json('moderation repeated')).toEqual([])
+    expect(await easel.text('moderation repeated')).toBe('No account had two such refusals in the last 30 days.')
+  })
+})
+
 describe('user delete', () => {
   it('ends sessions, and with --purge wipes refused prompts and what the user signed in with, and nobody else’s', async () => {
     const [user, other] = [await givenUser(easel.db), await givenUser(easel.db)]

@@ -95,7 +95,7 @@ const OPERATOR_PAGES = [
     (act) => `POST /operator/users/:username/${act}`,
   ),
   ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
-  ...['GET /operator/moderation', 'POST /operator/moderation/:id/wrong'],
+  ...['GET /operator/moderation', 'GET /operator/moderation/repeated', 'POST /operator/moderation/:id/wrong'],
   ...['GET /operator/images', 'POST /operator/images'],
   'GET /operator/mails',
 ]

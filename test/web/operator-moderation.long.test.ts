@@ -19,14 +19,16 @@ describeInBrowser('the log of refused prompts in a browser', () => {
     expect((await call(url, 'POST', '/api/v1/generate', { key: user.key, body: refused })).status).toBe(400)
     const noted = () => db.pool.query('SELECT FROM refused_prompts WHERE user_id = $1', [user.id])
     await until(async () => (await noted()).rowCount, 'the note of the refused prompt')
+    await call(url, 'POST', '/api/v1/generate', { key: user.key, body: refused })
+    await until(async () => (await noted()).rowCount === 2, 'the note of its repeat')
     const { cookie } = await givenOperator(db)
     const { page, violations, scrollsSideways } = await browser.open(url, cookie, { reducedMotion: 'reduce' })
     await page.goto(`/operator/moderation?user=${user.username}`)
-    const text = page.locator('details.text p')
+    const text = page.locator('details.text p').first()
     expect(await text.isVisible()).toBe(false)
-    await page.getByText('Show the text').click()
+    await page.getByText('Show the text').first().click()
     expect(await text.textContent()).toBe(REFUSED)
-    for (const path of ['', '/operator/images']) {
+    for (const path of ['', '/operator/moderation/repeated', '/operator/images']) {
       if (path) await page.goto(path)
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
@@ -36,7 +38,7 @@ describeInBrowser('the log of refused prompts in a browser', () => {
       expect(await scrollsSideways()).toBe(false)
     }
     await page.goto(`/operator/moderation?user=${user.username}`)
-    await page.getByRole('button', { name: 'Mark as wrong' }).click()
+    await page.getByRole('button', { name: 'Mark as wrong' }).first().click()
     await page.getByText('marked as wrong', { exact: true }).waitFor()
     expect(await page.getByText('The refusal is marked as wrong.').isVisible()).toBe(true)
   })

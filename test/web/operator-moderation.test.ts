@@ -114,6 +114,24 @@ describe('the log of refused prompts', () => {
     expect((await see('/operator/moderation?user=%00&category=%00&before=x')).status).toBe(200)
   })
 
+  it('leads to the accounts with repeated refusals about minors, and these to their refusals', async () => {
+    const { db } = context.service
+    const [often, twice, other] = [await givenUser(db), await givenUser(db), await givenUser(db)]
+    await givenRefused(often, 40, 2, 'sexual content with minors')
+    await givenRefused(twice, 39, 1, 'drawn image: sexual/minors')
+    await givenRefused(other, 50, 0, 'sexual acts with animals')
+    expect((await see('/operator/moderation')).html).toContain('href="/operator/moderation/repeated"')
+    const { status, html } = await see('/operator/moderation/repeated')
+    expect(status).toBe(200)
+    const users = [...html.matchAll(/href="\/operator\/moderation\?user=([^"]+)">(\d+)</g)].map(([, ...it]) => it)
+    expect(users.slice(0, 2)).toEqual([
+      [often.username, '40'],
+      [twice.username, '39'],
+    ])
+    expect(html).not.toContain(other.username)
+    expect(html).toContain(`href="/operator/users/${often.username}"`)
+  })
+
   it('marks a refusal as wrong once, and records who did', async () => {
     const { db } = context.service
     const user = await givenUser(db)

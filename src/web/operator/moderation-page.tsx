@@ -34,7 +34,12 @@ export const ModerationPage = ({
   const { category, user } = chosen
   const to = (place?: number) => address(PATH, { ...chosen, before: place })
   return (
-    <OperatorLayout title="Moderation" signedIn={signedIn} path={PATH}>
+    <OperatorLayout
+      title="Moderation"
+      signedIn={signedIn}
+      path={PATH}
+      aside={<a href={`${PATH}/repeated`}>Repeated refusals about minors</a>}
+    >
       <Notices done={done} problem={problem} />
       <search>
         <form class="row search" method="get" action={PATH}>

@@ -6,8 +6,10 @@ import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'
 import { ModerationPage } from './moderation-page.js'
+import { RepeatedPage } from './repeated-page.js'
 
 const PAGE = 50
+const MOST_ACCOUNTS = 100
 
 const word = (maxLength: number) =>
   z
@@ -39,6 +41,10 @@ export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void 
     const said = { problem, done: done && 'The refusal is marked as wrong.' }
     return sendPage(reply, <ModerationPage {...page} {...said} />)
   })
+
+  app.get('/operator/moderation/repeated', async (request, reply) =>
+    sendPage(reply, <RepeatedPage signedIn={sessionOf(request)} accounts={await log.repeated(MOST_ACCOUNTS)} />),
+  )
 
   app.post('/operator/moderation/:id/wrong', { schema: { params, body: chosen } }, async (request, reply) => {
     const { id } = request.params
