@@ -115,7 +115,7 @@ export async function openFoundation(
   const checks: Readonly<Record<string, ReadyCheck>> = {
     postgres: { vital: true, trouble: () => faults.trouble() ?? databaseTrouble(db) },
     migrations: { vital: true, trouble: () => migrationTrouble(db) },
-    ...(shared && { redis: { vital: false, trouble: () => redisTrouble(shared) } }),
+    ...(shared && { redis: { vital: false, trouble: redisTrouble(shared, namespace) } }),
     reconciler: { vital: false, trouble: () => repairTrouble(db) },
   }
   try {

@@ -73,7 +73,8 @@ async function connected(redis: Redis, timeoutMs: number): Promise<void> {
   })
 }
 
-const refusalOf = (error: Error): string | undefined =>
+/** The sentence for a login or TLS that Redis or we refused; undefined for any other error. */
+export const refusalOf = (error: Error): string | undefined =>
   /NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)
     ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
     : tlsTrouble(error, 'Redis', 'REDIS_URL')

@@ -165,8 +165,78 @@ describe.skipIf(!redisAvailable)('a process', () => {
     const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet)
     closers.push(() => redis.disconnect())
     await whenReady(redis)
-    expect(await until(() => redisTrouble(redis), 'the sentence')).toMatch(/^Redis is a replica and takes nothing,/)
+    const trouble = redisTrouble(redis, 'easel')
+    expect(await until(trouble, 'the sentence')).toMatch(/^Redis is a replica and takes nothing:/)
     await redis.replicaof('NO', 'ONE')
-    await until(async () => (await redisTrouble(redis)) === undefined, 'a primary')
+    await until(async () => (await trouble()) === undefined, 'a primary')
+  })
+})
+
+describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
+  const started = async (...settings: string[]) => {
+    const url = await startRedisWith(...settings)
+    const [redis, admin] = [createFailFastRedis(url, quiet), new Redis(url)]
+    admin.on('error', quiet)
+    closers.push(
+      () => redis.disconnect(),
+      () => admin.disconnect(),
+    )
+    await whenReady(redis)
+    return { admin, trouble: redisTrouble(redis, 'easel') }
+  }
+
+  it.each<[string, RegExp, (admin: Redis) => unknown, (admin: Redis) => unknown]>([
+    [
+      'that is full',
+      /^Redis has no memory left: raise its maxmemory\./,
+      (it) => it.config('SET', 'maxmemory', '1'),
+      (it) => it.config('SET', 'maxmemory', '0'),
+    ],
+    [
+      'that lacks its replicas',
+      /^Redis takes nothing because too few of its replicas are there: /,
+      (it) => it.config('SET', 'min-replicas-to-write', '1'),
+      (it) => it.config('SET', 'min-replicas-to-write', '0'),
+    ],
+    [
+      'whose user may run no scripts',
+      /^Redis gives the user in REDIS_URL too few rights: /,
+      (it) => it.acl('SETUSER', 'default', '-@scripting'),
+      (it) => it.acl('SETUSER', 'default', '+@all'),
+    ],
+    [
+      'whose user may write other keys only',
+      /^Redis gives the user in REDIS_URL too few rights: /,
+      (it) => it.acl('SETUSER', 'default', 'resetkeys', '~other:*'),
+      (it) => it.acl('SETUSER', 'default', 'allkeys'),
+    ],
+    [
+      'that evicts',
+      /^Redis may drop jobs and locks, because its maxmemory-policy is allkeys-lru: /,
+      (it) => it.config('SET', 'maxmemory-policy', 'allkeys-lru'),
+      (it) => it.config('SET', 'maxmemory-policy', 'noeviction'),
+    ],
+  ])('%s is said, and no longer when it is mended', async (_state, sentence, begin, end) => {
+    const { admin, trouble } = await started()
+    expect(await trouble()).toBeUndefined()
+    await begin(admin)
+    expect(await trouble()).toMatch(sentence)
+    await end(admin)
+    expect(await trouble()).toBeUndefined()
+  })
+
+  it('that lets nobody ask for INFO is nothing', async () => {
+    const { admin, trouble } = await started()
+    await admin.acl('SETUSER', 'default', '-info')
+    expect(await trouble()).toBeUndefined()
+  })
+
+  it('whose password was changed is said although there is no connection', async () => {
+    const { admin, trouble } = await started()
+    await admin.config('SET', 'requirepass', 'another')
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await until(async () => /refuses the user or the password/.test((await trouble()) ?? ''), 'the wrong password')
+    await admin.config('SET', 'requirepass', '')
+    await until(async () => (await trouble()) === undefined, 'the login')
   })
 })
