@@ -54,7 +54,7 @@ const INTERFACES = { website: 'the website', create_image: 'Create Image', perso
 const REASONS: { readonly [Reason in PutBackReason]?: string } = {
   unavailable: 'the GPU server could not be reached',
   busy: 'the GPU server was busy',
-  auth: 'the GPU server refused the password in INFERENCE_URL',
+  auth: 'the GPU server, or a firewall before it, refused it: see the password in INFERENCE_URL',
   unusable: 'the GPU server is of another kind than INFERENCE_URL says',
   lost: 'the connection to the GPU server broke',
   timeout: 'it took longer than INFERENCE_TIMEOUT_SECONDS',

@@ -186,6 +186,13 @@ describe('an attempt', () => {
     },
   )
 
+  it('loses a try to a refusal only if the server has drawn others since it last refused it', async () => {
+    const { ports, done } = givenOutside()
+    for (const kind of ['unavailable', 'auth', 'unusable', 'busy'] as const)
+      await run(ports, failing(kind), claimed(), undefined, { isCulprit: () => true })
+    expect(done).toEqual([...Array(3).fill('requeue, one try less'), 'requeue'])
+  })
+
   it('loses a try to a broken connection only if it is the generation that breaks it, or to the third one', async () => {
     const { ports, done } = givenOutside({ losses: 1 })
     await run(ports, failing('lost'))

@@ -102,3 +102,36 @@ describe('a proxy before the GPU server that gives up while an image is drawn', 
     expect(gpu.asked()).toHaveLength(5)
   })
 })
+
+describe('a firewall before the GPU server that refuses one drawing', () => {
+  async function givenRefused(status: number) {
+    const gpu = await startA1111StandIn({ models: [MODEL.filename] })
+    onTestFinished(() => gpu.close())
+    gpu.set({ fault: { status }, sampler: 'Heun' })
+    const refused = await givenQueued({ sampler: 'heun' })
+    const others = [await givenQueued(), await givenQueued()]
+    await service.worker({ times: QUICK }, { INFERENCE_URL: gpu.inferenceUrl })
+    const serve = async ({ user, id }: (typeof others)[number]) =>
+      expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+    for (const other of others) await serve(other)
+    return { refused, serve }
+  }
+
+  it.each([302, 401, 403, 404, 405, 501, 502, 503])(
+    'keeps nobody else waiting, and fails it in the end: %i',
+    async (status) => {
+      const { refused, serve } = await givenRefused(status)
+      const isOver = async () => (await rowOf(service.db, refused)).status === 'failed'
+      while (!(await isOver())) await serve(await givenQueued())
+      expect(await chargesOf(service.db, refused.user)).toEqual(CHARGED_AND_GIVEN_BACK)
+    },
+  )
+
+  it.each([429, 529])('keeps nobody else waiting, and does not count what says that it is busy: %i', async (status) => {
+    const { refused, serve } = await givenRefused(status)
+    const { attempt } = await rowOf(service.db, refused)
+    await until(async () => (await rowOf(service.db, refused)).attempt > attempt, 'another attempt')
+    await serve(await givenQueued())
+    expect(await rowOf(service.db, refused)).toMatchObject({ tries: 0 })
+  })
+})

@@ -38,7 +38,7 @@ type Streak = ReturnType<typeof newStreak>
 
 /** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
 export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
-  /** By generation: how many others the server has finished since it dropped this one. */
+  /** By generation: how many others the server has finished since it dropped or refused this one. */
   const drops = new Map<string, number>()
   /** What was dropped lately: others go first. */
   let dropped: readonly string[] = []
@@ -60,13 +60,13 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
   }
 
   return {
-    /** The connection broke during the generation's inference. */
+    /** The connection broke, or the server refused, when the generation was to be drawn. */
     noteDrop(id: string): void {
       drops.delete(id)
       remember(drops, id, 0)
       dropped = [...dropped.slice(-MAX_REMEMBERED), id]
     },
-    /** The generations that the server has dropped since nothing else waited. */
+    /** The generations that the server has dropped or refused since nothing else waited. */
     dropped: () => dropped,
     forgiveDropped(): void {
       dropped = []
@@ -102,7 +102,7 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
       for (const key of [SERVER, modelKey(filename), samplerKey(sampler)]) streaks.set(key, newStreak(now))
       for (const [other, finished] of drops) drops.set(other, finished + 1)
     },
-    /** Whether the server has finished others since it last dropped this generation, which is then at fault. */
+    /** Whether the server has finished others since it last dropped or refused this generation, which is then at fault. */
     isCulprit: (id: string): boolean => (drops.get(id) ?? 0) > 0,
     /** The generation's inference failed. Undefined: the fault is the generation's own, and counts as a try. */
     sharedFault(job: Job): SharedFault | undefined {

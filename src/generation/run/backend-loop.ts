@@ -1,6 +1,6 @@
 import { timeLimit } from '../../abort-signals.js'
 import { inferencePace } from '../inference-pace.js'
-import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal, isServerFault } from './backend.js'
 import { backendExperience } from './backend-experience.js'
 import type { BackendRegistry, ClaimedGeneration, Serves } from './claim.js'
 import { type InferenceRun, inferenceRun } from './gpu-turn.js'
@@ -168,7 +168,7 @@ export function backendLoop(
   const noteOutcome = (generation: ClaimedGeneration, outcome: RunOutcome): void => {
     if (typeof outcome === 'object') {
       const { down } = outcome
-      if (down.kind === 'lost') experience.noteDrop(generation.id)
+      if (isServerFault(down)) experience.noteDrop(generation.id)
       wentDown(down)
       return
     }

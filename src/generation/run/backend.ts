@@ -88,7 +88,7 @@ export const BACKEND_FAULTS = [
 
 /**
  * - `unavailable`, `busy`, `auth`: the server's fault; costs the generation no try, and the backend is left alone until
- *   it answers again
+ *   it answers again. If it then finishes others and is `unavailable` or `auth` for this one again, that costs a try
  * - `lost`: likewise, but the connection broke, or a proxy gave up, while the server was asked to draw; if that goes on, it
  *   costs the generation tries
  * - `unusable`: likewise; the server answers, but is of another kind or set up for something else

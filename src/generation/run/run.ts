@@ -152,8 +152,7 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   log.warn({ ...facts, err: error, kind }, 'generation attempt failed')
   if (fault && BACKEND_FAULTS.some((its) => its === kind)) experience.failed()
   if (isServerFault(error)) {
-    if (error.kind === 'lost') await afterLoss(attempt, error, experience)
-    else await requeue(attempt, error.kind)
+    await afterServerFault(attempt, error, experience)
     return { down: error }
   }
   switch (fault?.kind) {
@@ -182,12 +181,17 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
 /** A server that restarts loses what it draws once or twice; a proxy that gives up too early does so each time. */
 const FREE_LOSSES = 2
 
-/** The connection broke, or a proxy gave up, while the server was asked to draw. */
-async function afterLoss(attempt: Attempt, error: BackendError, experience: Experience): Promise<RunOutcome> {
+/**
+ * Another generation goes first, as the backend's loop sees to. If only this one is refused or dropped, by a firewall
+ * before the server for instance, the fault is this one's; but whoever is busy may be so again.
+ */
+async function afterServerFault(attempt: Attempt, error: BackendError, experience: Experience): Promise<RunOutcome> {
   const { runs, generation, times } = attempt
-  // Another generation goes first, as the backend's loop sees to: if only this one is dropped, the fault is this one's.
-  const delayMs = times.droppedMs
-  const isOwn = experience.isCulprit() || (await record(() => runs.losses(generation.id))) >= FREE_LOSSES
+  const isLost = error.kind === 'lost'
+  const delayMs = isLost ? times.droppedMs : 0
+  const isOwn =
+    (error.kind !== 'busy' && experience.isCulprit()) ||
+    (isLost && (await record(() => runs.losses(generation.id))) >= FREE_LOSSES)
   return isOwn ? failOrRetry(attempt, error, delayMs) : requeue(attempt, error.kind, { countTry: false, delayMs })
 }
 
