@@ -10,7 +10,7 @@ import { type Database, sqlState } from './client.js'
 import { backends, leases } from './process-schema.js'
 import { generations } from './schema.js'
 import { isMigrated } from './schema-version.js'
-import { queryOnce } from './statement.js'
+import { type Queryable, queryOnce } from './statement.js'
 
 const NOT_MIGRATED = 'The database is not up to date: run "easel migrate" first.'
 
@@ -73,10 +73,24 @@ function requireOutage(error: unknown, variable?: string): void {
     throw new Error(sentence ?? (error as Error).message, { cause: error })
 }
 
+/** SQL_ASCII keeps what it gets. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII']
+
+/** @throws Error with one sentence where the database could not keep every character of a prompt */
+export async function requireEncoding(on: Queryable): Promise<void> {
+  const { rows } = await on.query({ text: 'SHOW server_encoding' })
+  const { server_encoding: encoding } = rows[0]
+  if (!ENCODINGS.includes(encoding))
+    throw new Error(
+      `The database has the encoding ${encoding}, which lacks most characters: create it anew with the encoding UTF8 (createdb -T template0 -E UTF8).`,
+    )
+}
+
 /** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   let migrated = true
   try {
+    await requireEncoding(pool)
     await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
     migrated = await isMigrated(pool)
   } catch (error) {

@@ -9,6 +9,7 @@ import pg from 'pg'
 import { SEED_MODELS } from '../catalog/seed.js'
 import { MIGRATIONS } from '../release.js'
 import { sqlState } from './client.js'
+import { requireEncoding } from './database-checks.js'
 import { modelVersions } from './schema.js'
 import { JOURNAL } from './schema-version.js'
 import { queryOnce } from './statement.js'
@@ -40,6 +41,7 @@ type Tell = (line: string) => unknown
  * Brings a database up to date: our tables, what BullMQ's Postgres backend needs, and the catalog if it is empty. Safe
  * while the service runs, and when several replicas do it at once: the later ones wait and find nothing to do.
  * @returns the names of the files that were applied
+ * @throws Error with one sentence if the database has an encoding that will not do
  */
 export async function migrateDatabase(
   databaseUrl: string,
@@ -56,6 +58,7 @@ export async function migrateDatabase(
   client.on('error', () => undefined)
   await client.connect()
   try {
+    await requireEncoding(client)
     for (let turn = 0; !(await hasTurn(client)); turn++) {
       if (turn === 0) tell('Another "easel migrate" is at work: waiting for its end.')
       await delay(TURN_MS)

@@ -5,13 +5,14 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { requireUsableDatabase } from '../../src/db/database-checks.js'
 import { migrateDatabase } from '../../src/db/migrate.js'
 import { newMigration } from '../../src/db/new-migration.js'
 import { runStore } from '../../src/db/run-store.js'
 import type { ClaimedGeneration } from '../../src/generation/run/claim.js'
 import { SAMPLERS } from '../../src/generation/sampler.js'
 import { MIGRATIONS } from '../../src/release.js'
-import { useDatabase } from '../support/database.js'
+import { patientDatabase, useDatabase } from '../support/database.js'
 import { givenGeneration, givenUser, givenWaiting } from '../support/givens.js'
 import { createEmptyDatabase, createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -149,6 +150,18 @@ describe('migrating', () => {
       { relname: 'notes_length', indisvalid: true },
       { relname: 'notes_note', indisvalid: true },
     ])
+  })
+})
+
+describe('a database that cannot keep every character', () => {
+  it('is refused by the migration and by a process, in a sentence that says how to create another', async () => {
+    const { url, drop } = await createEmptyDatabase('LATIN1')
+    onTestFinished(drop)
+    const refusal = /^The database has the encoding LATIN1, which lacks most characters: create it anew /
+    await expect(migrateDatabase(url)).rejects.toThrow(refusal)
+    const db = patientDatabase(url, 1)
+    onTestFinished(() => db.pool.end())
+    await expect(requireUsableDatabase(db)).rejects.toThrow(refusal)
   })
 })
 

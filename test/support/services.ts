@@ -35,9 +35,10 @@ function databaseOf(name: string): TestDatabase {
 }
 
 /** One without any table, for what migrates itself. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
+export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDatabase> {
   const name = `t_${randomBytes(8).toString('hex')}`
-  await asAdmin(async (admin) => void (await admin.query(`CREATE DATABASE ${name} TEMPLATE template0`)))
+  const how = `TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`
+  await asAdmin(async (admin) => void (await admin.query(`CREATE DATABASE ${name} ${how}`)))
   return databaseOf(name)
 }
 
