@@ -37,6 +37,12 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** @throws unsupported_media_type, invalid_request */
 function textOf({ headers }: FastifyRequest, body: Buffer): string {
+  const { 'content-encoding': coding = '' } = headers
+  if (!/^(identity)?$/i.test(coding))
+    throw new AppError(
+      'unsupported_media_type',
+      `Unsupported Content-Encoding "${coding.slice(0, 50)}": send the body uncompressed.`,
+    )
   for (const [, charset = ''] of (headers['content-type'] ?? '').matchAll(CHARSET))
     if (!/^utf-?8$/i.test(charset))
       throw new AppError(

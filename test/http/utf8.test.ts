@@ -1,3 +1,4 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { givenSession } from '../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
@@ -50,12 +51,13 @@ const around = (write: (text: string) => string, bytes: number[]): Buffer => {
   return Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)])
 }
 
-async function send(path: string, owner: GivenUser, body: Buffer | string, type: string, cookie?: string) {
+async function send(path: string, owner: GivenUser, body: Buffer | string, type: string, cookie?: string, coding = '') {
   const headers = {
     authorization: `Bearer ${owner.key}`,
     accept: ACCEPT,
     'content-type': type,
     ...(cookie && { cookie }),
+    ...(coding && { 'content-encoding': coding }),
   }
   const sent = typeof body === 'string' ? body : new Uint8Array(body)
   const answer = await fetch(context.service.url + path, {
@@ -134,6 +136,30 @@ describe('a body', () => {
         expect([charset, status]).toEqual([charset, 415])
         expect(text).toMatch(/Unsupported charset .*: send the body as UTF-8\./)
       }
+      await expectNoTrace(db, owner)
+    },
+  )
+
+  it.each([...Object.keys(JSON_DOORS), ...Object.keys(FORM_DOORS)])(
+    'that is compressed is a 415 at %s',
+    async (path) => {
+      const { db } = context.service
+      const owner = await givenUser(db)
+      const cookie = path.startsWith('/sign') ? undefined : await givenSession(db, owner)
+      const [write, type] = path in JSON_DOORS ? [JSON_DOORS[path], JSON_TYPE] : [FORM_DOORS[path], FORM_TYPE]
+      const plain = (write as (text: string) => string)('x')
+      for (const [coding, body] of [
+        ['gzip', gzipSync(plain)],
+        ['br', brotliCompressSync(plain)],
+        ['deflate', plain],
+      ] as const) {
+        const { status, text } = await send(path, owner, body, type, cookie, coding)
+        expect([coding, status]).toEqual([coding, 415])
+        expect(text).toMatch(/Unsupported Content-Encoding .*: send the body uncompressed\./)
+      }
+      expect((await send('/api/v1/moderate', owner, '{"prompt":"x"}', JSON_TYPE, undefined, 'identity')).status).toBe(
+        200,
+      )
       await expectNoTrace(db, owner)
     },
   )
