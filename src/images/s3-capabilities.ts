@@ -91,10 +91,14 @@ export async function probeCapabilities({ put: putIn, lookUp }: Bucket): Promise
   if (lookup?.by !== 'HEAD')
     lacks.push(`${lookup ? 'HEAD' : 'HEAD and GET'} (${blind?.refusal ?? 'it does not show what it has stored'})`)
 
-  const replacing = lookup && features.conditional === 'all' ? await refusalOf(put(features, found?.etag)) : undefined
-  if (replacing) {
-    features = { ...features, conditional: 'new' }
-    lacks.push(`If-Match (${replacing.refusal})`)
+  if (lookup && features.conditional === 'all') {
+    const replacing = put(features, found?.etag)
+    const refused = await refusalOf(replacing)
+    // A proxy may change ETags, or leave them out.
+    if (refused || !(await replacing)) {
+      features = { ...features, conditional: 'new' }
+      lacks.push(`If-Match (${refused?.refusal ?? 'it does not know its own ETag'})`)
+    }
   }
   return { features, lookup, lacks }
 }

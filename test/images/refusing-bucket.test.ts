@@ -11,6 +11,19 @@ import { imageStore } from '../../src/images/open-image-store.js'
 import { asks, names, putsMoreThan, refusing } from '../support/s3-refusals.js'
 import { type Fault, type S3Server, startS3 } from '../support/s3-server.js'
 
+/** A proxy on the way back from the bucket; undefined: it leaves the ETag out. */
+const changingEtags =
+  (change: (etag: string) => string | undefined): Fault =>
+  (_request, response) => {
+    const set = response.setHeader.bind(response)
+    response.setHeader = (name, value) => {
+      const sent = /^etag$/i.test(name) ? change(String(value)) : value
+      return sent === undefined ? response : set(name, sent)
+    }
+    return 'pass'
+  }
+const NO_OWN_ETAG = 'If-Match (it does not know its own ETag)'
+
 const png = Buffer.from('the bytes of an image')
 const thumbnail = Buffer.from('a smaller one')
 
@@ -50,6 +63,11 @@ describe('a bucket that refuses what a put can do without', () => {
     ['conditions, with 400', refusing(400, 'InvalidArgument', names('if-')), 'conditional puts (400 InvalidArgument)'],
     ['conditions, with 501', refusing(501, 'NotImplemented', names('if-')), 'conditional puts (501 NotImplemented)'],
     ['If-Match', refusing(400, 'InvalidArgument', names('if-match')), 'If-Match (400 InvalidArgument)'],
+    ['If-Match, with 412', refusing(412, 'PreconditionFailed', names('if-match')), NO_OWN_ETAG],
+    ['If-Match, with 404', refusing(404, 'NoSuchKey', names('if-match')), NO_OWN_ETAG],
+    ['ETags, which a proxy makes weak', changingEtags((etag) => `W/${etag}`), NO_OWN_ETAG],
+    ['ETags, which a proxy changes', changingEtags((etag) => etag.replace(/"$/, '-gzip"')), NO_OWN_ETAG],
+    ['ETags, which a proxy leaves out', changingEtags(() => undefined), NO_OWN_ETAG],
     [
       'both',
       refusing(400, 'InvalidRequest', (it) => names('if-')(it) || names('x-amz-checksum')(it)),
