@@ -202,9 +202,9 @@ const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   )
   SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
 
-const LOSSES = statement<{ count: number }>('losses_of_generation')`
+const PUT_BACKS = statement<{ count: number }>('put_backs_of_generation')`
   SELECT count(*)::integer AS count FROM ${putBackAttempts}
-   WHERE ${putBackAttempts.generationId} = ${param('id')} AND ${putBackAttempts.reason} = 'lost'`
+   WHERE ${putBackAttempts.generationId} = ${param('id')} AND ${putBackAttempts.reason} = ${param('reason')}`
 
 const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
@@ -220,7 +220,7 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   return {
     standing,
 
-    losses: async (id) => (await LOSSES.first(pool, { id }))?.count ?? 0,
+    putBacks: async (id, reason) => (await PUT_BACKS.first(pool, { id, reason }))?.count ?? 0,
 
     servedByOther: async (id) => (await SERVED_BY_OTHER.count(pool, { id })) === 1,
 

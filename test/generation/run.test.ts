@@ -24,7 +24,7 @@ function givenOutside(
   more: {
     readonly put?: () => Promise<void>
     readonly heartbeat?: () => Promise<boolean>
-    readonly losses?: number
+    readonly putBacks?: number
     readonly servedByOther?: boolean
   } = {},
 ) {
@@ -42,7 +42,7 @@ function givenOutside(
       requeue: async (generation, { countTry }) =>
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
       standing: async () => undefined,
-      losses: async () => more.losses ?? 0,
+      putBacks: async () => more.putBacks ?? 0,
       servedByOther: async () => more.servedByOther ?? false,
     },
     ends: noEnds,
@@ -193,11 +193,19 @@ describe('an attempt', () => {
     expect(done).toEqual([...Array(3).fill('requeue, one try less'), 'requeue'])
   })
 
+  it('loses a try to a refusal that has gone on for minutes, but not to a server that says that it is busy', async () => {
+    const [before, after] = [givenOutside({ putBacks: 19 }), givenOutside({ putBacks: 20 })]
+    for (const kind of ['unavailable', 'auth', 'unusable', 'busy'] as const)
+      for (const { ports } of [before, after]) await run(ports, failing(kind))
+    expect(before.done).toEqual(Array(4).fill('requeue'))
+    expect(after.done).toEqual([...Array(3).fill('requeue, one try less'), 'requeue'])
+  })
+
   it('loses a try to a broken connection only if it is the generation that breaks it, or to the third one', async () => {
-    const { ports, done } = givenOutside({ losses: 1 })
+    const { ports, done } = givenOutside({ putBacks: 1 })
     await run(ports, failing('lost'))
     await run(ports, failing('lost'), claimed(), undefined, { isCulprit: () => true })
-    const third = givenOutside({ losses: 2 })
+    const third = givenOutside({ putBacks: 2 })
     await run(third.ports, failing('lost'))
     await run(third.ports, failing('lost'), claimed(2))
     expect(done).toEqual(['requeue', 'requeue, one try less'])

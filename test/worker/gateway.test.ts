@@ -127,6 +127,17 @@ describe('a firewall before the GPU server that refuses one drawing', () => {
     },
   )
 
+  it.each([204, 403, 502])('fails it in the end where nothing else is to be drawn: %i', async (status) => {
+    const gpu = await startA1111StandIn({ models: [MODEL.filename] })
+    onTestFinished(() => gpu.close())
+    gpu.set({ fault: { status } })
+    const { user, id } = await givenQueued()
+    await service.worker({ times: { ...QUICK, probeCapMs: 20 } }, { INFERENCE_URL: gpu.inferenceUrl })
+    expect(await endOf(service, user, id)).toMatchObject({ status: 'failed' })
+    expect(await rowOf(service.db, { id })).toMatchObject({ attempt: 23, tries: 2 })
+    expect(await chargesOf(service.db, user)).toEqual(CHARGED_AND_GIVEN_BACK)
+  })
+
   it.each([429, 529])('keeps nobody else waiting, and does not count what says that it is busy: %i', async (status) => {
     const { refused, serve } = await givenRefused(status)
     const { attempt } = await rowOf(service.db, refused)

@@ -88,9 +88,9 @@ export const BACKEND_FAULTS = [
 
 /**
  * - `unavailable`, `busy`, `auth`: the server's fault; costs the generation no try, and the backend is left alone until
- *   it answers again. If it then finishes others and is `unavailable` or `auth` for this one again, that costs a try
- * - `lost`: likewise, but the connection broke, or a proxy gave up, while the server was asked to draw; if that goes on, it
- *   costs the generation tries
+ *   it answers again. If it then finishes others, or that goes on for minutes, all but `busy` cost tries
+ * - `lost`: likewise, but the connection broke, or a proxy gave up, while the server was asked to draw; costs tries from
+ *   the third time on
  * - `unusable`: likewise; the server answers, but is of another kind or set up for something else
  * - `timeout`, `oom`, `backend_fault`, `bad_output`: the generation's fault; costs one of its three tries. If several
  *   accounts' generations end with one of the last two in a row, it is the fault of the model or the sampler that they

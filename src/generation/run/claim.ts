@@ -77,8 +77,8 @@ export interface RunStore {
   succeed(generation: ClaimedGeneration, images: readonly StoredImage[]): Promise<boolean>
   /** A generation's status and its latest attempt. */
   standing(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
-  /** How many of its attempts have ended because the connection to the GPU server broke. */
-  losses(id: string): Promise<number>
+  /** How many of its attempts were put back for this reason. */
+  putBacks(id: string, reason: PutBackReason): Promise<number>
   /** Whether a live backend other than the one that runs it, which has not failed with it, could serve it. */
   servedByOther(id: string): Promise<boolean>
   /** Failure and refund in one transaction. @param isRefunded false: no credits are given back, whatever REFUND_FAILED says */

@@ -12,7 +12,7 @@ import {
 import { ImageTooLarge } from '../library/image-store.js'
 import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../shared-ports.js'
 import type { RefusedPrompts } from '../submit/submission.js'
-import { BACKEND_FAULTS, BackendError, type InferenceBackend, isServerFault } from './backend.js'
+import { BACKEND_FAULTS, BackendError, type BackendErrorKind, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './backend-experience.js'
 import type { ClaimedGeneration, PutBackReason, RunStore } from './claim.js'
 import { type GpuTurn, waitForTurn } from './gpu-turn.js'
@@ -178,8 +178,11 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   }
 }
 
-/** A server that restarts loses what it draws once or twice; a proxy that gives up too early does so each time. */
-const FREE_LOSSES = 2
+/**
+ * So often a fault of the server costs no try. One that restarts loses what it draws once or twice; a proxy that gives up
+ * too early does so each time. One that answers probes and refuses the same drawing for minutes will not take it.
+ */
+const FREE: Readonly<Partial<Record<BackendErrorKind, number>>> = { lost: 2, unavailable: 20, auth: 20, unusable: 20 }
 
 /**
  * Another generation goes first, as the backend's loop sees to. If only this one is refused or dropped, by a firewall
@@ -187,11 +190,11 @@ const FREE_LOSSES = 2
  */
 async function afterServerFault(attempt: Attempt, error: BackendError, experience: Experience): Promise<RunOutcome> {
   const { runs, generation, times } = attempt
-  const isLost = error.kind === 'lost'
-  const delayMs = isLost ? times.droppedMs : 0
+  const delayMs = error.kind === 'lost' ? times.droppedMs : 0
+  const free = FREE[error.kind]
   const isOwn =
-    (error.kind !== 'busy' && experience.isCulprit()) ||
-    (isLost && (await record(() => runs.losses(generation.id))) >= FREE_LOSSES)
+    free !== undefined &&
+    (experience.isCulprit() || (await record(() => runs.putBacks(generation.id, error.kind))) >= free)
   return isOwn ? failOrRetry(attempt, error, delayMs) : requeue(attempt, error.kind, { countTry: false, delayMs })
 }
 
