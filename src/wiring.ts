@@ -114,6 +114,8 @@ export async function openFoundation(
   /** Redis and the reconciler are missed by all processes alike, and the service goes on without them. */
   const checks: Readonly<Record<string, ReadyCheck>> = {
     postgres: { vital: true, trouble: () => faults.trouble() ?? databaseTrouble(db) },
+    /** Not vital: they may be of one kind only, such as submits. */
+    statements: { vital: false, trouble: () => faults.refused() },
     migrations: { vital: true, trouble: () => migrationTrouble(db) },
     ...(shared && { redis: { vital: false, trouble: redisTrouble(shared, namespace) } }),
     reconciler: { vital: false, trouble: () => repairTrouble(db) },

@@ -170,7 +170,7 @@ const isRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sq
 export class Rollback extends Error {}
 
 /** Postgres's own error, which Drizzle wraps. */
-function databaseError(error: unknown): pg.DatabaseError | undefined {
+export function databaseError(error: unknown): pg.DatabaseError | undefined {
   for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e
   return undefined
 }

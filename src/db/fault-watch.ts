@@ -1,5 +1,5 @@
 /** Watches a Postgres that answers, but refuses statements for the state that it is in: read-only, a full disk, … */
-import { sqlState } from './client.js'
+import { databaseError, sqlState } from './client.js'
 import { refusalOf } from './database-checks.js'
 
 export interface FaultWatchPorts {
@@ -39,9 +39,13 @@ export function faultWatch({ trouble, onFault, onEnd }: FaultWatchPorts) {
     },
     /** What was noticed and no look at Postgres shows, as one sentence. */
     trouble: (): string | undefined => (sqlState(last?.error) === DISK_FULL ? refusalOf(last?.error) : undefined),
+    /** What Postgres refuses now, though other statements may work, as one sentence. */
+    refused: (): string | undefined => last && `Postgres refuses statements: ${reasonOf(last.error)}`,
     stop(): void {
       clearTimeout(timer)
       timer = undefined
     },
   }
 }
+
+const reasonOf = (error: Error): string => refusalOf(error) ?? `${databaseError(error)?.message}; look into its log.`

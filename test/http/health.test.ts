@@ -151,7 +151,7 @@ describe('METRICS_PORT', () => {
     ] as const) {
       expect([await statusOf(port, '/health'), await statusOf(port, '/ready')]).toEqual([200, 200])
       expect([await statusOf(port, '/'), await statusOf(port, '/ready', 'POST')]).toEqual([404, 404])
-      const checks = { postgres: 'ok', migrations: 'ok', reconciler: 'ok', images: 'ok', [own]: 'ok' }
+      const checks = { postgres: 'ok', statements: 'ok', migrations: 'ok', reconciler: 'ok', images: 'ok', [own]: 'ok' }
       await until(
         async () => (await (await ask(port, '/ready')).json()).status === 'ready',
         'a reconciler that has begun',

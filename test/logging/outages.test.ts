@@ -164,5 +164,18 @@ describe('a Postgres that answers, but', () => {
     ])
   })
 
+  it.each([
+    ['42501', /^Postgres refuses statements: The user in DATABASE_URL has no right to that: /],
+    ['XX002', /^Postgres refuses statements: it refuses; look into its log\.$/],
+  ])('refuses only some statements with %s stays ready, for the others, and says so', async (state, sentence) => {
+    const server = await givenServer()
+    await server.db.pool.query(refuseInserts(state))
+    expect((await server.submit()).status).toBe(503)
+    await until(async () => sentence.test((await server.checks()).statements), 'the sentence')
+    expect(await server.ready()).toBe(200)
+    await server.db.pool.query('DROP TRIGGER refuse ON generations')
+    await until(async () => (await server.checks()).statements === 'ok', 'its end')
+  })
+
   type Server = Awaited<ReturnType<typeof givenServer>>
 })
