@@ -66,6 +66,10 @@ export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
       (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),
     'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
   )
+  .refine(
+    (text) => /^\/?\d{0,9}$/.test(new URL(text).pathname),
+    'must end with the number of a database or without one, like redis://host:6379/0',
+  )
 
 export const webUrl = urlWith('http:', 'https:')
 

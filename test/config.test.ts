@@ -245,6 +245,16 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ['REDIS_URL', 'rediss://redis?sslmode=verify', `has the unknown sslmode "verify"; ${MODES}`],
     ['REDIS_URL', 'redis://redis?sslmode=verify-full', REDISS],
     ['REDIS_URL', 'rediss://redis?sslmode=disable', REDISS],
+    [
+      'REDIS_URL',
+      'redis://redis/easel',
+      'must end with the number of a database or without one, like redis://host:6379/0',
+    ],
+    [
+      'REDIS_URL',
+      'redis://redis/-1',
+      'must end with the number of a database or without one, like redis://host:6379/0',
+    ],
     ['REDIS_URL', 'redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],

@@ -77,7 +77,9 @@ async function connected(redis: Redis, timeoutMs: number): Promise<void> {
 export const refusalOf = (error: Error): string | undefined =>
   /NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)
     ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
-    : tlsTrouble(error, 'Redis', 'REDIS_URL')
+    : /DB index is out of range/.test(error.message)
+      ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
+      : tlsTrouble(error, 'Redis', 'REDIS_URL')
 
 /** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
 async function isOtherwise({ host, port, tls, sentinels }: RedisOptions): Promise<boolean> {

@@ -161,6 +161,15 @@ describe.skipIf(!redisAvailable)('a process', () => {
     }
   })
 
+  it('does not start with a database that Redis does not have, and would use another one', async () => {
+    const url = await startRedisWith('databases 4')
+    for (const [, create] of KINDS) {
+      const redis = create(`${url}/4`, quiet)
+      closers.push(() => redis.disconnect())
+      await expect(whenReady(redis, 60_000)).rejects.toThrow(/^Redis has no database with the number at the end of /)
+    }
+  })
+
   it('starts with a replica, which may become the primary, and says what it is', async () => {
     const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet)
     closers.push(() => redis.disconnect())
