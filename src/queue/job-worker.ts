@@ -68,8 +68,10 @@ export function startJobWorker(
       onError(error)
     })
     worker.on('failed', (_job, error) => onError(error))
+    // On Redis it even keeps the event loop from turning, as where the user may not run INFO: nothing else would close it.
     worker.waitUntilReady().catch(() => {
       opened.broken = true
+      opened.close(true).catch(() => undefined)
     })
     return opened
   }

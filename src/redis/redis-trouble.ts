@@ -28,13 +28,14 @@ export function redisTrouble(redis: Redis, prefix: string): () => Promise<string
     lost = error
   })
   return async () => {
+    let facts = ''
     try {
       await redis.eval(WRITE, 1, `${prefix}:check`)
+      // Not CONFIG GET, which hosted servers refuse. BullMQ needs INFO, too.
+      facts = await redis.info('memory')
     } catch (error) {
       return sentenceOf(redis.status === 'ready' ? error : lost)
     }
-    // Not CONFIG GET, which hosted servers refuse. Who may not ask learns nothing of the policy.
-    const facts = await redis.info('memory').catch(() => '')
     const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'noeviction'
     if (policy === 'noeviction') return undefined
     return `Redis may drop jobs and locks, because its maxmemory-policy is ${policy}: set it to noeviction.`
