@@ -1,3 +1,4 @@
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -99,6 +100,34 @@ export function registerAdmission(app: App, limits: SlotLimits = SLOTS): void {
       payload.once('close', () => connection.streams.delete(payload))
     }
     next(null, payload)
+  })
+}
+
+/**
+ * Node hands over all requests that came together, thousands perhaps, before it does anything else. Those after the one that
+ * is turned away are dropped here, where they cost next to nothing, and that one's answer is its connection's last.
+ * Call it when the server has all its listeners.
+ */
+export function dropFloods(server: Server): void {
+  const handlers = server.listeners('request') as RequestListener[]
+  server.removeAllListeners('request')
+  const connections = new WeakMap<Socket, { readonly unanswered: Set<ServerResponse>; isFlood: boolean }>()
+  server.on('request', (request, response) => {
+    const { socket } = request
+    const connection = connections.get(socket) ?? { unanswered: new Set(), isFlood: false }
+    connections.set(socket, connection)
+    const { unanswered } = connection
+    if (unanswered.size > PER_CONNECTION && !connection.isFlood) {
+      connection.isFlood = true
+      const last = [...unanswered].at(-1)
+      if (last?.headersSent) socket.destroy()
+      else last?.setHeader('connection', 'close')
+    }
+    // What has not arrived yet is not even read.
+    if (connection.isFlood) return void socket.pause()
+    unanswered.add(response)
+    response.once('close', () => unanswered.delete(response))
+    for (const handle of handlers) handle.call(server, request, response)
   })
 }
 

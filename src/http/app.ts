@@ -7,7 +7,7 @@ import { GENERATION_ID } from '../generation/generation.js'
 import type { OpenPublicFile } from '../generation/library/public-file.js'
 import type { PublishedImages } from '../generation/library/published-image.js'
 import type { Release } from '../release.js'
-import { registerAdmission, type SlotLimits } from './admission.js'
+import { dropFloods, registerAdmission, type SlotLimits } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
 import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
@@ -75,6 +75,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   endConnections(app, options.draining)
   limitConnections(app, options.trustedProxies, options.connections)
   app.server.on('request', noteRequest)
+  dropFloods(app.server)
   app.server.on('connect', refuseTunnel)
   // A server may ignore an Expect header that it does not know; Node would answer an empty 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))

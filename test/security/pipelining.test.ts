@@ -95,6 +95,14 @@ describe('a connection that sends its next requests before it has the answers', 
     expect(remaining).toBe(String(1000 - PER_CONNECTION - 1))
   })
 
+  it.each(['/health', '/ready'])('is closed, and costs no more than those few, if it asks for %s', async (path) => {
+    const socket = await open()
+    socket.write(get(path).repeat(3000))
+    const answers = (await text(socket)).split(/(?=HTTP\/1\.1 )/)
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(Array(PER_CONNECTION + 1).fill('200'))
+    expect(answers.at(-1)).toMatch(/\r\nconnection: close\r\n/i)
+  })
+
   it('gets the 503 in the shape of its interface', async () => {
     const { key } = await givenUser(context.service.db)
     const socket = await open()
