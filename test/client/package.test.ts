@@ -44,7 +44,18 @@ describe('the client as a package', () => {
     const options = ['--registry', 'http://127.0.0.1:9', '--no-audit', '--no-fund', '--cache', join(project, '.npm')]
     await run('npm', ['install', ...options, `${context.service.url}/client.tgz`], { cwd: project })
     writeFileSync(join(project, 'draw.mjs'), PROGRAM)
+    for (const name of ['@types/node', 'undici-types']) {
+      mkdirSync(dirname(join(project, 'node_modules', name)), { recursive: true })
+      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
+    }
   })
+
+  const check = (program: string, ...strictness: string[]) => {
+    writeFileSync(join(project, 'draw.mts'), program)
+    const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc')
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext']
+    return run(process.execPath, [compiler, ...options, ...strictness, '--types', 'node', 'draw.mts'], { cwd: project })
+  }
 
   it('is installed from the server by its address, and draws an image from a file that Node runs as it is', async () => {
     const { key } = await givenUser(context.service.db)
@@ -60,19 +71,18 @@ describe('the client as a package', () => {
   })
 
   it('has types, by which TypeScript accepts the same file and refuses a field that is not there', async () => {
-    for (const name of ['@types/node', 'undici-types']) {
-      mkdirSync(dirname(join(project, 'node_modules', name)), { recursive: true })
-      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
-    }
-    const check = (program: string) => {
-      writeFileSync(join(project, 'draw.mts'), program)
-      const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc')
-      const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext']
-      return run(process.execPath, [compiler, ...options, '--types', 'node', 'draw.mts'], { cwd: project })
-    }
     expect((await check(PROGRAM)).stdout).toBe('')
     const { stdout } = await check(PROGRAM.replace('width:', 'breadth:')).catch((error) => error)
     expect(stdout).toContain("'breadth' does not exist")
+  })
+
+  it.each(['docs/api.md', 'src/client/README.md'])('draws as %s shows it, also where TypeScript is strict', (file) => {
+    const [, program = ''] = /```js\n(import \{ createEasel[^`]+)```/.exec(readFileSync(join(ROOT, file), 'utf8')) ?? []
+    expect(program).toContain('easel.generate')
+    // As `tsc --init` writes it.
+    return expect(check(program, '--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes')).resolves.toMatchObject({
+      stdout: '',
+    })
   })
 
   it('holds what it runs and its types and no more, and needs the packages of the repository in the same version', () => {
