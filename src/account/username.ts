@@ -13,9 +13,11 @@ const wordsOf = (name: string) => name.split(/[._-]+|(?<=[a-z])(?=[A-Z])/)
 /** Reserved wherever they are a word of the name. */
 const ROLES =
   'admin administrator sysadmin superuser root operator moderator staff official support helpdesk security billing easel'
+/** Reserved also where a word ends so, as in "superadmin". */
+const ENDINGS = 'admin administrator operator moderator support helpdesk'
 /** Reserved alone, together, and with an article. */
 const OTHERS =
-  'system sys server owner mod team help service info contact sales legal privacy abuse postmaster webmaster hostmaster ' +
+  'system sys sysop server owner mod moderation administration customer team help service info contact sales legal privacy abuse postmaster webmaster hostmaster ' +
   'mailerdaemon daemon noreply donotreply mail email account payment invoice login signin signup password api bot www http ' +
   'https commandline nobody anonymous unknown deleted everyone all null undefined'
 
@@ -32,7 +34,7 @@ const reading = (name: string): string =>
     .replaceAll('vv', 'w')
 
 const oneOf = (words: string) => words.split(' ').map(reading).join('|')
-const ROLE = new RegExp(`^(?:${oneOf(ROLES)})s?$`)
+const ROLE = new RegExp(`^(?:${oneOf(ROLES)})s?$|(?:${oneOf(ENDINGS)})s?$`)
 const RESERVED = new RegExp(`^(?:the|real)?(?:(?:${oneOf(`${ROLES} ${OTHERS}`)})s?)+$`)
 
 /** As it is written, and without the number that makes it another one. */

@@ -58,6 +58,17 @@ const refused: readonly (readonly [string, readonly string[]])[] = [
         'help',
         'www',
       ],
+      ...[
+        'superadmin',
+        'siteadmin',
+        'SUPERADM1N',
+        'aliceadmin',
+        'techsupport',
+        'websupp0rt',
+        'forummoderators',
+        'siteoperator',
+      ],
+      ...['customer-service', 'CustomerSupport', 'customerservice', 'sysop', 'moderation', 'moderation-team'],
       ...['command-line', 'CommandLine', 'null', 'nobody', 'the-team', 'payments', 'system-service', 'login'],
     ],
   ],
@@ -135,6 +146,7 @@ describe('a name that people give themselves', () => {
         'bot-any',
       ],
       ...['John-Paul-II', 'McDonald', 'v1.0b', 'x'.repeat(64), '3f9a2bc04d', 'Robot', 'Allan', 'helping-hand', 'theo'],
+      ...['badminton', 'supporting', 'operatic', 'opera', 'customs'],
     ]
     for (const name of names) expect([name, usernameProblem(name)]).toEqual([name, undefined])
   })
