@@ -48,7 +48,7 @@ const generation = z.object({
   images: z.array(
     z.object({ id: z.string(), url: z.string().describe('Permanent and public: the full PNG'), page_url: z.string() }),
   ),
-  error: z.string().nullable().describe('Why it failed; its credits were given back'),
+  error: z.string().nullable().describe('Why it failed'),
 })
 
 const charged = generation.extend({
@@ -132,6 +132,12 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
     return now
   }
 
+  /** Why it failed, and what was given back: not every operator gives back, and a developer key pays nothing. */
+  const failureOf = async ({ caller }: ToolCall, { id, error }: Pick<Polled, 'id' | 'error'>): Promise<string> => {
+    const { refunded = 0 } = (await ports.history.generation(caller.account.id, id)) ?? {}
+    return `${error}${refunded > 0 ? ' The credits were given back.' : ''}`
+  }
+
   const modelOf = async (id: number | null | undefined): Promise<ModelVersion> => {
     if (typeof id === 'number') return requireAvailable(await ports.models.find(id), id)
     const usual = await ports.models.findDefault()
@@ -189,7 +195,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
           await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
           return refusal(CANCELED)
         }
-        if (now.status === 'failed') return refusal(`${now.error} The credits were given back.`)
+        if (now.status === 'failed') return refusal(await failureOf(call, now))
         const view = {
           ...viewOfPolled(now),
           ...{ model_version_id: submitted.modelVersionId, model_name: modelName },
@@ -227,7 +233,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
         const urls = view.images.map(({ url }) => url)
         if (now.status === 'succeeded')
           return resultOf(call, now, [`${id} succeeded, seed ${now.seed}.`, ...urls].join('\n'), view)
-        if (now.status === 'failed') return shown(`${id} failed: ${now.error} The credits were given back.`, view)
+        if (now.status === 'failed') return shown(`${id} failed: ${await failureOf(call, now)}`, view)
         return shown(`${stateOf(now)} ${goesOn(id)}`, view)
       },
     }),

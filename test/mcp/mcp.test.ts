@@ -289,6 +289,17 @@ describe('the MCP server, while generations wait', () => {
     expectRefused(await result, /^The GPU is on fire\. The credits were given back\.$/)
   })
 
+  it('a generation that fails without a refund says only why', async () => {
+    const { service } = context
+    const { agent, id, result } = await waitingCall()
+    const worker = standInWorker(service.db)
+    await worker.fail(await worker.claim(), 'An image was refused by moderation.', false)
+    expectRefused(await result, /^An image was refused by moderation\.$/)
+    const later = await use(agent, 'get_generation', { id })
+    expect(later.structuredContent).toMatchObject({ status: 'failed', error: 'An image was refused by moderation.' })
+    expect(JSON.stringify(later.content)).not.toContain('given back')
+  })
+
   it('answers with the id before clients give up, and get_generation waits for the end', async () => {
     const { service } = context
     const { agent, result, id } = await waitingCall({ args: { wait_seconds: 1 } })

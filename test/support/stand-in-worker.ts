@@ -29,8 +29,9 @@ export function standInWorker(db: Database) {
       if (!(await runs.succeed(generation, images))) throw new Error(`${generation.id} is no longer this worker's`)
     },
 
-    async fail(generation: ClaimedGeneration, reason: string): Promise<void> {
-      if (!(await runs.fail(generation, reason))) throw new Error(`${generation.id} is no longer this worker's`)
+    async fail(generation: ClaimedGeneration, reason: string, isRefunded = true): Promise<void> {
+      if (!(await runs.fail(generation, reason, isRefunded)))
+        throw new Error(`${generation.id} is no longer this worker's`)
     },
   }
 }
