@@ -80,7 +80,7 @@ it('a process is told that it crashed after an uncaught error, and not after a S
   const stoppedBy = async (what: string) => {
     const code = `
       import { runProcess } from '${await compiled('src/entry.ts')}'
-      await runProcess('test', 5000, async () => ({ stop: async (crashed) => void process.stdout.write('crashed: ' + crashed) }))
+      await runProcess('test', 5000, {}, async () => ({ stop: async (crashed) => void process.stdout.write('crashed: ' + crashed) }))
       setInterval(() => {}, 1000)
       setTimeout(() => { ${what} })`
     const env = { PATH: process.env.PATH, DATABASE_URL: 'postgres://nowhere' }

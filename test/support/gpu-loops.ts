@@ -6,6 +6,7 @@ import { backendLoop } from '../../src/generation/run/backend-loop.js'
 import type { RunTimes } from '../../src/generation/run/times.js'
 import { finishImage } from '../../src/images/finish-image.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
+import { watchedImageStore } from '../../src/images/watched-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
 import { openFoundation } from '../../src/wiring.js'
 import { type Service, silentLog } from './service.js'
@@ -26,7 +27,8 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   const foundation = await openFoundation(config, log, { maxConnections: 10, namespace })
   const { db, lock, queue, progress, previews } = foundation
   const ends = generationEnds(config.databaseUrl, () => undefined)
-  const images = await createImageStore(config)
+  // As in a worker: loops that check the store at the same time check it once.
+  const images = watchedImageStore(await createImageStore(config), log)
   const put: typeof images.put = async (slug, png, options) => {
     await beforePut?.()
     return images.put(slug, png, options)
