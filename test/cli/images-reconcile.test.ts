@@ -13,9 +13,9 @@ const slugsOf = async (filter = /\.png$/) => (await readdir(easel.storage)).filt
 const none = { count: 0, examples: [] }
 const one = (slug: string) => ({ count: 1, examples: [slug] })
 
-/** As if it had been there for long. */
-async function age(slug: string): Promise<void> {
-  const past = new Date(Date.now() - 660_000)
+/** As if it had been there for so many minutes: after ten, one that no image has is unknown. */
+async function age(slug: string, minutes: number): Promise<void> {
+  const past = new Date(Date.now() - minutes * 60_000)
   for (const extension of ['png', 'webp']) await utimes(join(easel.storage, `${slug}.${extension}`), past, past)
 }
 
@@ -35,7 +35,8 @@ it('images reconcile removes files of removed images and of no image, and marks 
   const orphan = newSlug()
   const [fresh, coming] = [newSlug(), (await givenGeneration(db, await givenUser(db))).slugs[0] as string]
   for (const slug of [orphan, fresh, coming]) await givenImage(easel, slug)
-  for (const slug of [orphan, coming]) await age(slug)
+  for (const slug of [orphan, coming]) await age(slug, 11)
+  await age(fresh, 5)
 
   const found = { still_there: one(removed), file_gone: one(gone), unknown: one(orphan) }
   const before = await slugsOf()
@@ -77,6 +78,6 @@ it('images reconcile refuses an empty store, and leaves the files of a running g
     )
   expect(await publishedImages(db).find(slugs[0] as string)).toMatchObject({ removed: false })
   await givenImage(easel, running.slugs[0] as string)
-  await age(running.slugs[0] as string)
+  await age(running.slugs[0] as string, 11)
   expect(await easel.json('images reconcile')).toMatchObject({ file_gone: none, unknown: none })
 })

@@ -136,6 +136,15 @@ describe('a session', () => {
     expect((await send('GET', '/', { cookie })).status).toBe(200)
   })
 
+  it('ends with its time, whatever the browser still sends', async () => {
+    const { db } = context.service
+    const owner = await givenUser(db)
+    const cookie = await givenSession(db, owner)
+    expect((await send('GET', '/', { cookie })).location).toBe('/playground')
+    await db.pool.query('UPDATE sessions SET expires_at = now() WHERE user_id = $1', [owner.id])
+    expect((await send('GET', '/', { cookie })).status).toBe(200)
+  })
+
   it('ends when the password changes, and when the account is deleted', async () => {
     const { db } = context.service
     const owner = await givenUser(db)

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
 import { webhookDispatcher } from '../../src/webhooks/dispatcher.js'
 import type { DeliveryStore } from '../../src/webhooks/ports.js'
-import { retryDelay } from '../../src/webhooks/retry-schedule.js'
+import { endpointPause, FAILING, retryDelay } from '../../src/webhooks/retry-schedule.js'
 import { newEndpointId, newEventId } from '../../src/webhooks/webhook.js'
 import { useDatabase } from '../support/database.js'
 import { timePasses } from '../support/given-webhook.js'
@@ -75,4 +75,10 @@ it('a delivery that always fails is tried after each pause of the schedule, and 
 it('a pause is up to a fifth longer at random, so that what failed together is not tried together', () => {
   expect(PAUSES.map((_, i) => retryDelay(i + 1, 0, 0))).toEqual(PAUSES)
   expect(PAUSES.map((_, i) => retryDelay(i + 1, 0, 1))).toEqual(PAUSES.map((seconds) => seconds * 1.2))
+})
+
+it('an endpoint rests as long as it asks for, and never more than five minutes', () => {
+  expect(endpointPause(1, 60)).toBe(60)
+  expect(endpointPause(1, 86_400)).toBe(300)
+  expect(endpointPause(FAILING + 20, 86_400)).toBe(300)
 })
