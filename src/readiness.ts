@@ -31,12 +31,16 @@ export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeavin
     setTimeout(() => (taken = undefined), FRESH_MS).unref()
     return Object.fromEntries(found)
   }
+  const checked = () => {
+    taken ??= takeAll()
+    return taken
+  }
 
   return async (): Promise<Readiness> => {
-    taken ??= takeAll()
-    const troubles = await taken
-    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && troubles[name] !== undefined)
+    // Without waiting for a check: a proxy must know it before the port closes.
+    const troubles = isLeaving() ? {} : await checked()
     if (isLeaving()) return { ready: false, troubles: { ...troubles, draining: DRAINING } }
+    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && troubles[name] !== undefined)
     return { ready: !isVitalAway, troubles }
   }
 }

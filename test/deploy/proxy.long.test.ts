@@ -198,7 +198,12 @@ describe.skipIf(!program || !redisAvailable)('the proxy of compose', () => {
     lives.catch(() => undefined) // awaited below
     const before = proxied.exchanges.length
     await until(() => load.delivered >= 5, 'load before the first restart')
-    for (const server of [0, 1, 0, 1]) await fleet.restartServer(server)
+    for (const server of [0, 1, 0, 1]) {
+      const host = new URL(urls[server] as string).host
+      const returns = caddy.returns(host)
+      await fleet.restartServer(server)
+      await until(() => caddy.returns(host) > returns, `the proxy asking ${host} again`)
+    }
     const delivered = load.delivered
     await until(() => load.delivered >= delivered + 5, 'load after the last restart')
     load.stopping = true

@@ -107,6 +107,16 @@ describe('readiness', () => {
     const ready = readiness({ store: { vital: true, trouble: throwing } }, () => false)
     expect(await ready()).toEqual({ ready: false, troubles: { store: 'The check of store failed.' } })
   })
+
+  it('says that the process drains without waiting for a check', async () => {
+    let checks = 0
+    const trouble = () => {
+      checks++
+      return new Promise<undefined>(() => {})
+    }
+    const { ready, troubles } = await readiness({ store: { vital: true, trouble } }, () => true)()
+    expect({ ready, checks, named: Object.keys(troubles) }).toEqual({ ready: false, checks: 0, named: ['draining'] })
+  })
 })
 
 describe('while Postgres is away', () => {

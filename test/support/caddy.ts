@@ -53,8 +53,10 @@ export async function startCaddy(program: string, directory: string, servers: re
   const running = spawn(program, ['run', '--config', 'caddy.json'], {
     cwd: own,
     env: surroundings(program, directory),
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
+  let log = ''
+  running.stderr.on('data', (data) => (log += data))
   const ended = once(running, 'exit')
   await until(
     () =>
@@ -67,6 +69,9 @@ export async function startCaddy(program: string, directory: string, servers: re
   return {
     url,
     port,
+    /** How often it has found that this server is ready again. */
+    returns: (server: string) =>
+      log.split('\n').filter((it) => it.includes('host is up') && it.includes(server)).length,
     async stop() {
       running.kill('SIGKILL')
       await ended
