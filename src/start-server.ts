@@ -12,7 +12,7 @@ import { idempotencyStore } from './db/idempotency-store.js'
 import { imageRemovals, publishedImages } from './db/image-records.js'
 import { modelStore } from './db/model-store.js'
 import { queuePositions } from './db/queue-positions.js'
-import { refusedPromptNotes } from './db/refused-prompt-store.js'
+import { refusedPromptNotes } from './db/refused-prompt-notes.js'
 import { serviceState } from './db/service-state.js'
 import { submissionStore } from './db/submission-store.js'
 import { unansweredStore } from './db/unanswered-store.js'
@@ -23,9 +23,9 @@ import { timeLeft } from './generation/follow/eta.js'
 import { createFollowing } from './generation/follow/follow.js'
 import type { ImageFiles } from './generation/library/image-store.js'
 import { openHealthPort } from './health-port.js'
-import type { SlotLimits } from './http/admission.js'
+import type { AdmissionLimits } from './http/admission.js'
 import { buildApp } from './http/app.js'
-import { connectionLimits, openFileLimit } from './http/connections.js'
+import { connectionLimits, openFileLimit } from './http/connection-limits.js'
 import type { StreamTimes } from './http/server-sent-events.js'
 import type { AnyImageStore } from './images/any-image-store.js'
 import { forViewing } from './images/for-viewing.js'
@@ -71,7 +71,7 @@ export interface ServerOptions extends ProcessOptions {
   readonly noticeMs?: number
   /** What the notice waits for instead, in tests. */
   readonly notice?: Promise<unknown>
-  readonly slots?: SlotLimits
+  readonly slots?: AdmissionLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
   /** Replaces the DNS for the hosts of webhooks. */

@@ -1,4 +1,4 @@
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import type { Pause, PauseStore } from '../generation/oversight/pauses.js'
 import type { Database } from './client.js'
 import { WAITING } from './notices.js'
@@ -7,16 +7,6 @@ import { backends as b } from './process-schema.js'
 import { modelVersions as m } from './schema.js'
 import { given, insertInto, param, pick, statement } from './statement.js'
 import { pauses as p } from './website-schema.js'
-
-// Each reads a table of a few rows, once per statement: none of them depends on a row.
-const targetsOf = (scope: 'model' | 'backend') => sql`ARRAY(SELECT ${p.target} FROM ${p} WHERE ${p.scope} = ${scope})`
-
-export const PAUSED_MODELS = targetsOf('model')
-export const ALL_PAUSED = sql`EXISTS (SELECT FROM ${p} WHERE ${p.scope} = 'all')`
-export const pausedModel = (filename: SQLWrapper) => sql`(${filename} = ANY (${PAUSED_MODELS}))`
-export const pausedBackend = (name: SQLWrapper) => sql`(${name} = ANY (${targetsOf('backend')}))`
-/** Over a row `b` of backends. */
-export const PAUSED_BACKEND = pausedBackend(b.name)
 
 const PAUSE = statement('pause')`
   WITH done AS (

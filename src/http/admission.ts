@@ -4,9 +4,10 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../errors.js'
 import { occasionally } from '../log.js'
-import { networkOf } from './connections.js'
 import { answerError } from './error-answers.js'
+import { createFairSlots, type ReleaseSlot, type SlotLimits } from './fair-slots.js'
 import type { App } from './fastify-app.js'
+import { networkOf } from './networks.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,6 +20,11 @@ declare module 'fastify' {
     /** This route needs no slot. */
     alwaysServed?: boolean
   }
+}
+
+export interface AdmissionLimits extends SlotLimits {
+  /** Shorter in tests. */
+  readonly abandonedAfterMs?: number
 }
 
 /** The holders are addresses. A flooding client is refused late, so that its next request comes later. */
@@ -34,8 +40,8 @@ const RETRY_AFTER_SECONDS = 2
  * get a 503 if none comes free. Register it before all other hooks and routes, so that refused requests cost nothing.
  * The hooks use callbacks, because nearly every request gets a slot immediately.
  */
-export function registerAdmission(app: App, limits: SlotLimits = SLOTS): void {
-  const slots = createRequestSlots(limits)
+export function registerAdmission(app: App, limits: AdmissionLimits = SLOTS): void {
+  const slots = createFairSlots(limits)
   const connections = new WeakMap<Socket, Connection>()
   const warning = 'more requests than can be served, some are turned away'
   const warn = occasionally((requests) => app.log.warn({ requests }, warning))
@@ -140,7 +146,7 @@ interface Connection {
   readonly streams: Set<Readable>
 }
 
-function newConnection(socket: Socket, { abandonedAfterMs = ABANDONED_AFTER_MS }: SlotLimits): Connection {
+function newConnection(socket: Socket, { abandonedAfterMs = ABANDONED_AFTER_MS }: AdmissionLimits): Connection {
   const connection: Connection = { unanswered: 0, working: new Set(), streams: new Set() }
   // Node emits no "close" on an answer that waits behind another one.
   socket.once('close', () => {
@@ -148,82 +154,4 @@ function newConnection(socket: Socket, { abandonedAfterMs = ABANDONED_AFTER_MS }
     for (const request of connection.working) setTimeout(() => request.releaseSlot?.(), abandonedAfterMs).unref()
   })
   return connection
-}
-
-export interface SlotLimits {
-  /** Enough to keep Postgres busy, few enough that each request is answered soon. */
-  readonly total: number
-  readonly perHolder: number
-  /** How long a request waits for a slot. */
-  readonly patienceMs: number
-  /** Shorter in tests. */
-  readonly abandonedAfterMs?: number
-}
-
-/** Repeats do nothing. */
-type ReleaseSlot = () => void
-
-type Waiter = (release: ReleaseSlot | undefined) => void
-
-export type RequestSlots = ReturnType<typeof createRequestSlots>
-
-/** Slots for requests at work. Holders that wait take turns: the next free slot goes to the one served longest ago. */
-export function createRequestSlots({ total, perHolder, patienceMs }: SlotLimits) {
-  const taken = new Map<string, number>()
-  /** No line is empty; the holder whose turn is next comes first. */
-  const lines = new Map<string, Waiter[]>()
-  let allTaken = 0
-
-  const isFree = (holder: string) => allTaken < total && (taken.get(holder) ?? 0) < perHolder
-
-  const takeSlot = (holder: string): ReleaseSlot => {
-    allTaken++
-    taken.set(holder, (taken.get(holder) ?? 0) + 1)
-    let released = false
-    return () => {
-      if (released) return
-      released = true
-      allTaken--
-      const rest = (taken.get(holder) ?? 0) - 1
-      if (rest > 0) taken.set(holder, rest)
-      else taken.delete(holder)
-      serveNext()
-    }
-  }
-
-  const serveNext = () => {
-    for (const [holder, line] of lines) {
-      if (!isFree(holder)) continue
-      const next = line.shift()
-      lines.delete(holder)
-      if (line.length > 0) lines.set(holder, line)
-      next?.(takeSlot(holder))
-      return
-    }
-  }
-
-  const giveUp = (holder: string, waiter: Waiter) => {
-    const line = lines.get(holder) ?? []
-    line.splice(line.indexOf(waiter), 1)
-    if (line.length === 0) lines.delete(holder)
-    waiter(undefined)
-  }
-
-  return {
-    /** Undefined when no slot is free now. */
-    take: (holder: string): ReleaseSlot | undefined => (isFree(holder) ? takeSlot(holder) : undefined),
-
-    /** Resolves to undefined when no slot came free in time. @param patience ms */
-    wait: (holder: string, patience = patienceMs) =>
-      new Promise<ReleaseSlot | undefined>((resolve) => {
-        const waiter: Waiter = (release) => {
-          clearTimeout(timer)
-          resolve(release)
-        }
-        const timer = setTimeout(() => giveUp(holder, waiter), patience)
-        const line = lines.get(holder)
-        if (line) line.push(waiter)
-        else lines.set(holder, [waiter])
-      }),
-  }
 }

@@ -7,10 +7,11 @@ import { GENERATION_ID } from '../generation/generation.js'
 import type { OpenPublicFile } from '../generation/library/public-file.js'
 import type { PublishedImages } from '../generation/library/published-image.js'
 import type { Release } from '../release.js'
-import { dropFloods, registerAdmission, type SlotLimits } from './admission.js'
+import { type AdmissionLimits, dropFloods, registerAdmission } from './admission.js'
 import { cdnRoutes } from './cdn-routes.js'
-import { type ConnectionLimits, type Draining, endConnections, limitConnections } from './connections.js'
+import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 import { type CreateImageApiOptions, createImageApi } from './create-image-api/plugin.js'
+import { type Draining, endConnections } from './drain.js'
 import { handleErrors, handleNotFound } from './error-answers.js'
 import { type App, schemaController } from './fastify-app.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
@@ -50,7 +51,7 @@ export interface AppOptions {
   readonly release: Release
   readonly draining: Draining
   /** Only for tests, which cannot send as many requests as a server takes. */
-  readonly slots?: SlotLimits | undefined
+  readonly slots?: AdmissionLimits | undefined
   readonly connections?: ConnectionLimits
 }
 

@@ -5,8 +5,9 @@ import type { AccountStore, Caller } from '../account/account.js'
 import { hashApiKey, isWellFormedApiKey } from '../account/api-key.js'
 import { batched } from '../batch.js'
 import { invalidApiKey, missingApiKey, tooManyGuesses } from '../errors.js'
-import { clientGone, networkOf } from './connections.js'
+import { clientGone } from './client-gone.js'
 import type { App } from './fastify-app.js'
+import { networkOf } from './networks.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

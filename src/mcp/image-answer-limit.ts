@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createRequestSlots } from '../http/admission.js'
+import { createFairSlots } from '../http/fair-slots.js'
 
 /** While images are read and scaled: a PNG and its pixels, some 20 MB. */
 const WORK = { total: 4, perHolder: 2, patienceMs: 0 }
@@ -11,8 +11,8 @@ const READ_WITHIN_MS = 60_000
 
 /** Bounds what answers with images take of this process's memory, whoever asks; accounts take turns. */
 export function imageAnswerLimit() {
-  const work = createRequestSlots(WORK)
-  const answers = createRequestSlots(ANSWERS)
+  const work = createFairSlots(WORK)
+  const answers = createFairSlots(ANSWERS)
   let waiting = 0
 
   const takeBoth = async (accountId: string, patience: number) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hashToken, LINK_MINUTES } from '../../account/session.js'
-import { networkOf } from '../../http/connections.js'
 import type { App } from '../../http/fastify-app.js'
+import { networkOf } from '../../http/networks.js'
 import { sendPage } from '../layout.js'
 import type { WebsiteOptions } from '../ports.js'
 import { sessionOf } from '../session-cookie.js'

@@ -1,34 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import ipaddr from 'ipaddr.js'
-import { whenAborted } from '../abort-signals.js'
 import { type Log, occasionally } from '../log.js'
 import type { App } from './fastify-app.js'
-
-/** Most requests come from addresses that were seen a moment ago. */
-const rememberedNetworks = new Map<string, string>()
-const REMEMBERED_NETWORKS = 10_000
-
-/** An IPv4 address, or the /64 that an IPv6 customer owns whole. Some proxies write it with brackets and a port. */
-export function networkOf(address: string): string {
-  const known = rememberedNetworks.get(address)
-  if (known !== undefined) return known
-  if (rememberedNetworks.size >= REMEMBERED_NETWORKS) rememberedNetworks.clear()
-  const network = readNetwork(address)
-  rememberedNetworks.set(address, network)
-  return network
-}
-
-function readNetwork(address: string): string {
-  const bare = address.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
-  if (!ipaddr.isValid(bare)) return address
-  const ip = ipaddr.process(bare)
-  if (!(ip instanceof ipaddr.IPv6)) return ip.toString()
-  const prefix = ip.parts.slice(0, 4).map((part) => part.toString(16))
-  return `${prefix.join(':')}::/64`
-}
+import { networkOf } from './networks.js'
 
 export interface ConnectionLimits {
   /** In all: each takes memory, even when idle. */
@@ -191,47 +166,4 @@ function addressList(networks: readonly string[]): BlockList {
     list.addSubnet(address, Number(bits), familyOf(address))
   }
   return list
-}
-
-/** Aborts when the client has hung up; also once the answer is complete. */
-export function clientGone(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  // The client has already hung up, so "close" does not come again.
-  if (reply.raw.destroyed || request.raw.socket.destroyed) gone.abort()
-  return gone.signal
-}
-
-export interface Draining {
-  /** Aborts when the server begins to stop; it still serves requests. */
-  readonly begun: AbortSignal
-  /** Aborts when the clients that still wait get their last answers. */
-  readonly leaving: AbortSignal
-}
-
-/** A request may be on its way over a connection that was opened just before the port closed. */
-const FIRST_REQUEST_MS = 1000
-const LAST_ANSWERS_MS = 2000
-
-/**
- * Ends the connections of a stopping server, none amid a request. Once the drain has begun, each answer is its
- * connection's last, so that clients change to another server. Node closes idle connections with the port, but would wait
- * forever for those that never sent a request (browsers open some in advance) and those that never finish one.
- */
-export function endConnections(app: App, { begun, leaving }: Draining): void {
-  const open = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  app.addHook('onSend', (_request, reply, payload, next) => {
-    if (begun.aborted) reply.header('connection', 'close')
-    next(null, payload)
-  })
-  app.addHook('preClose', async () => {
-    setTimeout(() => {
-      for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
-    }, FIRST_REQUEST_MS).unref()
-    void whenAborted(leaving).then(() => setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS).unref())
-  })
 }

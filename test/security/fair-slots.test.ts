@@ -1,17 +1,17 @@
 import { setTimeout as after } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRequestSlots, type RequestSlots } from '../../src/http/admission.js'
+import { createFairSlots, type FairSlots } from '../../src/http/fair-slots.js'
 import { effort, seedOf } from '../support/effort.js'
 
 const PATIENT = 60_000
 const SEED = seedOf(20261121)
 
-const enter = async (slots: RequestSlots, holder: string) => slots.take(holder) ?? slots.wait(holder)
+const enter = async (slots: FairSlots, holder: string) => slots.take(holder) ?? slots.wait(holder)
 
 /** Everybody asks at once; each leaves when told to. */
 function crowd(limits: { total: number; perHolder: number; patienceMs?: number }, holders: readonly string[]) {
-  const slots = createRequestSlots({ patienceMs: PATIENT, ...limits })
+  const slots = createFairSlots({ patienceMs: PATIENT, ...limits })
   const inside: { holder: string; leave: () => void }[] = []
   const order: string[] = []
   for (const holder of holders) {
@@ -67,7 +67,7 @@ describe('request slots', () => {
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 5 }),
         async (all, total, perHolder) => {
-          const slots = createRequestSlots({ total, perHolder, patienceMs: PATIENT })
+          const slots = createFairSlots({ total, perHolder, patienceMs: PATIENT })
           const inside = new Map<string, number>()
           let most = 0
           await Promise.all(
