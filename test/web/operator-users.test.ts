@@ -327,11 +327,14 @@ describe('an operator', () => {
     for (const wrong of ['a', 'a b@c', 'a@b@c', '@'])
       expect((await act(user, 'email', { email: wrong })).status).toBe(400)
     expect((await see(pageOf(user))).html).toContain(email)
-    const token = newToken()
-    await credentialStore(db).addLink(user.id, hashToken(token))
+    const [token, confirmation] = [newToken(), newToken()]
+    const credentials = credentialStore(db)
+    await credentials.addLink(user.id, hashToken(token))
+    await credentials.addLink(user.id, hashToken(confirmation), email)
     expect((await act(user, 'email', { email: '' })).status).toBe(303)
-    // It was sent to the address before.
+    // Both were sent to the address before.
     expect((await visit(url, '/sign-in/link', { body: { token } })).status).toBe(401)
+    expect(await credentials.confirmEmail(user.id, hashToken(confirmation))).toBe('over')
     expect((await see(pageOf(user))).html).not.toContain(email)
   })
 
