@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { reconcileStore } from '../../src/db/reconcile-store.js'
 import { runStore } from '../../src/db/run-store.js'
 import { keepLease } from '../../src/generation/run/lease.js'
-import { publish, TakenOver } from '../../src/generation/run/publish.js'
+import { publish, StoreFault, TakenOver } from '../../src/generation/run/publish.js'
 import { fileImageStore } from '../../src/images/file-image-store.js'
 import { useDatabase } from '../support/database.js'
 import { asDrawn, MADE_WITH, noEnds, noImages } from '../support/fake-ports.js'
@@ -61,4 +62,29 @@ it('an attempt that was taken over while its machine was suspended leaves the de
   await other.store()
   await expect(suspended.store()).rejects.toBeInstanceOf(TakenOver)
   expect(await images.read(other.slug)).toEqual(Buffer.from('the second'))
+})
+
+it('a batch of which the store refuses one image fails only when the others are stored, so that those can be removed', async () => {
+  const { db } = context
+  await givenGeneration(db, await givenUser(db), { batchSize: 2 })
+  const generation = await standInWorker(db).claim()
+  const events: string[] = []
+  let finish: () => void = () => undefined
+  const put = async (slug: string) => {
+    if (slug === generation.slugs[0]) throw new Error('the disk is full')
+    await new Promise<void>((stored) => (finish = stored))
+    events.push('stored')
+    return true
+  }
+  const inferred = [1, 2].map((seed) => ({ bytes: Buffer.from('png'), seed, madeWith: MADE_WITH }))
+  const how = { stillOurs: async () => true, storeForMs: 0 }
+  const published = publish({ finishImage: asDrawn, images: { ...noImages, put } }, generation, inferred, how)
+  const failed = published.catch((error) => {
+    events.push('failed')
+    return error
+  })
+  await nextTurn()
+  finish()
+  expect(await failed).toBeInstanceOf(StoreFault)
+  expect(events).toEqual(['stored', 'failed'])
 })
