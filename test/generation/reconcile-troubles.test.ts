@@ -16,7 +16,7 @@ import { useDatabase } from '../support/database.js'
 import { fakeQueue, fakeWipeMark, noImages, noLog } from '../support/fake-ports.js'
 import { chargesOf, givenGeneration, givenUser, givenWaiting, MODEL, rowOf } from '../support/givens.js'
 import { unguarded } from '../support/unguarded.js'
-import { until } from '../support/until.js'
+import { until, within } from '../support/until.js'
 
 const context = useDatabase()
 const query = (text: string, values?: unknown[]) => context.db.pool.query(text, values)
@@ -256,6 +256,39 @@ describe('a reconciler that has stood still', () => {
     } finally {
       await reconciler.stop()
     }
+  })
+})
+
+describe('a full pass of the reconciler', () => {
+  it('comes once a minute, and 5 s after one that could not restore Redis', async () => {
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const laterPasses = [4999, 5000, 64_999, 65_000]
+    const full: number[] = []
+    let passAt = 0
+    let end: () => void = () => undefined
+    const last = new Promise<void>((resolve) => (end = resolve))
+    const rows = {
+      ...store(),
+      // In each pass, which has looked at the clock by then.
+      notEnqueued: async () => {
+        passAt = now
+        const next = laterPasses.shift()
+        if (next === undefined) end()
+        else now = next
+        return []
+      },
+      wastedSlugs: async () => {
+        full.push(passAt)
+        return []
+      },
+    }
+    const wipeMark = { ...fakeWipeMark(), finish: async () => passAt > 0 }
+    const duty = { hold: async () => true, release: async () => undefined }
+    const reconciler = startReconciler(portsWith({ rows, wipeMark, duty }))
+    await within(60_000, last, 'the last pass').finally(() => reconciler.stop())
+    expect(full).toEqual([0, 5000, 65_000])
   })
 })
 
