@@ -17,7 +17,7 @@ const KEY_ID = 'S3RVER'
 export const S3_SECRET = 'the secret of the key S3RVER'
 
 /** Answers or breaks a request itself, or lets it pass. */
-type Handled = 'handled' | 'pass'
+export type Handled = 'handled' | 'pass'
 export type Fault = (request: IncomingMessage, response: ServerResponse) => Handled | Promise<Handled>
 
 export interface S3Server {

@@ -12,7 +12,7 @@ import { imageStore } from '../../src/images/open-image-store.js'
 import { imageStoreViaServer } from '../../src/images/upload-via-server.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { givenGeneration, givenKey, givenUser } from '../support/givens.js'
-import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
+import { type Handled, refuse, type S3Server, startS3 } from '../support/s3-server.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { within } from '../support/until.js'
@@ -212,16 +212,31 @@ describe('a server that signs uploads', () => {
     return async () => (await fetch(body.url as string, { method: 'PUT', headers, body: png })).status
   }
 
+  const cancel = async ({ id }: { readonly id: string }) => {
+    const { db, url } = context.service
+    const { rows } = await db.pool.query('SELECT user_id AS "userId" FROM generations WHERE id = $1', [id])
+    const { key } = await givenKey(db, rows[0].userId)
+    const canceled = await call(url, 'POST', `/api/v1/generate/${id}/cancel`, { key })
+    expect(canceled).toMatchObject({ status: 200, body: { status: 'failed' } })
+  }
+
+  it('signs nothing for an attempt that is canceled while it asks, and leaves nothing in the bucket', async () => {
+    const { by, slug } = await givenAttempt()
+    s3.fault = async ({ method }): Promise<Handled> => {
+      if (method !== 'PUT') return 'pass'
+      s3.fault = undefined
+      await cancel(by) // before the reservation is there
+      return 'pass'
+    }
+    expect(await ask(bodyOf(by, slug))).toMatchObject({ status: 409 })
+    expect(await imageStore(context.service.config).exists(slug)).toBe(false)
+  })
+
   it('lets none of them be stored after a cancellation', async () => {
     const { service } = context
     const { by, slug } = await givenAttempt()
     const [image, thumbnail] = [await signature(by, slug), await signature(by, slug, { file: `${slug}.webp` })]
-    const { userId } = (
-      await service.db.pool.query('SELECT user_id AS "userId" FROM generations WHERE id = $1', [by.id])
-    ).rows[0]
-    const { key } = await givenKey(service.db, userId)
-    const canceled = await call(service.url, 'POST', `/api/v1/generate/${by.id}/cancel`, { key })
-    expect(canceled).toMatchObject({ status: 200, body: { status: 'failed' } })
+    await cancel(by)
     // Amazon's answer to a condition on what is not there.
     for (const put of [image, thumbnail]) expect([404, 412]).toContain(await put())
     expect(await imageStore(service.config).exists(slug)).toBe(false)
