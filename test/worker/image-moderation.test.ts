@@ -177,8 +177,9 @@ describe('while an image is drawn and looked at', () => {
     const { user, id } = await submit()
     const source = await openEvents(context.service.url, user.key, id)
     onTestFinished(source.close)
-    const looks = () => gpu.journal.filter(({ path }) => path.startsWith('/sdapi/v1/progress')).length
-    await until(() => looks() > 3, 'looks at what is drawn')
+    // The worker has had a preview for two seconds, and a follower looks for one each second.
+    const previews = () => gpu.journal.filter(({ path }) => path.includes('skip_current_image=false')).length
+    await until(() => previews() > 2, 'looks at what is drawn')
     gpu.set({ held: false })
     expect((await source.seen('end')).data).toMatchObject({ error: 'An image was refused by moderation.' })
     expect(source.events.filter(({ event }) => event === 'preview')).toEqual([])
