@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startOwnRedis } from '../redis/own-redis.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { givenGeneration, givenUser, rowOf } from '../support/givens.js'
@@ -7,6 +7,7 @@ import { type Service, startService } from '../support/service.js'
 import { redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess } from '../support/worker-process.js'
+import { givenQueue } from './given-queue.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -60,6 +61,19 @@ describe.each([
     }
   })
 })
+
+it.skipIf(!redisAvailable)(
+  'an idle worker gives each read of the queue up after its time, and begins another',
+  async () => {
+    const redis = await startOwnRedis()
+    onTestFinished(() => redis.kill())
+    const admin = new Redis(redis.url)
+    onTestFinished(() => admin.disconnect())
+    givenQueue('redis', redis.url).listen(async () => undefined)
+    const reads = async () => Number(/cmdstat_bzpopmin:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0)
+    await until(async () => (await reads()) > 2, 'several reads')
+  },
+)
 
 it.skipIf(!redisAvailable)('an idle server and worker send Redis few commands', async () => {
   const redis = await startOwnRedis()
