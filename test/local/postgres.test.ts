@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openPostgresHome } from '../../src/local/postgres-home.js'
 import { gone, newDirectory, query, useDataDirectory } from './own-postgres.js'
 
 const data = useDataDirectory()
@@ -72,6 +74,25 @@ describe('the Postgres of npm start', () => {
       /state\.json, which held the password .* is missing: restore/,
     )
   })
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'takes, as root, no directory in /var/tmp that others can enter, where its user can’t reach the data directory',
+    async () => {
+      const closed = await newDirectory()
+      await chmod(closed, 0o700)
+      const dataDir = join(closed, 'data')
+      const away = join(await realpath('/var/tmp'), `easel-${hash('sha256', dataDir).slice(0, 16)}`)
+      await mkdir(dataDir)
+      await mkdir(away)
+      onTestFinished(() => rm(away, { recursive: true, force: true }))
+      for (const mode of [0o710, 0o701]) {
+        await chmod(away, mode)
+        await expect(openPostgresHome(dataDir)).rejects.toThrow(/where the database would go, was made by someone else/)
+      }
+      await chmod(away, 0o700)
+      expect(await openPostgresHome(dataDir)).toMatchObject({ directory: away })
+    },
+  )
 
   it('says why it did not start, with the end of its log', async () => {
     await expect(data.start({ settings: { shared_buffers: 'plenty' } })).rejects.toThrow(
